@@ -7,6 +7,7 @@ use super::escape::esc;
 use super::scale::Axis;
 use super::svg::{BOTTOM, LEFT, Svg, TOP, WIDTH};
 use crate::place::span;
+use crate::sentences::extrapolated;
 use crate::words::{change, count, place_with_interval};
 use judge::{Cause, Stop};
 
@@ -51,7 +52,7 @@ pub(crate) fn of(verdict: Option<&Verdict>, stops: &[Stop]) -> Vec<Mark> {
             class: "limit",
             n: (limit.n.value, limit.n.low, limit.n.high),
             label: format!("limit {}", count(limit.n.value.round().max(0.0) as u64)),
-            title: format!("no bound at n = {}", place_with_interval(limit.n)),
+            title: format!("no bound at n = {}{}", place_with_interval(limit.n), extrapolated(limit, v)),
         }));
         marks.extend(v.bend.map(|Bend { n, before, .. }| {
             let (word, title) = if before == 0.0 {

@@ -74,7 +74,12 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
         Some(place) => {
             let ends = place::between(place.n).filter(|_| place.is_jump);
             let counted = |n: &str| place::counted(n, &finding.grows);
-            let from = || format!("from {} on", counted(&place_with_interval(place.n)));
+            let from = || match place.n.value > v.n_high as f64 {
+                true => {
+                    format!("towards a limit at {}, extrapolated", counted(&place_with_interval(place.n)))
+                }
+                false => format!("from {} on", counted(&place_with_interval(place.n))),
+            };
             let at = ends.map_or_else(from, |ends| format!("between {}", counted(&ends)));
             format!("{size} {at}")
         }

@@ -43,7 +43,7 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
         let (what, at) = (what_of(finding), place_with_interval(limit.n));
         let (text, place) = match is_passed(limit, v) {
             true => (format!("the {what} rises as to a limit until n = {at}{near}"), "the end of the rise"),
-            false => (format!("the {what} is unbounded at n = {at}{near}"), "the limit"),
+            false => (format!("the {what} is unbounded at n = {at}, extrapolated{near}"), "the limit"),
         };
         Beside { text, short: is_near(place, limit.n.value, &near) }
     }));

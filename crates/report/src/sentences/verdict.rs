@@ -89,7 +89,10 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
             Some(limit) if is_passed(limit, v) => {
                 format!("rises as to a limit until {}{after}", place_with_interval(limit.n))
             }
-            Some(limit) => format!("approaches a limit at {}{after}", place_with_interval(limit.n)),
+            Some(limit) => {
+                let at = place_with_interval(limit.n);
+                format!("approaches a limit at {at}{}{after}", extrapolated(limit, v))
+            }
             None => format!("approaches a limit{after}"),
         },
         Class::Stepped => stepped(&v.steps),
@@ -169,6 +172,11 @@ fn grows_or_falls(v: &Verdict) -> &'static str {
 /// there were one.
 pub(super) fn is_passed(limit: Asymptote, v: &Verdict) -> bool {
     limit.n.value < v.n_high as f64
+}
+
+/// `, extrapolated`: behind an n that is beyond what was measured.
+pub(crate) fn extrapolated(limit: Asymptote, v: &Verdict) -> &'static str {
+    if is_passed(limit, v) { "" } else { ", extrapolated" }
 }
 
 /// The verdict where another column has the cost: of one n, which is all cost, how well it is known.
@@ -430,7 +438,10 @@ mod tests {
         v.limit = Some(Asymptote { n: around(13_949.0, 15.0) });
         assert_eq!(said(&verdict(&v, Unit::Seconds)), "rises as to a limit until 13 949 (13 934–13 964)");
         v.n_high = 13_900;
-        assert_eq!(said(&verdict(&v, Unit::Seconds)), "approaches a limit at 13 949 (13 934–13 964)");
+        assert_eq!(
+            said(&verdict(&v, Unit::Seconds)),
+            "approaches a limit at 13 949 (13 934–13 964), extrapolated"
+        );
         (v.peak, v.growth, v.class) = (-0.2, around(1.04, 0.1), Class::Ambiguous);
         assert_eq!(grows_or_falls(&v), "changes");
     }
