@@ -1,7 +1,7 @@
 //! The shape of a cost that changes for certain: its steps, the shapes between them, and the class.
 
 use crate::block::Grid;
-use crate::centre::{Student, exp, mean};
+use crate::centre::{Centre, Student, exp, mean};
 use crate::class::Class;
 use crate::finding::{Asymptote, Bend, Segment, Step, Turn};
 use crate::flat::{Flatness, Layout};
@@ -80,6 +80,8 @@ impl Facing {
 struct Fitted {
     facing: Facing,
     models: ModelSelection,
+    /// The curve of plain medians: those along a shape repeat its places, and know nothing of their errors.
+    plain: Curve,
 }
 
 impl Fitted {
@@ -101,7 +103,7 @@ impl Fitted {
             };
             let curve = view.curve(&rows, (start, end));
             let curve = if sign < 0.0 { curve.mirrored() } else { curve };
-            self = Fitted { models: fit(&curve), facing: Facing { curve, sign } };
+            self = Fitted { models: fit(&curve), facing: Facing { curve, sign }, plain: self.plain };
         }
         self
     }
@@ -132,7 +134,7 @@ impl ShapeSelection {
             return Some(selection);
         }
         models.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
-        let fitted = Fitted { facing, models };
+        let fitted = Fitted { plain: facing.curve.clone(), facing, models };
         let fitted = fitted.levelled(case.common, view, (0, view.ranges.len()), |curve| {
             let mut models = ModelSelection::of(curve);
             models.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
@@ -143,7 +145,7 @@ impl ShapeSelection {
 
     /// Where there are no steps.
     fn smooth(view: &View, fitted: &Fitted, settings: &JudgeSettings) -> ShapeSelection {
-        let Fitted { facing: Facing { curve, sign }, models } = fitted;
+        let Fitted { facing: Facing { curve, sign }, models, plain } = fitted;
         let models = models.clone().without_idle(curve);
         let grown = models.growing();
         let late = grown.best().is_some_and(is_late);
@@ -174,7 +176,7 @@ impl ShapeSelection {
             classes,
             share,
             limit: limit(curve, best, *sign, settings),
-            bend: bend(view, curve, best, *sign, settings),
+            bend: bend(view, [curve, plain], best, *sign, settings),
             exponent,
             fit: drawn(view, best, *sign),
             ..nothing
@@ -381,8 +383,8 @@ impl Part {
         let sign = if falls { -1.0 } else { 1.0 };
         let curve = if falls { curve.mirrored() } else { curve };
         let fit = |curve: &Curve| ModelSelection::with_known(curve, &[]).growing();
-        let fitted = Fitted { models: fit(&curve), facing: Facing { curve, sign } };
-        let Fitted { facing, models } = fitted.levelled(common, view, (start, end), fit);
+        let fitted = Fitted { models: fit(&curve), plain: curve.clone(), facing: Facing { curve, sign } };
+        let Fitted { facing, models, .. } = fitted.levelled(common, view, (start, end), fit);
         let models = models.without_idle(&facing.curve);
         let curve = facing.curve;
         let fits = |fit: &&Fit| !lacks_fit(&curve, fit, material(view));
@@ -412,13 +414,24 @@ fn limit(curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Optio
 }
 
 /// Where a rising line bends, and its slopes at the level of a typical trial.
-fn bend(view: &View, curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Option<Bend> {
+fn bend(
+    view: &View,
+    [curve, plain]: [&Curve; 2],
+    fit: &Fit,
+    sign: f64,
+    settings: &JudgeSettings,
+) -> Option<Bend> {
     let ratio = match fit.family {
         Family::Hinge { .. } => f64::INFINITY,
         Family::Bend { ratio, .. } => ratio,
         _ => return None,
     };
-    let n = if sign > 0.0 { interval(curve, fit, 0.0, settings)? } else { return None };
+    if sign < 0.0 {
+        return None;
+    }
+    let centre = place(curve, fit, 0.0)?;
+    let error = place(plain, &Fit::of(plain, fit.family, &fit.steps), 0.0)?.error.max(centre.error);
+    let n = exp(Centre { error, ..centre }.interval(&Student::of(settings.error_rate())));
     let (first, last) = (view.middles[0], *view.middles.last()?);
     let drawn = drawn(view, fit, sign);
     let rise = drawn.last()?.1 - drawn.first()?.1;

@@ -91,9 +91,11 @@ fn a_growth_over_little_more_than_a_decade_has_no_limit() {
 #[test]
 fn a_bend_is_found_with_its_slopes() {
     let truth = |n: f64| 1.0 + 10.0 * (along(n).min(0.3) + 3.0 * (along(n) - 0.3).max(0.0));
-    let verdicts = verdicts(30, 10, QUIET, truth);
+    let verdicts = verdicts(60, 10, QUIET, truth);
     let bends: Vec<Bend> = verdicts.iter().filter_map(|verdict| verdict.bend).collect();
-    assert!(bends.len() >= 28, "{} of 30", bends.len());
+    assert!(bends.len() >= 54, "{} of 60", bends.len());
+    let covered = bends.iter().filter(|bend| bend.n.low <= 3_000.0 && 3_000.0 <= bend.n.high).count();
+    assert!(covered >= 54, "{covered} of {}", bends.len());
     for Bend { n, before, after } in bends {
         assert!((2_850.0..3_150.0).contains(&n.value), "{n:?}");
         assert!((2.0..4.5).contains(&(after / before)), "{before} {after}");
