@@ -15,9 +15,9 @@ pub(crate) fn read(clock: libc::clockid_t) -> libc::timespec {
     unsafe { time.assume_init() }
 }
 
-/// In nanoseconds since its origin.
+/// In nanoseconds since its origin. Of a clock that stands before its origin, differences are right.
 #[inline(always)]
 pub(crate) fn read_ns(clock: libc::clockid_t) -> u64 {
     let time = read(clock);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
