@@ -15,8 +15,8 @@ pub struct UserModeLinux {
     pub variant: KernelVariant,
     /// Its memory.
     pub memory_mib: u32,
-    /// The run's folder, with the programs that measure in the guest; its identity file and management socket,
-    /// which a kill leaves, are made there.
+    /// The run's folder, with the programs that measure in the guest. Its identity file and management
+    /// socket, which a kill leaves, are made there.
     pub folder: PathBuf,
 }
 

@@ -198,8 +198,8 @@ impl Grid {
     }
 }
 
-/// The nearest whole number, and 0 for what is below: `f64::round` is a call of a function where the processor
-/// of the target need not have an instruction for it.
+/// The nearest whole number, and 0 for what is below: `f64::round` is a call of a function where the target's
+/// processors need not have an instruction for it.
 fn nearest(at: f64) -> usize {
     (at + 0.5) as usize
 }
