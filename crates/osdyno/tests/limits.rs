@@ -2,6 +2,7 @@
 //! processes of other tests would count for limits of the whole machine.
 #![cfg(target_os = "linux")]
 
+#[macro_use]
 mod common;
 
 use std::collections::BTreeMap;
@@ -132,7 +133,7 @@ fn what_cannot_be_measured_at_all_is_predicted() {
     nothing_is_measured("ulimit -n 64", &["crowd", "ready-many/epoll", "network-copy/smb"]);
     nothing_is_measured("ulimit -n 255", &["network-copy/smb"]);
     if sys::process::find_program("smbd").is_none() {
-        println!("skipped: smbd with enough descriptors: it is not installed");
+        skipped!("smbd with enough descriptors: it is not installed");
         return;
     }
     let folder = open_folder();
@@ -213,7 +214,7 @@ fn processes_of_a_user_stop_the_run_where_doctor_says() {
 fn a_control_group_of_processes_stops_the_run_where_doctor_says() {
     let _alone = alone();
     let Some(group) = ControlGroup::make("pids", &["pids.max"], 500) else {
-        println!("skipped: no control group for processes can be made here");
+        skipped!("no control group for processes can be made here");
         return;
     };
     expect_agreement(&lowered("pids.max", &group.enter(), 3000, &["fork", "thread"]), &WORKLOADS);
@@ -228,7 +229,7 @@ fn process_numbers_of_a_namespace_stop_the_run_where_doctor_says() {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
     let mut numbers = release.split('.').map(|word| word.parse::<u32>().unwrap_or(0));
     if (numbers.next(), numbers.next()) < (Some(6), Some(14)) {
-        println!("skipped: kernel.pid_max belongs to the whole machine before Linux 6.14");
+        skipped!("kernel.pid_max belongs to the whole machine before Linux 6.14");
         return;
     }
     expect_agreement(&lowered("kernel.pid_max", &before, 3000, &["fork", "thread"]), &WORKLOADS);

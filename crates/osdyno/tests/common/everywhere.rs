@@ -9,7 +9,7 @@ pub(crate) fn architectures() -> impl Iterator<Item = &'static Architecture> {
     ALL.iter().copied().filter(|architecture| {
         let reason = architecture.unavailable_reason();
         if let Some(reason) = &reason {
-            println!("skipped: {} is unsupported here: {reason}", architecture.name);
+            skipped!("{} is unsupported here: {reason}", architecture.name);
         }
         reason.is_none()
     })

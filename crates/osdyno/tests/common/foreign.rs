@@ -24,7 +24,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     let found = folders.map(|folder| folder.join(name)).find(|path| path.is_file());
     if found.is_none() {
-        println!("skipped: {name} is not installed; `cargo xtask test` installs it for root on Debian");
+        skipped!("{name} is not installed; `cargo xtask test` installs it for root on Debian");
     }
     found
 }

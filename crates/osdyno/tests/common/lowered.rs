@@ -49,7 +49,7 @@ pub(crate) fn is_possible(what: &str, before: &str) -> bool {
     shell.args(["-ec", &format!("{before}\nexec true")]).current_dir(folder.path());
     let output = shell.env("FOLDER", folder.path()).output().expect("a shell starts");
     if !output.status.success() {
-        println!("skipped: {what} cannot be lowered here: {}", text(&output.stderr).trim());
+        skipped!("{what} cannot be lowered here: {}", text(&output.stderr).trim());
     }
     output.status.success()
 }

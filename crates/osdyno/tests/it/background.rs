@@ -25,7 +25,7 @@ fn is_refused_as_too_busy(output: &Output, folder: &Path) -> bool {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(!folder.join("a.osdyno").exists(), "{told}");
     expect_nothing_left(folder);
-    println!("skipped: this machine is too busy for the smallest loads: {told}");
+    skipped!("this machine is too busy for the smallest loads: {told}");
     true
 }
 

@@ -65,7 +65,7 @@ fn a_page_with_uring() {
 fn a_page_with(architecture: &str) {
     let Some(program) = find("chromium") else { return };
     if let Some(reason) = net::arch::find(architecture).unwrap().unavailable_reason() {
-        println!("skipped: {architecture} is unsupported here: {reason}");
+        skipped!("{architecture} is unsupported here: {reason}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -37,7 +37,7 @@ fn reasons<'a>(diagnosis: &'a Value, subject: &str) -> Vec<&'a str> {
 fn processors_that_are_kept_from_a_run_are_named() {
     let online = std::thread::available_parallelism().map_or(1, usize::from);
     if online < 2 {
-        println!("skipped: there is one processor only");
+        skipped!("there is one processor only");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

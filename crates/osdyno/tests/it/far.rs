@@ -28,7 +28,7 @@ fn scratch_of<'a>(recording: &'a Recording, system: &str) -> Vec<&'a str> {
 fn a_system_behind_ssh_needs_no_shared_folder() {
     let far = match Far::start() {
         Ok(far) => far,
-        Err(reason) => return println!("skipped: no private sshd: {reason}"),
+        Err(reason) => return skipped!("no private sshd: {reason}"),
     };
     let folder = tempfile::tempdir().expect("a folder");
     let system = format!("--system=far={}", far.command());
@@ -51,7 +51,7 @@ fn a_system_behind_ssh_needs_no_shared_folder() {
 fn a_server_behind_ssh_gets_its_program_and_its_files() {
     let far = match Far::start() {
         Ok(far) => far,
-        Err(reason) => return println!("skipped: no private sshd: {reason}"),
+        Err(reason) => return skipped!("no private sshd: {reason}"),
     };
     let server = format!("127.0.0.1={}", far.command());
     for workload in ["race/epoll", "race/prefork", "web/590"] {
@@ -72,7 +72,7 @@ fn a_server_behind_ssh_gets_its_program_and_its_files() {
 fn killed_it_leaves_nothing_on_the_other_machine() {
     let far = match Far::start() {
         Ok(far) => far,
-        Err(reason) => return println!("skipped: no private sshd: {reason}"),
+        Err(reason) => return skipped!("no private sshd: {reason}"),
     };
     let folder = tempfile::tempdir().expect("a folder");
     let system = format!("--system=far={}", far.command());
@@ -106,7 +106,7 @@ fn commands_that_change_the_user_or_the_name_space_need_no_shared_folder() {
     for (name, command) in commands {
         match can_start(command) {
             true => systems.push(format!("--system={name}={command}")),
-            false => println!("skipped: {command} is not permitted or not installed"),
+            false => skipped!("{command} is not permitted or not installed"),
         }
     }
     let systems: Vec<&str> = systems.iter().map(String::as_str).collect();

@@ -266,7 +266,7 @@ fn run_with_processes(
     words: &[&str],
 ) -> Option<Output> {
     if !is_root() {
-        println!("skipped: only root can become somebody whose processes are limited");
+        skipped!("only root can become somebody whose processes are limited");
         return None;
     }
     let chown = Command::new("chown").args([user, &folder.to_string_lossy()]).status().expect("chown starts");
@@ -327,7 +327,7 @@ fn a_trial_for_which_there_are_too_few_processes_has_failed_with_that_reason() {
 #[test]
 fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     if !is_root() {
-        println!("skipped: only root can mount a small disk");
+        skipped!("only root can mount a small disk");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -356,7 +356,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
         .expect("unshare starts");
     let told = text(&output.stderr);
     if told.contains("unshare failed") || told.contains("mount:") {
-        println!("skipped: no small disk could be mounted: {told}");
+        skipped!("no small disk could be mounted: {told}");
         return;
     }
     assert_eq!(output.status.code(), Some(1), "{told}");

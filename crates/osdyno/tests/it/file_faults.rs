@@ -29,7 +29,7 @@ fn is_possible(prefix: &[&str]) -> bool {
     let output = Command::new(prefix[0]).args(&prefix[1..]).arg("true").output();
     let is_possible = output.is_ok_and(|output| output.status.success());
     if !is_possible {
-        println!("skipped: {} takes root", prefix.join(" "));
+        skipped!("{} takes root", prefix.join(" "));
     }
     is_possible
 }
@@ -228,7 +228,7 @@ fn a_quota_ends_a_job_with_its_own_advice_and_no_other() {
     let probed = Command::new("unshare").args(["--mount", "sh", "-c", &probe]).output();
     match probed {
         Ok(output) if output.status.success() => {}
-        other => return println!("skipped: it takes root and btrfs-progs: {other:?}"),
+        other => return skipped!("it takes root and btrfs-progs: {other:?}"),
     }
     fs::remove_dir(folder.path().join("mounted")).expect("nothing is mounted any more");
     let jobs = ["copy/read-write", "small-files/warm", "-n40", "--files=mounted/own"];

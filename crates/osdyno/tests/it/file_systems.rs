@@ -38,7 +38,7 @@ fn images_below(folder: &Path) -> Vec<String> {
 #[test]
 fn each_file_system_is_measured_on_an_image_of_its_own() {
     if let Some(reason) = why_not() {
-        return println!("skipped: {reason}");
+        return skipped!("{reason}");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let file_systems = ["--fs", "ext2,ext4:nojournal:noatime,tmpfs"];
@@ -64,7 +64,7 @@ fn what_cannot_be_made_is_said_and_the_others_are_measured() {
     let told = text(&output.stderr);
     assert!(output.status.code() == Some(2) && told.contains("the known kinds are ext2,"), "{told}");
     if let Some(reason) = why_not() {
-        return println!("skipped: {reason}");
+        return skipped!("{reason}");
     }
     // Rivals may be unsupported, but not all of them.
     let rivals = ["copy/read-write", "copy/mmap", "--fs", "tmpfs,ext4:data=nonsense"];
@@ -95,13 +95,13 @@ fn what_cannot_be_made_is_said_and_the_others_are_measured() {
 #[test]
 fn files_lie_on_each_file_system_as_their_variant_says() {
     if let Some(reason) = why_not() {
-        return println!("skipped: {reason}");
+        return skipped!("{reason}");
     }
     let is_there = |kind: &&str| {
         let found = Command::new("sh").args(["-c", &format!("command -v mkfs.{kind}")]).output();
         let is_there = found.is_ok_and(|found| found.status.success());
         if !is_there {
-            println!("skipped: there is no mkfs.{kind}");
+            skipped!("there is no mkfs.{kind}");
         }
         is_there
     };
@@ -127,7 +127,7 @@ fn files_lie_on_each_file_system_as_their_variant_says() {
 #[test]
 fn a_kill_leaves_neither_mount_nor_device() {
     if let Some(reason) = why_not() {
-        return println!("skipped: {reason}");
+        return skipped!("{reason}");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let long = ["run", "small-files/warm", "--trials=500", "--out=a.osdyno", "--fs=ext4,tmpfs"];
@@ -200,7 +200,7 @@ impl Drop for Device {
 #[test]
 fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
     if let Some(reason) = why_not() {
-        return println!("skipped: {reason}");
+        return skipped!("{reason}");
     }
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let device = Device::of_bytes(disk.path(), 600 << 20);
@@ -270,7 +270,7 @@ fn expect_no_format_where_it_is_mounted(folder: &Path, disk: &Path, on_device: &
 #[test]
 fn a_device_that_a_program_writes_to_is_not_formatted() {
     if let Some(reason) = why_not() {
-        return println!("skipped: {reason}");
+        return skipped!("{reason}");
     }
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let device = Device::of_bytes(disk.path(), 600 << 20);

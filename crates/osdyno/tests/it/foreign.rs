@@ -116,7 +116,7 @@ fn curl_meets(architecture: &str) {
 
 fn curl_v6(program: &Path, architecture: &str, folder: &Path) {
     if std::net::TcpListener::bind("[::1]:0").is_err() {
-        println!("skipped: no IPv6 here");
+        skipped!("no IPv6 here");
         return;
     }
     let served = served(architecture, folder, &["--listen", "[::1]:0"]);

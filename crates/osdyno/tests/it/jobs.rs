@@ -97,7 +97,7 @@ fn a_database_that_does_not_start_is_reported_with_the_end_of_its_log() {
 #[test]
 fn a_database_that_dies_at_work_has_crashed_and_its_log_says_why() {
     let Some(real) = postgresql() else {
-        return println!("skipped: PostgreSQL is not installed");
+        return skipped!("PostgreSQL is not installed");
     };
     let (folder, programs) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let real = real.display();
@@ -118,7 +118,7 @@ fn a_database_that_dies_at_work_has_crashed_and_its_log_says_why() {
 #[test]
 fn a_killed_run_leaves_no_database() {
     if postgresql().is_none() {
-        return println!("skipped: PostgreSQL is not installed");
+        return skipped!("PostgreSQL is not installed");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let long = ["run", "sql/postgresql", "-n1", "--trials=50", "--out=a.osdyno"];
@@ -136,7 +136,7 @@ fn a_killed_run_leaves_no_database() {
 fn a_disk_that_fills_up_ends_a_job_and_no_other() {
     let possible = Command::new("unshare").args(["--mount", "true"]).output();
     if !possible.is_ok_and(|output| output.status.success()) {
-        return println!("skipped: a mount of one's own takes root");
+        return skipped!("a mount of one's own takes root");
     }
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let disk = disk.path();
@@ -177,7 +177,7 @@ fn the_library_of_the_system_has_the_instructions_that_were_chosen() {
                 assert!(trial.checks.iter().all(|check| check.held), "{name}: {:?}", trial.checks);
                 assert_eq!(trial.checks.len(), 2, "{name}");
             }
-            Outcome::Unsupported { reason } if !must_be => println!("skipped: {name}: {reason}"),
+            Outcome::Unsupported { reason } if !must_be => skipped!("{name}: {reason}"),
             other => panic!("{name}: {other:?}"),
         }
     }

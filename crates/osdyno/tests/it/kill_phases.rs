@@ -96,7 +96,7 @@ fn file_systems() -> Option<&'static str> {
     let probe = "unshare --mount true && test -w /dev/loop-control && command -v mkfs.ext4";
     let is_possible = Command::new("sh").args(["-c", probe]).output().expect("a shell").status.success();
     if !is_possible {
-        println!("skipped: no file system in an image without root, /dev/loop-control and mkfs.ext4");
+        skipped!("no file system in an image without root, /dev/loop-control and mkfs.ext4");
     }
     is_possible.then_some("--fs=ext4,tmpfs")
 }
@@ -112,7 +112,7 @@ fn is_there(job: &str) -> bool {
     };
     let is_there = Command::new("sh").args(["-c", command]).output().expect("a shell").status.success();
     if !is_there {
-        println!("skipped: {job} is not installed here");
+        skipped!("{job} is not installed here");
     }
     is_there
 }

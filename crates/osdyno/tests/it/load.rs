@@ -200,7 +200,7 @@ fn a_load_is_compared_with_an_earlier_one() {
 fn several_processes_share_a_load() {
     let folder = tempfile::tempdir().expect("a folder");
     if sys::cpu::count() < 2 {
-        println!("skipped: there is one processor, and each process has one of its own");
+        skipped!("there is one processor, and each process has one of its own");
         return;
     }
     let (address, requests) = server();

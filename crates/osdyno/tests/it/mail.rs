@@ -199,7 +199,7 @@ fn a_list_that_is_not_delivered_is_said_to_be_queued() {
 fn every_architecture_is_late_and_puts_off_and_encrypts() {
     for architecture in net::arch::ALL {
         if let Some(reason) = architecture.unavailable_reason() {
-            println!("skipped: {}: {reason}", architecture.name);
+            skipped!("{}: {reason}", architecture.name);
             continue;
         }
         let name = architecture.name;
@@ -237,7 +237,7 @@ const AHEAD_BYTES: usize = 64 << 20;
 fn a_server_that_pauses_receives_nothing() {
     for architecture in net::arch::ALL {
         if let Some(reason) = architecture.unavailable_reason() {
-            println!("skipped: {}: {reason}", architecture.name);
+            skipped!("{}: {reason}", architecture.name);
             continue;
         }
         let name = architecture.name;
@@ -284,7 +284,7 @@ fn a_server_that_pauses_receives_nothing() {
 /// A shell in a place of its own, for root; `None` with the reason printed.
 fn sealed(folder: &Path, flags: &[&str], script: &str) -> Option<std::process::Output> {
     if !sys::process::is_root() {
-        println!("skipped: mounts and networks of its own need root");
+        skipped!("mounts and networks of its own need root");
         return None;
     }
     let mut command = std::process::Command::new("unshare");
@@ -292,7 +292,7 @@ fn sealed(folder: &Path, flags: &[&str], script: &str) -> Option<std::process::O
     match command.current_dir(folder).output() {
         Ok(output) => Some(output),
         Err(error) => {
-            println!("skipped: unshare cannot be started: {error}; it is in Debian's package util-linux");
+            skipped!("unshare cannot be started: {error}; it is in Debian's package util-linux");
             None
         }
     }
@@ -330,7 +330,7 @@ fn a_full_disk_under_the_spool_loses_nobody() {
 fn a_full_disk_under_the_ledger_ends_the_server() {
     for architecture in net::arch::ALL {
         if let Some(reason) = architecture.unavailable_reason() {
-            println!("skipped: {}: {reason}", architecture.name);
+            skipped!("{}: {reason}", architecture.name);
             continue;
         }
         let (name, folder) = (architecture.name, tempfile::tempdir().expect("a folder"));

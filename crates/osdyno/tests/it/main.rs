@@ -1,5 +1,6 @@
 //! osdyno as its users have it: the program with its verbs, started and looked at from outside.
 
+#[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(target_os = "linux")]

@@ -29,7 +29,7 @@ fn has_ssh() -> bool {
 
 fn has(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|path| !Path::new(path).is_file());
-    missing.iter().for_each(|path| println!("skipped: there is no {path}"));
+    missing.iter().for_each(|path| skipped!("there is no {path}"));
     missing.is_none()
 }
 
@@ -112,7 +112,7 @@ fn every_protection_copies_the_file_and_leaves_nothing() {
 #[test]
 fn smbclient_copies_the_same_bytes() {
     if !has_smbd() || Command::new("smbclient").arg("--version").output().is_err() {
-        return println!("skipped: smbd or smbclient is not installed");
+        return skipped!("smbd or smbclient is not installed");
     }
     const MIB: usize = 20;
     let folder = tempfile::tempdir().expect("a folder");
@@ -164,7 +164,7 @@ fn smbclient_copies_the_same_bytes() {
 fn a_missing_server_is_a_reason_and_http_is_measured() {
     let possible = Command::new("unshare").args(["--mount", "true"]).output();
     if !possible.is_ok_and(|output| output.status.success()) {
-        return println!("skipped: to hide programs takes root");
+        return skipped!("to hide programs takes root");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let hide = "mount -t tmpfs none /usr/sbin && exec \"$0\" \"$@\"";
@@ -329,7 +329,7 @@ fn sftp_copies_the_same_bytes() {
 fn a_disk_that_fills_up_under_a_copy_is_a_limit_with_advice() {
     let possible = Command::new("unshare").args(["--mount", "true"]).output();
     if !possible.is_ok_and(|output| output.status.success()) {
-        return println!("skipped: a mount of one's own takes root");
+        return skipped!("a mount of one's own takes root");
     }
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let disk = disk.path().display();

@@ -33,7 +33,7 @@ fn values(recording: &Recording, name: &str) -> Vec<f64> {
 fn a_server_in_another_network_is_started_loaded_and_ended() {
     let network = match Network::start() {
         Ok(network) => network,
-        Err(reason) => return println!("skipped: no network of its own: {reason}"),
+        Err(reason) => return skipped!("no network of its own: {reason}"),
     };
     let folder = tempfile::tempdir().expect("a folder");
     let server = format!("{}=ip netns exec {}", network.there(), network.name);
@@ -57,7 +57,7 @@ fn a_server_in_another_network_is_started_loaded_and_ended() {
             let latencies = values(&measure("race/epoll"), "p50");
             assert!(latencies.iter().all(|&seconds| seconds > 0.009), "{latencies:?}");
         }
-        Err(reason) => println!("skipped: no delay: {reason}"),
+        Err(reason) => skipped!("no delay: {reason}"),
     }
     match network.shape("tbf rate 80mbit burst 256kb latency 50ms") {
         // 10 megabytes a second, and what the bucket holds at the beginning.
@@ -65,7 +65,7 @@ fn a_server_in_another_network_is_started_loaded_and_ended() {
             let rates = values(&measure("web/1m"), "throughput");
             assert!(!rates.is_empty() && rates.iter().all(|&rate| rate < 30.0), "{rates:?}");
         }
-        Err(reason) => println!("skipped: no limit of the rate: {reason}"),
+        Err(reason) => skipped!("no limit of the rate: {reason}"),
     }
     expect_nothing_left(folder.path());
 }

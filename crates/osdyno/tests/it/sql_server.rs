@@ -298,7 +298,7 @@ fn expect_clear_words(server: &Server, wrong: &str, missing: &str) {
 #[test]
 fn a_postgresql_of_the_users_is_measured_and_left_as_it_was() {
     let Some(server) = postgresql() else {
-        return println!("skipped: PostgreSQL is not installed");
+        return skipped!("PostgreSQL is not installed");
     };
     expect_a_run_that_leaves_nothing(&server);
     let wrong = "password authentication failed for user \"osd\"";
@@ -308,7 +308,7 @@ fn a_postgresql_of_the_users_is_measured_and_left_as_it_was() {
 #[test]
 fn a_mariadb_of_the_users_is_measured_and_left_as_it_was() {
     let Some(server) = mariadb() else {
-        return println!("skipped: MariaDB is not installed");
+        return skipped!("MariaDB is not installed");
     };
     expect_a_run_that_leaves_nothing(&server);
     let wrong = "Access denied for user 'osd'@'127.0.0.1' (using password: YES)";

@@ -22,7 +22,7 @@ fn script(folder: &Path, commands: &str) -> Option<Output> {
     probe.args(own).args(["sh", "-c", "echo 100 > /proc/sys/net/core/somaxconn"]);
     let probe = probe.output().expect("unshare starts");
     if !probe.status.success() {
-        println!("skipped: no namespaces can be made here: {}", text(&probe.stderr).trim());
+        skipped!("no namespaces can be made here: {}", text(&probe.stderr).trim());
         return None;
     }
     let program = osdyno(folder, &[]);
@@ -120,7 +120,7 @@ fn what_somebody_else_has_changed_is_left_alone_and_named() {
 #[test]
 fn after_a_kill_half_way_everything_is_put_back() {
     if Command::new("perl").arg("-v").output().is_err() {
-        println!("skipped: there is no perl, which holds a lease");
+        skipped!("there is no perl, which holds a lease");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -207,7 +207,7 @@ fn a_change_that_the_system_refuses_takes_the_others_back() {
     let Some(output) = script(folder.path(), commands) else { return };
     let (printed, told) = (text(&output.stdout), text(&output.stderr));
     if printed.contains("no attribute") {
-        println!("skipped: this file system has no files that only grow");
+        skipped!("this file system has no files that only grow");
         return;
     }
     assert!(printed.contains("exit: 1") && printed.contains("values: 100 64"), "{printed}\n{told}");

@@ -412,7 +412,7 @@ fn manual_pages_render_without_warnings() {
         let path = entry.expect("a page").path();
         let output = match render(&path) {
             Ok(output) => output,
-            Err(error) => return eprintln!("skipped: man cannot be started: {error}"),
+            Err(error) => return skipped!("man cannot be started: {error}"),
         };
         let (shown, complaint) = (text(&output.stdout), text(&output.stderr));
         assert!(output.status.success() && complaint.is_empty(), "{}: {complaint}", path.display());

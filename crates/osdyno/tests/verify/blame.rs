@@ -19,7 +19,7 @@ fn can_sample() -> bool {
     match (attached, named) {
         (Ok(_), Ok(_)) => true,
         (Err(error), _) | (_, Err(error)) => {
-            eprintln!("skipped: {error}");
+            skipped!("{error}");
             false
         }
     }
@@ -153,7 +153,7 @@ fn writes_for_other_tools(folder: &Path) {
                 text(&output.stderr)
             );
         }
-        Err(_) => eprintln!("skipped: pprof, which comes with go, is not here"),
+        Err(_) => skipped!("pprof, which comes with go, is not here"),
     }
 }
 
@@ -168,7 +168,7 @@ fn the_search_for_a_port_is_blamed_for_the_step_of_bind() {
     let measured = ["run", "bind/v4", "-n", "3000", "--trials", "10", "--blame", "--out", "a.osdyno", system];
     let output = run(folder.path(), &measured);
     if text(&output.stderr).contains("unshare failed") {
-        eprintln!("skipped: {}", text(&output.stderr));
+        skipped!("{}", text(&output.stderr));
         return;
     }
     let bind = blamed(folder.path(), "a.osdyno", "bind", "bind");
@@ -277,7 +277,7 @@ fn an_unprivileged_user_is_told_what_is_lacking() {
     let level = paranoid.trim().parse::<i32>().unwrap_or(0);
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     if level < 2 || !is_root {
-        eprintln!("skipped: it needs root, and kernel.perf_event_paranoid above 1, which is {level}");
+        skipped!("it needs root, and kernel.perf_event_paranoid above 1, which is {level}");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -290,7 +290,7 @@ fn an_unprivileged_user_is_told_what_is_lacking() {
     command.current_dir(path).env("TMPDIR", path).env("XDG_STATE_HOME", path.join("state"));
     let output = command.output().expect("setpriv starts");
     if text(&output.stderr).contains("Permission denied") && output.stdout.is_empty() {
-        eprintln!("skipped: the program is in a folder that others may not enter");
+        skipped!("the program is in a folder that others may not enter");
         return;
     }
     let printed = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");

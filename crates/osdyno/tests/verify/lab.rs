@@ -154,7 +154,7 @@ fn an_emulator_that_is_too_old_or_prints_nothing_is_reported() {
 fn kvm_that_boots_nothing_is_tried_once_and_not_used() {
     let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     if let Err(error) = device {
-        println!("skipped: there is no /dev/kvm to try: {error}");
+        skipped!("there is no /dev/kvm to try: {error}");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -226,7 +226,7 @@ fn tool(folder: &Path, name: &str, script: &str) {
 #[test]
 fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_reported() {
     if !Path::new("/usr/share/keyrings/debian-archive-keyring.gpg").exists() {
-        println!("skipped: this is no Debian; its keyring is missing");
+        skipped!("this is no Debian; its keyring is missing");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -292,7 +292,7 @@ fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_reported() {
 #[test]
 fn without_a_network_or_room_for_a_kernel_of_debian_nothing_is_left() {
     if !Path::new("/usr/share/keyrings/debian-archive-keyring.gpg").exists() {
-        println!("skipped: this is no Debian; its keyring is missing");
+        skipped!("this is no Debian; its keyring is missing");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -317,7 +317,7 @@ fn without_a_network_or_room_for_a_kernel_of_debian_nothing_is_left() {
         let output = command.env("PATH", &path).env("XDG_CACHE_HOME", &cache).output().expect("unshare");
         let told = text(&output.stderr);
         if told.contains("unshare") || told.contains("mount:") {
-            println!("skipped: it takes the rights of root: {told}");
+            skipped!("it takes the rights of root: {told}");
             return;
         }
         assert_eq!(output.status.code(), Some(1), "{told}");
@@ -349,14 +349,14 @@ fn kernel() -> Option<PathBuf> {
     }
     let mut debian = lab::Debian::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"));
     let kernel = debian.kernel("6.12", &mut |text| println!("{text}"));
-    kernel.map_err(|error| println!("skipped: {error}")).ok()
+    kernel.map_err(|error| skipped!("{error}")).ok()
 }
 
 /// What a real boot needs, or why it is skipped.
 fn real() -> Option<PathBuf> {
     let emulator = [lab::EmulatedMachine::EMULATOR.to_owned()];
     if let Err(error) = lab::EmulatedMachine::check_emulator(&emulator) {
-        println!("skipped: {error}");
+        skipped!("{error}");
         return None;
     }
     kernel()

@@ -130,11 +130,11 @@ fn real(variable: &str, name: &str) -> Option<String> {
     match starts {
         Ok(output) if output.status.success() => Some(named),
         Ok(output) => {
-            println!("skipped: {named} does not start ({}); {variable} names another", output.status);
+            skipped!("{named} does not start ({}); {variable} names another", output.status);
             None
         }
         Err(error) => {
-            println!("skipped: {named} does not start ({error}); {variable} names another");
+            skipped!("{named} does not start ({error}); {variable} names another");
             None
         }
     }
@@ -187,7 +187,7 @@ fn gvisor_is_measured_beside_this_machine() {
 fn a_folder_is_measured_as_the_root_of_a_container() {
     let tried = Command::new("bwrap").args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output();
     if !tried.is_ok_and(|output| output.status.success()) {
-        println!("skipped: bwrap is not installed, or makes no container here");
+        skipped!("bwrap is not installed, or makes no container here");
         return;
     }
     let folder = tempfile::Builder::new().tempdir_in("/tmp").expect("a folder");

@@ -1,6 +1,7 @@
 //! Tests that `cargo xtask verify` runs: those beside other systems and programs (guests, Wine, mail servers,
 //! daemons), and those that work for long.
 
+#[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
 

@@ -197,7 +197,7 @@ fn hidden(folder: &str, words: &str) -> Option<String> {
     let mount = format!("mount -t tmpfs none {folder}");
     let status = Command::new("sh").args(["-c", &format!("{PRIVATE} {mount}")]).status();
     if !status.is_ok_and(|status| status.success()) {
-        println!("skipped: only root can mount something over {folder}");
+        skipped!("only root can mount something over {folder}");
         return None;
     }
     Some(format!("exec {PRIVATE} sh -c '{mount} && exec {words} \"$0\" \"$@\"'"))
@@ -323,7 +323,7 @@ fn with_a_clock_that_stands() {
 fn with_128_mib() {
     let Some(group) = ControlGroup::make("memory", &["memory.max", "memory.limit_in_bytes"], 128 << 20)
     else {
-        println!("skipped: no control group for memory can be made here");
+        skipped!("no control group for memory can be made here");
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");

@@ -86,7 +86,7 @@ fn real_servers_are_what_they_are() {
         assert!(right.len() >= 18, "only {} right", right.len());
     }
     if !skipped.is_empty() {
-        eprintln!("skipped {} of {} servers: {}", skipped.len(), scripts.len(), skipped.join("; "));
+        skipped!("{} of {} servers: {}", skipped.len(), scripts.len(), skipped.join("; "));
     }
 }
 
@@ -98,7 +98,7 @@ fn a_server_that_leaves_its_clients_waiting_is_recognized_without_a_load() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = match Script::read(&script).start(folder.path()) {
         Ok(server) => server,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skipped!("{reason}"),
     };
     let pid = server.pid().to_string();
     let look = |format: &str| {

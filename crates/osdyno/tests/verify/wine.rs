@@ -42,12 +42,12 @@ impl Wine {
         let wine = named.clone().or(newer).unwrap_or_else(|| "wine".into());
         let Some(version) = version(&wine) else {
             assert!(named.is_none(), "{} is no Wine that starts", wine.display());
-            println!("skipped: Wine is not installed");
+            skipped!("Wine is not installed");
             return None;
         };
         println!("{version}: {}", wine.display());
         if !program.exists() {
-            println!("skipped: `cargo xtask link-systems` has not made {}", program.display());
+            skipped!("`cargo xtask link-systems` has not made {}", program.display());
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");

@@ -48,7 +48,7 @@ fn with_a_pair(folder: &std::path::Path, words: &[&str]) -> Option<std::process:
         .current_dir(folder)
         .status();
     if !probe.is_ok_and(|status| status.success()) {
-        println!("skipped: names cannot have other addresses here");
+        skipped!("names cannot have other addresses here");
         return None;
     }
     Some(command.current_dir(folder).output().expect("unshare starts"))
@@ -103,11 +103,11 @@ fn a_link_local_address_is_reached_through_its_zone() {
     let mut command = std::process::Command::new("unshare");
     command.args(["--map-root-user", "--net", "sh", "-c", script]).arg(program);
     let Ok(output) = command.current_dir(folder.path()).output() else {
-        return println!("skipped: there is no unshare");
+        return skipped!("there is no unshare");
     };
     let (out, told) = (text(&output.stdout), text(&output.stderr));
     if output.status.code() == Some(77) || told.contains("unshare") {
-        return println!("skipped: no network of its own: {told}");
+        return skipped!("no network of its own: {told}");
     }
     assert!(output.status.success(), "{out}{told}");
     assert_eq!(out.matches("5 correct").count(), 4, "{out}");

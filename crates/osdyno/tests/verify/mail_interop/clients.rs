@@ -16,7 +16,7 @@ fn client(name: &str) -> Option<PathBuf> {
     // It takes root or a namespace of users.
     let mounts = Command::new("unshare").args(["--mount", "--map-root-user", "true"]).status();
     if !mounts.is_ok_and(|status| status.success()) {
-        println!("skipped: {name} needs the right to mount, as root or in a namespace of users");
+        skipped!("{name} needs the right to mount, as root or in a namespace of users");
         return None;
     }
     Some(program)

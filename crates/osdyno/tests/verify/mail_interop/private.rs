@@ -22,7 +22,7 @@ pub(crate) fn unpacked(name: &str) -> Option<PathBuf> {
     let target = own.ancestors().nth(2).expect("a folder of cargo");
     let found = target.join("mail-servers").join(name);
     if !found.exists() {
-        println!("skipped: `cargo xtask mail-servers` has not made {}", found.display());
+        skipped!("`cargo xtask mail-servers` has not made {}", found.display());
         return None;
     }
     Some(found)
@@ -31,7 +31,7 @@ pub(crate) fn unpacked(name: &str) -> Option<PathBuf> {
 /// The same, of a server: these change users, which only root can.
 pub(crate) fn server_files(name: &str) -> Option<PathBuf> {
     if !sys::process::is_root() {
-        println!("skipped: {name} changes to users of its own, in a place of its own, which needs root");
+        skipped!("{name} changes to users of its own, in a place of its own, which needs root");
         return None;
     }
     unpacked(name).map(|folder| folder.join("usr"))

@@ -37,7 +37,7 @@ fn python(script: &str) -> Option<(Killed, u16)> {
     let mut command = Command::new("python3");
     command.args(["-c", &format!("{start}{script}")]).stdin(Stdio::null()).stdout(Stdio::piped());
     let Ok(mut child) = command.spawn() else {
-        eprintln!("skipped: there is no python3");
+        skipped!("there is no python3");
         return None;
     };
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -121,7 +121,7 @@ fn a_server_of_many_threads_is_looked_at_in_bounded_time() {
     let answer: Value = serde_json::from_str(&printed).expect("JSON");
     let threads = answer["servers"][0]["answer"]["growth"][0]["threads"].as_u64().expect("threads");
     if threads < 20_000 {
-        eprintln!("skipped in part: this system gives one process {threads} threads, not 20000");
+        skipped!("this system gives one process {threads} threads, not 20000");
     }
     let left_out = answer["servers"][0]["not_seen"]["threads_not_sampled"].as_u64().expect("a number");
     // Some in every round, and some once.
@@ -135,12 +135,12 @@ fn another_network_is_looked_at_and_not_loaded() {
     let mut command = Command::new("unshare");
     command.args(["-r", "-n", "sh", "-c", "ip link set lo up; exec python3 -c \"$0\"", listen]);
     command.stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-    let Ok(mut child) = command.spawn() else { return eprintln!("skipped: there is no unshare") };
+    let Ok(mut child) = command.spawn() else { return skipped!("there is no unshare") };
     let mut line = String::new();
     let read = BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line);
     let child = Killed(child);
     if !read.is_ok_and(|bytes| bytes > 0) {
-        return eprintln!("skipped: this user makes no network of its own, or there is no python3");
+        return skipped!("this user makes no network of its own, or there is no python3");
     }
     let pid = child.0.id().to_string();
     let folder = tempfile::tempdir().expect("a folder");
@@ -167,10 +167,10 @@ fn without_proc_it_says_so() {
     let mut command = Command::new("unshare");
     command.args(["-r", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$0\" snoop -p 1"]);
     command.arg(env!("CARGO_BIN_EXE_osdyno"));
-    let Ok(output) = command.output() else { return eprintln!("skipped: there is no unshare") };
+    let Ok(output) = command.output() else { return skipped!("there is no unshare") };
     let told = text(&output.stderr);
     if told.contains("unshare") || told.contains("mount:") {
-        return eprintln!("skipped: this user makes no mounts of its own: {told}");
+        return skipped!("this user makes no mounts of its own: {told}");
     }
     assert!(output.status.code() == Some(1) && told.contains("/proc shows no process"), "{told}");
 }
@@ -187,7 +187,7 @@ fn copy_that_others_may_run() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn hidden_processes_are_said_to_be_hidden() {
     if !sys::process::is_root() {
-        return eprintln!("skipped: only root mounts /proc with hidepid, and becomes another user");
+        return skipped!("only root mounts /proc with hidepid, and becomes another user");
     }
     let Some((server, _)) = python("print(port, flush=True)\ns.accept()\n") else { return };
     let (_folder, program) = copy_that_others_may_run();
@@ -198,7 +198,7 @@ fn hidden_processes_are_said_to_be_hidden() {
     let output = command.output();
     let told = text(&output.expect("unshare starts").stderr);
     if told.contains("mount:") {
-        return eprintln!("skipped: no /proc can be mounted here: {told}");
+        return skipped!("no /proc can be mounted here: {told}");
     }
     assert!(told.contains("hidepid") && told.contains("root"), "{told}");
 }
@@ -206,7 +206,7 @@ fn hidden_processes_are_said_to_be_hidden() {
 #[test]
 fn another_users_server_needs_root() {
     if !sys::process::is_root() {
-        return eprintln!("skipped: only root becomes another user");
+        return skipped!("only root becomes another user");
     }
     let Some((server, port)) = python("print(port, flush=True)\ns.accept()\n") else { return };
     let (_folder, program) = copy_that_others_may_run();
