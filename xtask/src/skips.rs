@@ -100,6 +100,9 @@ struct Listing {
 impl Listing {
     /// Whether a person wants to see the line.
     fn shows(&mut self, line: &str) -> bool {
+        if let Some(skip) = ignored(line) {
+            self.skipped.push(skip);
+        }
         let is_end = line == "failures:" || line.starts_with("test result: ");
         match &mut self.passed {
             None if line == "successes:" => self.passed = Some(String::new()),
@@ -121,13 +124,21 @@ impl Listing {
     }
 }
 
+/// A test that libtest-mimic has ignored at run time, with the reason in brackets.
+fn ignored(line: &str) -> Option<Skip> {
+    let (test, reason) = line.strip_prefix("test ")?.split_once(" ... ignored (")?;
+    Some(Skip { test: test.trim().to_owned(), reason: reason.strip_suffix(')')?.to_owned() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const PRINTED: &str = "\
-running 3 tests
+running 4 tests
 test a::b ... ok
+test d    ... ignored (only root)
+test part ... ignored, a part of other tests
 test c ... FAILED
 
 successes:
@@ -155,9 +166,9 @@ test result: FAILED. 1 passed; 1 failed
     fn what_passes_is_not_shown_but_what_it_skipped_is_counted() {
         let mut listing = Listing::default();
         let shown: Vec<&str> = PRINTED.lines().filter(|line| listing.shows(line)).collect();
-        let skip = Skip { test: "a::b".to_owned(), reason: "there is no perl".to_owned() };
-        assert!(!skip.is_expected());
-        assert_eq!(listing.skipped, [skip]);
+        let skip = |test: &str, reason: &str| Skip { test: test.to_owned(), reason: reason.to_owned() };
+        assert_eq!(listing.skipped, [skip("d", "only root"), skip("a::b", "there is no perl")]);
+        assert_eq!([0, 1].map(|place| listing.skipped[place].is_expected()), [true, false]);
         assert!(!shown.contains(&"measured 3"), "{shown:?}");
         assert!(shown.contains(&"skipped: that does not count"), "{shown:?}");
         assert_eq!(shown.last(), Some(&"test result: FAILED. 1 passed; 1 failed"));

@@ -8,16 +8,53 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use common::control_group::ControlGroup;
 use common::lowered::{
     Lowered, after, as_nobody, diagnosed, faked, is_possible, lowered, open_folder, within,
 };
-use common::{expect_nothing_left, program_bytes, text};
+use common::{SKIPPED, expect_nothing_left, program_bytes, text};
+use libtest_mimic::{Arguments, Completion, Trial};
 use record::{Outcome, Recording};
 use serde_json::Value;
+
+/// Functions with their names.
+macro_rules! named {
+    ($($function:ident,)*) => { [$((stringify!($function), $function as fn())),*] };
+}
+
+fn main() -> ExitCode {
+    let tests = named![
+        descriptors_stop_the_run_where_doctor_says,
+        what_cannot_be_measured_at_all_is_predicted,
+        processes_of_a_user_stop_the_run_where_doctor_says,
+        a_control_group_of_processes_stops_the_run_where_doctor_says,
+        process_numbers_of_a_namespace_stop_the_run_where_doctor_says,
+        local_ports_stop_the_run_where_doctor_says,
+        the_address_space_stops_the_run_where_doctor_says,
+        a_small_disk_stops_the_run_where_doctor_says,
+        limits_of_the_machine_stop_the_run_where_doctor_says,
+        the_backlog_holds_as_many_connections_as_doctor_says,
+        inotify_watches_as_many_files_as_doctor_says,
+    ];
+    let tests = tests.map(|(name, test)| Trial::ignorable_test(name, move || Ok(completion(test))));
+    let part = Trial::ignorable_test("experiment", || Ok(completion(experiment))).with_ignored_flag(true);
+    let all = tests.into_iter().chain([part]).collect();
+    libtest_mimic::run(&Arguments::from_args(), all).exit_code()
+}
+
+/// A test that cannot run here, or only in part, is ignored with the reason.
+fn completion(test: fn()) -> Completion {
+    // A test that failed on this thread may have left some.
+    SKIPPED.take();
+    test();
+    match &SKIPPED.take()[..] {
+        [] => Completion::Completed,
+        reasons => Completion::ignored_with(reasons.join("; ")),
+    }
+}
 
 /// What is predicted of workloads that this limit stops, by name.
 fn predicted(diagnosis: &Value, limit: &str) -> BTreeMap<String, u64> {
@@ -115,7 +152,6 @@ const OF_DESCRIPTORS: &[&str] = &[
     "mail-deliver/epoll",
 ];
 
-#[test]
 fn descriptors_stop_the_run_where_doctor_says() {
     let _alone = alone();
     expect_agreement(&lowered("RLIMIT_NOFILE", "ulimit -n 64", 800, OF_DESCRIPTORS), &WORKLOADS);
@@ -128,7 +164,6 @@ fn descriptors_stop_the_run_where_doctor_says() {
 }
 
 /// These take so many descriptors, whatever n is, that nothing of them can be measured.
-#[test]
 fn what_cannot_be_measured_at_all_is_predicted() {
     nothing_is_measured("ulimit -n 64", &["crowd", "ready-many/epoll", "network-copy/smb"]);
     nothing_is_measured("ulimit -n 255", &["network-copy/smb"]);
@@ -202,7 +237,6 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
     MANY_PROCESSES.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-#[test]
 fn processes_of_a_user_stop_the_run_where_doctor_says() {
     let _alone = alone();
     let before = as_nobody("prlimit --pid $$ --nproc=500:500");
@@ -210,7 +244,6 @@ fn processes_of_a_user_stop_the_run_where_doctor_says() {
     expect_agreement(&one, &WORKLOADS);
 }
 
-#[test]
 fn a_control_group_of_processes_stops_the_run_where_doctor_says() {
     let _alone = alone();
     let Some(group) = ControlGroup::make("pids", &["pids.max"], 500) else {
@@ -220,7 +253,6 @@ fn a_control_group_of_processes_stops_the_run_where_doctor_says() {
     expect_agreement(&lowered("pids.max", &group.enter(), 3000, &["fork", "thread"]), &WORKLOADS);
 }
 
-#[test]
 fn process_numbers_of_a_namespace_stop_the_run_where_doctor_says() {
     let _alone = alone();
     let commands = "echo 900 > /proc/sys/kernel/pid_max";
@@ -235,7 +267,6 @@ fn process_numbers_of_a_namespace_stop_the_run_where_doctor_says() {
     expect_agreement(&lowered("kernel.pid_max", &before, 3000, &["fork", "thread"]), &WORKLOADS);
 }
 
-#[test]
 fn local_ports_stop_the_run_where_doctor_says() {
     let commands = "ip link set lo up; echo 40000 40499 > /proc/sys/net/ipv4/ip_local_port_range";
     let before = within("--net", commands);
@@ -245,13 +276,11 @@ fn local_ports_stop_the_run_where_doctor_says() {
     expect_agreement(&one, &["kernel"]);
 }
 
-#[test]
 fn the_address_space_stops_the_run_where_doctor_says() {
     let before = "ulimit -v 1000000";
     expect_agreement_of(&lowered("RLIMIT_AS", before, 20_000, &["fork", "fork-memory"]), &["fork*"]);
 }
 
-#[test]
 fn a_small_disk_stops_the_run_where_doctor_says() {
     let inodes = lowered("number of free inodes", "", 3000, &["directory/new"]);
     if is_possible("a disk", &within("--mount --propagation private", "mount -t tmpfs none /mnt")) {
@@ -265,7 +294,6 @@ fn a_small_disk_stops_the_run_where_doctor_says() {
 
 /// Files of /proc/sys that belong to the whole machine are replaced for the programs of the test. The kernel
 /// would go further; the run and `doctor` read them alike.
-#[test]
 fn limits_of_the_machine_stop_the_run_where_doctor_says() {
     let _alone = alone();
     for one in [
@@ -287,8 +315,6 @@ fn limits_of_the_machine_stop_the_run_where_doctor_says() {
 }
 
 /// Not a test by itself: it is started in a namespace by those below, and prints how many there were.
-#[test]
-#[ignore = "a part of other tests"]
 fn experiment() {
     let reached = match std::env::var("EXPERIMENT").as_deref() {
         Ok("backlog") => waiting_connections(),
@@ -348,13 +374,11 @@ fn expect_experiment(before: &str, what: &str, demand: &str, limit: &str) {
     assert!(reached.abs_diff(predicted) <= predicted / 100, "{limit}: {reached} instead of {predicted}");
 }
 
-#[test]
 fn the_backlog_holds_as_many_connections_as_doctor_says() {
     let commands = "ip link set lo up; echo 200 > /proc/sys/net/core/somaxconn";
     expect_experiment(&within("--net", commands), "backlog", "connections=3000", "net.core.somaxconn");
 }
 
-#[test]
 fn inotify_watches_as_many_files_as_doctor_says() {
     let commands = "echo 400 > /proc/sys/user/max_inotify_watches";
     let before = within("--user --map-root-user", commands);

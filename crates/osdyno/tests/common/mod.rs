@@ -2,13 +2,20 @@
 #![allow(dead_code)]
 
 /// Says why a test, or a part of it, cannot run here. The harness hides what a test prints that passes: a person
-/// reads it on standard error, past the harness, and `cargo xtask` counts what is printed.
+/// reads it on standard error, past the harness, and `cargo xtask` counts what is printed. A harness that can
+/// ignore a test for it finds the reason in `SKIPPED`.
 macro_rules! skipped {
     ($($words:tt)*) => {{
         let reason = format!($($words)*);
         println!("skipped: {reason}");
+        $crate::common::SKIPPED.with_borrow_mut(|reasons| reasons.push(reason.clone()));
         let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
     }};
+}
+
+thread_local! {
+    /// What the test of this thread has skipped.
+    pub(crate) static SKIPPED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 #[cfg(unix)]
@@ -28,6 +35,7 @@ pub(crate) mod wire;
 #[cfg(unix)]
 pub(crate) mod witness;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
