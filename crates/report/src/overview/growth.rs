@@ -74,11 +74,11 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
         Some(place) => {
             let ends = place::between(place.n).filter(|_| place.is_jump);
             let counted = |n: &str| place::counted(n, &finding.grows);
-            let from = || match place.n.value > v.n_high as f64 {
-                true => {
-                    format!("towards a limit at {}, extrapolated", counted(&place_with_interval(place.n)))
-                }
-                false => format!("from {} on", counted(&place_with_interval(place.n))),
+            let n = counted(&place_with_interval(place.n));
+            let ahead = v.limit.filter(|limit| limit.n == place.n && !sentences::is_passed(*limit, v));
+            let from = || match ahead {
+                Some(limit) => format!("towards a limit at {n}{}", sentences::extrapolated(limit, v)),
+                None => format!("from {n} on"),
             };
             let at = ends.map_or_else(from, |ends| format!("between {}", counted(&ends)));
             format!("{size} {at}")

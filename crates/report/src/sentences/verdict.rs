@@ -170,7 +170,7 @@ fn grows_or_falls(v: &Verdict) -> &'static str {
 
 /// Whether there are measurements beyond the place of a limit: then it was none, and the cost only rose as if
 /// there were one.
-pub(super) fn is_passed(limit: Asymptote, v: &Verdict) -> bool {
+pub(crate) fn is_passed(limit: Asymptote, v: &Verdict) -> bool {
     limit.n.value < v.n_high as f64
 }
 
