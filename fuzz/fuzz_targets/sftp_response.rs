@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use net::sftp::{SftpConnection, SftpResponse, packet_bytes};
+use jobs::sftp::{SftpConnection, SftpResponse, packet_bytes};
 
 fuzz_target!(|data: &[u8]| {
     let mut connection = SftpConnection::new();

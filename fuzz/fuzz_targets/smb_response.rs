@@ -1,13 +1,13 @@
 //! Whatever a server of SMB sends, it is a response or an error, without a panic.
 //!
-//! The first byte chooses the protection; the others are frames, each behind its length in one byte. A frame
-//! that begins with 0xfe is completed to a response to the next request.
+//! The first byte chooses the protection; the others are packets, each behind its length in one byte. A
+//! packet that begins with 0xfe is completed to a response to the next request.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use net::smb::message::{Negotiated, SetUp, piece_read, share_wants_encryption};
-use net::smb::ntlm::Challenge;
-use net::smb::{Account, SmbConnection, OpenFile, Protection, SmbResponse};
+use jobs::smb::message::{Negotiated, SetUp, piece_read, share_wants_encryption};
+use jobs::smb::ntlm::Challenge;
+use jobs::smb::{Account, SmbConnection, OpenFile, Protection, SmbResponse};
 
 fuzz_target!(|data: &[u8]| {
     let [choice, rest @ ..] = data else { return };
@@ -24,10 +24,10 @@ fuzz_target!(|data: &[u8]| {
         let length = usize::from(*length).min(content.len());
         let (content, others) = content.split_at(length);
         left = others;
-        let mut frame = framed(content, number);
-        parse(&frame);
-        if let Ok(SmbResponse::Piece(_, place)) = connection.take(&mut frame) {
-            assert!(frame.get(place).is_some());
+        let mut packet = completed(content, number);
+        parse(&packet);
+        if let Ok(SmbResponse::Piece(_, place)) = connection.take(&mut packet) {
+            assert!(packet.get(place).is_some());
         }
         number += 1;
         let _ = if number == 1 { connection.log_on() } else { connection.connect_share("\\\\a\\b") };
@@ -45,7 +45,7 @@ fn parse(message: &[u8]) {
 }
 
 /// What begins as a response is made one to the request of that number.
-fn framed(content: &[u8], number: u64) -> Vec<u8> {
+fn completed(content: &[u8], number: u64) -> Vec<u8> {
     let [0xfe, status, body @ ..] = content else { return content.to_vec() };
     let mut message = vec![0; 64];
     message[..4].copy_from_slice(b"\xfeSMB");

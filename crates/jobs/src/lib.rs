@@ -8,6 +8,8 @@
 //! all of the work twice, and warm files that must be cold. Jobs whose n counts threads or processes use all
 //! processors; every other trial stays on one.
 //!
+//! `smb` and `sftp` are the client's side of two protocols, without a socket, for `network_copy`.
+//!
 //! `sql` and `network_copy` start private servers in the scratch folder (`instance`). Databases refuse root,
 //! so `sys::process::confine` executes them as `nobody` in a namespace of users. PostgreSQL's children lead
 //! sessions of their own, so the supervisor of a trial kills all descendants. `openssl` is loaded with
@@ -28,7 +30,10 @@ mod instance;
 mod mail_queue;
 mod network_copy;
 mod parallel;
+pub mod sftp;
 mod small_files;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub mod smb;
 mod source_tree;
 mod sql;
 mod tree;

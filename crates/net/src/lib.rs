@@ -4,8 +4,6 @@
 //! - `service/` the server's side of each protocol, `client/` the other side;
 //! - `arch/` one file per server architecture, each of which serves every service;
 //! - `http2/` a connection of HTTP/2, for the client that speaks it;
-//! - `sftp/` a connection of SFTP, for the client that reads files;
-//! - `smb/` a connection of SMB, for the client that reads files;
 //! - `smtp/` what both sides of SMTP have in common;
 //! - `load/` the generators;
 //! - `network/` what the loops of both stand on, so that tests can simulate it;
@@ -28,9 +26,6 @@ pub mod output;
 mod page;
 pub mod server;
 pub mod service;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub mod sftp;
-pub mod smb;
 pub mod smtp;
 pub mod worker;
 

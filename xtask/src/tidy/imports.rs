@@ -67,7 +67,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("xtask", &[]),
-    ("fuzz", &["background", "host", "inspect", "judge", "mail", "net", "record", "report", "sys"]),
+    ("fuzz", &["background", "host", "inspect", "jobs", "judge", "mail", "net", "record", "report", "sys"]),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Breach> {

@@ -35,8 +35,6 @@ mod client;
 #[cfg(unix)]
 mod http;
 #[cfg(unix)]
-mod login;
-#[cfg(unix)]
 mod measure;
 #[cfg(unix)]
 mod openssh;

@@ -12,8 +12,7 @@ use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
 
 use super::client::{Client, Server, connect, free_address, protocol};
-use super::login::{Login, quoted};
-use super::sftp::SftpClient;
+use super::sftp::{Login, SftpClient, quoted};
 use crate::instance::{Daemon, Instance};
 
 const NO_SERVER: Unsupported =

@@ -8,7 +8,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use net::smb::{Account, Protection};
 use sys::Unsupported;
 use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
@@ -16,6 +15,7 @@ use workload::{Trial, TrialError};
 use super::client::{Client, Server, free_address};
 use super::smb::SmbClient;
 use crate::instance::{Daemon, Instance};
+use crate::smb::{Account, Protection};
 
 const MISSING: Unsupported =
     Unsupported("this system has no smbd; on Debian `apt-get install samba` installs it");

@@ -1,15 +1,16 @@
-//! `sftp`: a client of SFTP over the system's `ssh`, which keeps many requests under way, as sftp(1) does.
+//! `sftp`: a client of SFTP over the system's `ssh`, which keeps many requests under way, as sftp(1) does;
+//! and the login to the private sshd.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem;
+use std::net::SocketAddr;
 use std::ops::Range;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
-
-use net::sftp::{READ_BYTES_MAX, SftpConnection, SftpResponse, packet_bytes};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::client::{Client, not_connected, protocol};
-use super::login::Login;
+use crate::sftp::{READ_BYTES_MAX, SftpConnection, SftpResponse, packet_bytes};
 
 /// Requests to read that are under way at once.
 const READS: usize = 64;
@@ -258,4 +259,43 @@ impl Drop for Link {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What a client needs to log on.
+#[derive(Clone, Debug)]
+pub(super) struct Login {
+    /// The program `ssh`.
+    pub(super) program: PathBuf,
+    pub(super) address: SocketAddr,
+    pub(super) user: String,
+    pub(super) folder: PathBuf,
+    /// As OpenSSH calls it.
+    pub(super) cipher: String,
+    /// Where the files are.
+    pub(super) served: PathBuf,
+}
+
+impl Login {
+    /// `ssh` to the server, without anything that the user or the system has configured. It reports its
+    /// steps on standard error, by which they are timed.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["-v", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes"]);
+        command.args(["-o", "IdentityAgent=none", "-o", "ControlPath=none", "-o", "Compression=no"]);
+        command.args(["-o", "StrictHostKeyChecking=yes", "-o", "GlobalKnownHostsFile=none"]);
+        // A server that is silent for 20 seconds has failed.
+        command.args(["-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=5"]);
+        command.args(["-o", "ServerAliveCountMax=4", "-o"]);
+        command.arg(format!("UserKnownHostsFile={}", quoted(&self.folder.join("known"))));
+        command.arg("-i").arg(self.folder.join("key"));
+        command.args(["-c", &self.cipher, "-p", &self.address.port().to_string(), "-s"]);
+        command.args([&format!("{}@{}", self.user, self.address.ip()), "sftp"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+}
+
+/// A path as the configurations of OpenSSH take it, in which `%` begins something else.
+pub(super) fn quoted(path: &Path) -> String {
+    format!("\"{}\"", path.display().to_string().replace('%', "%%"))
 }

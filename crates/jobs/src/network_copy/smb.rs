@@ -6,9 +6,8 @@ use std::mem;
 use std::net::{SocketAddr, TcpStream};
 use std::ops::Range;
 
-use net::smb::{Account, OpenFile, Protection, SmbConnection, SmbResponse, frame_bytes};
-
 use super::client::{Client, connect, not_connected, protocol};
+use crate::smb::{Account, OpenFile, Protection, SmbConnection, SmbResponse, packet_bytes};
 
 /// Bytes of one request to read, unless the server allows fewer.
 const READ_BYTES: u32 = 1 << 20;
@@ -28,7 +27,7 @@ pub(super) struct SmbClient {
     asked: u64,
     /// In the order of the file.
     reads: VecDeque<Reading>,
-    /// The frame with the piece that was given last.
+    /// The packet with the piece that was given last.
     given: Vec<u8>,
 }
 
@@ -83,8 +82,8 @@ impl SmbClient {
             if !link.connection.may_read(bytes) && !self.reads.is_empty() {
                 break;
             }
-            let (id, frame) = link.connection.read(&file, self.asked, bytes)?;
-            link.stream.write_all(&frame)?;
+            let (id, packet) = link.connection.read(&file, self.asked, bytes)?;
+            link.stream.write_all(&packet)?;
             self.reads.push_back(Reading { id, bytes, came: None });
             self.asked += u64::from(bytes);
         }
@@ -96,22 +95,22 @@ impl Link {
     /// Sends a request, and waits for its response.
     fn exchange(&mut self, request: Vec<u8>) -> io::Result<SmbResponse> {
         self.stream.write_all(&request)?;
-        let (frame, received) = self.receive()?;
-        self.spare.push(frame);
+        let (packet, received) = self.receive()?;
+        self.spare.push(packet);
         Ok(received)
     }
 
-    /// The next response, and its frame.
+    /// The next response, and its packet.
     fn receive(&mut self) -> io::Result<(Vec<u8>, SmbResponse)> {
-        let mut frame = self.spare.pop().unwrap_or_default();
+        let mut packet = self.spare.pop().unwrap_or_default();
         loop {
             let mut length = [0; 4];
             self.stream.read_exact(&mut length)?;
-            frame.resize(frame_bytes(length)?, 0);
-            self.stream.read_exact(&mut frame)?;
-            match self.connection.take(&mut frame)? {
+            packet.resize(packet_bytes(length)?, 0);
+            self.stream.read_exact(&mut packet)?;
+            match self.connection.take(&mut packet)? {
                 SmbResponse::Interim => {}
-                received => return Ok((frame, received)),
+                received => return Ok((packet, received)),
             }
         }
     }
@@ -158,21 +157,21 @@ impl Client for SmbClient {
         let piece = loop {
             match self.reads.front_mut().map(|reading| (reading.bytes, reading.came.take())) {
                 None => return Ok(&[]),
-                Some((bytes, Some((frame, place)))) if place.len() == bytes as usize => {
-                    self.given = frame;
+                Some((bytes, Some((packet, place)))) if place.len() == bytes as usize => {
+                    self.given = packet;
                     break place;
                 }
                 Some((_, Some(_))) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Some((_, None)) => {}
             }
             let link = self.link.as_mut().ok_or_else(not_connected)?;
-            let (frame, received) = link.receive()?;
+            let (packet, received) = link.receive()?;
             let SmbResponse::Piece(id, place) = received else {
                 return Err(protocol("the server sent something else than the file"));
             };
             let reading = self.reads.iter_mut().find(|reading| reading.id == id);
             let reading = reading.ok_or_else(|| protocol("the server sent a piece twice"))?;
-            reading.came = Some((frame, place));
+            reading.came = Some((packet, place));
         };
         self.reads.pop_front();
         Ok(&self.given[piece])

@@ -1,10 +1,9 @@
-//! What stands behind the header of each request, and what is read from each response (MS-SMB2, section 2.2).
+//! The bodies of requests, written, and of responses, read (MS-SMB2, section 2.2).
 //! Places in a response count from the begin of its header.
 
 use std::ops::Range;
 
-use super::bytes::{array, counted, u16_at, u32_at, u64_at, utf16};
-use super::header::HEADER_BYTES;
+use super::header::{HEADER_BYTES, array, counted, u16_at, u32_at, u64_at, utf16};
 use super::{OpenFile, SmbError};
 
 const DIALECT: u16 = 0x0311;
@@ -44,7 +43,7 @@ pub(super) fn negotiate(guid: [u8; 16], salt: [u8; 32]) -> Vec<u8> {
     }
     out.extend((CAPABILITY_LARGE | CAPABILITY_ENCRYPTION).to_le_bytes());
     out.extend(guid);
-    // The only dialect ends at byte 38, and what follows stands at a multiple of 8.
+    // The only dialect ends at byte 38, and the next field begins at a multiple of 8.
     out.extend((HEADER_BYTES as u32 + 40).to_le_bytes());
     out.extend((contexts.len() as u16).to_le_bytes());
     out.extend([0; 2]);
@@ -59,7 +58,7 @@ pub(super) fn negotiate(guid: [u8; 16], salt: [u8; 32]) -> Vec<u8> {
     out
 }
 
-/// What server and client have agreed on.
+/// The agreement of server and client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiated {
     /// The server answers signed requests only.
@@ -72,7 +71,7 @@ impl Negotiated {
     /// Reads a response, with its header.
     ///
     /// # Errors
-    /// [`SmbError::Malformed`], or what else the server wants.
+    /// [`SmbError::Malformed`], or [`SmbError::Lacking`] for a requirement that this client does not meet.
     pub fn parse(message: &[u8]) -> Result<Negotiated, SmbError> {
         let body = structure(message, 65)?;
         if u16_at(body, 4)? != DIALECT {
@@ -127,7 +126,7 @@ pub struct SetUp<'a> {
     pub is_guest: bool,
     /// Everything must be encrypted.
     pub wants_encryption: bool,
-    /// What the server has to say to it.
+    /// The server's token.
     pub token: &'a [u8],
 }
 
@@ -201,7 +200,7 @@ pub(super) fn read(file: &OpenFile, at: u64, bytes: u32) -> Vec<u8> {
     out.extend(bytes.to_le_bytes());
     out.extend(at.to_le_bytes());
     out.extend(file.id);
-    // Fewer bytes than one are an error. The last byte stands for what is not sent along.
+    // A length of 0 is an error. The last byte stands for the channel, which is not sent.
     out.extend(1_u32.to_le_bytes());
     out.extend([0; 13]);
     out
@@ -229,7 +228,7 @@ pub(super) fn nothing() -> Vec<u8> {
     vec![4, 0, 0, 0]
 }
 
-/// What stands behind the header, which must begin with that size.
+/// The body behind the header, which must begin with that size.
 fn structure(message: &[u8], size: u16) -> Result<&[u8], SmbError> {
     let body = message.get(HEADER_BYTES..).unwrap_or_default();
     match u16_at(body, 0)? == size {

@@ -5,10 +5,9 @@ use graviola::hashing::hmac::Hmac;
 use graviola::hashing::{Hash, HashContext, Sha256, Sha512};
 
 use super::SmbError;
-use super::bytes::{array, u32_at};
-use super::header::{HEADER_BYTES, LENGTH_BYTES, SIGNATURE_AT, SIGNATURE_BYTES};
+use super::header::{HEADER_BYTES, LENGTH_BYTES, SIGNATURE_AT, SIGNATURE_BYTES, array, u32_at};
 
-/// What messages are protected with once the client has its share; before that they are signed at least.
+/// The protection of messages once the client has its share; before that they are signed at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// Nothing.
@@ -19,7 +18,7 @@ pub enum Protection {
     Encryption,
 }
 
-/// What an encrypted message begins with.
+/// The first bytes of an encrypted message.
 const SEALED: [u8; 4] = *b"\xfdSMB";
 const SEALED_HEADER_BYTES: usize = 52;
 const NONCE_AT: usize = 20;
@@ -73,7 +72,7 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    pub(super) fn of(integrity: &Integrity, session_key: &[u8; 16]) -> Keys {
+    pub(super) fn derive(integrity: &Integrity, session_key: &[u8; 16]) -> Keys {
         let key = |purpose| integrity.key(session_key, purpose);
         Keys {
             signing: key("SMBSigningKey"),
@@ -109,9 +108,9 @@ impl Keys {
         signature
     }
 
-    /// Encrypts the message of a frame, which becomes longer.
-    pub(super) fn seal(&mut self, frame: &mut Vec<u8>, session: u64) {
-        let length = (frame.len() - LENGTH_BYTES) as u32;
+    /// Encrypts the message of a packet, which becomes longer.
+    pub(super) fn seal(&mut self, packet: &mut Vec<u8>, session: u64) {
+        let length = (packet.len() - LENGTH_BYTES) as u32;
         self.sealed += 1;
         let mut nonce = [0; NONCE_BYTES];
         nonce[..8].copy_from_slice(&self.sealed.to_le_bytes());
@@ -124,9 +123,9 @@ impl Keys {
         header.extend([0, 0, 1, 0]);
         header.extend(session.to_le_bytes());
         let mut signature = [0; SIGNATURE_BYTES];
-        self.to_server.encrypt(&nonce, &header[NONCE_AT..], &mut frame[LENGTH_BYTES..], &mut signature);
+        self.to_server.encrypt(&nonce, &header[NONCE_AT..], &mut packet[LENGTH_BYTES..], &mut signature);
         header[4..NONCE_AT].copy_from_slice(&signature);
-        frame.splice(LENGTH_BYTES..LENGTH_BYTES, header);
+        packet.splice(LENGTH_BYTES..LENGTH_BYTES, header);
     }
 
     /// Decrypts a message in its place; where it is then.

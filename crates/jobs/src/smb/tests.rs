@@ -102,7 +102,7 @@ fn what_nobody_asked_for_is_refused() {
     assert_eq!(connection.take(&mut response(0, 0, 0x103, &[])), Ok(SmbResponse::Interim));
     assert_eq!(connection.take(&mut agreement()), Ok(SmbResponse::Done));
     assert!(connection.take(&mut agreement()).is_err(), "it was answered");
-    assert!(frame_bytes([0, 0, 1, 0]).is_ok() && frame_bytes([0x81, 0, 0, 0]).is_err());
+    assert!(packet_bytes([0, 0, 1, 0]).is_ok() && packet_bytes([0x81, 0, 0, 0]).is_err());
 }
 
 proptest! {
@@ -126,7 +126,7 @@ proptest! {
 
     #[test]
     fn no_server_makes_a_connection_panic(
-        frames in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..120)), 0..6),
+        packets in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..120)), 0..6),
         changed in 0_usize..170,
         value: u8,
     ) {
@@ -139,12 +139,12 @@ proptest! {
             }
             let _ = connection.take(&mut first);
             let _ = connection.log_on();
-            for (number, (is_sound, content)) in frames.iter().enumerate() {
-                let mut frame = match is_sound {
+            for (number, (is_sound, content)) in packets.iter().enumerate() {
+                let mut packet = match is_sound {
                     true => response(1, 1 + number as u64, 0xC000_0016, content),
                     false => content.clone(),
                 };
-                let _ = connection.take(&mut frame);
+                let _ = connection.take(&mut packet);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! NTLMv2: users prove that they know the hash of their password (MS-NLMP, sections 2.2.1 and 3.3.2). The
 //! messages stand in those of SESSION_SETUP as they are, without SPNEGO around them, as Linux sends them.
 
-use super::bytes::{array, counted, piece, u16_at, u32_at, utf16};
+use super::header::{array, counted, piece, u16_at, u32_at, utf16};
 use super::{Account, SmbError};
 
 const SIGNATURE: [u8; 8] = *b"NTLMSSP\0";
@@ -12,7 +12,7 @@ const FLAGS: u32 = 0x1 | 0x4 | 0x10 | 0x200 | 0x8000 | 0x8_0000 | 0x2000_0000;
 
 const AUTHENTICATE_BYTES: usize = 64;
 
-/// The time of the server, among what it says of itself.
+/// The number of the server's time among its properties.
 const TIMESTAMP: u16 = 7;
 
 /// The first message.
@@ -25,11 +25,11 @@ pub(super) fn negotiate() -> Vec<u8> {
     out
 }
 
-/// What a server wants to have proved.
+/// The challenge of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
     challenge: [u8; 8],
-    /// What it says of itself.
+    /// The properties of the server.
     target: Vec<u8>,
     timestamp: [u8; 8],
 }

@@ -1,4 +1,4 @@
-//! What a connection knows: the numbers of its messages, how many requests the server allows, and its keys.
+//! The state of a connection: the numbers of its messages, the requests that the server allows, and its keys.
 
 use std::ops::Range;
 
@@ -11,25 +11,25 @@ use super::protection::{Integrity, Keys, is_sealed};
 use super::{Account, OpenFile, Protection, SmbError};
 
 /// No response of a server has more: that of a READ of 8 MiB, the most that servers offer.
-pub const FRAME_BYTES_MAX: usize = (8 << 20) + 1024;
+const PACKET_BYTES_MAX: usize = (8 << 20) + 1024;
 
 /// So many bytes of a request or a response take one credit.
 const CREDIT_BYTES: u32 = 64 << 10;
 /// How many credits are asked for, so that requests need not wait for them.
 const CREDITS_WANTED: u16 = 256;
 
-/// How many bytes follow the length before a frame.
+/// How many bytes follow the length before a packet.
 ///
 /// # Errors
-/// [`SmbError::Malformed`] for more than [`FRAME_BYTES_MAX`].
-pub fn frame_bytes(length: [u8; 4]) -> Result<usize, SmbError> {
+/// [`SmbError::Malformed`] for more than any response has.
+pub fn packet_bytes(length: [u8; 4]) -> Result<usize, SmbError> {
     match u32::from_be_bytes(length) as usize {
-        bytes if bytes <= FRAME_BYTES_MAX => Ok(bytes),
+        bytes if bytes <= PACKET_BYTES_MAX => Ok(bytes),
         _ => Err(SmbError::Malformed("a message is too long")),
     }
 }
 
-/// The client's side of one connection. Each request is a frame to be sent, and each frame that comes is
+/// The client's side of one connection. Each request is a packet to be sent, and each packet that comes is
 /// given to [`SmbConnection::take`].
 #[derive(Debug)]
 pub struct SmbConnection {
@@ -37,7 +37,7 @@ pub struct SmbConnection {
     protection: Protection,
     random: fastrand::Rng,
     integrity: Integrity,
-    /// The key of the session, once the user has proved who he is.
+    /// The key of the session, once the user is authenticated.
     session_key: Option<[u8; 16]>,
     keys: Option<Keys>,
     /// The user is known, and the share not yet.
@@ -56,13 +56,13 @@ pub struct SmbConnection {
 pub enum SmbResponse {
     /// Not to a request alone: the real one follows.
     Interim,
-    /// The user has to prove who he is: the request that does so.
+    /// The server asks for authentication: the request that gives it.
     Challenge(Vec<u8>),
-    /// What was asked for is done.
+    /// The request is done.
     Done,
     /// A file is open.
     Opened(OpenFile),
-    /// What was read by the request of that number, and where it stands in the frame.
+    /// The number of a request to read, and the place of its bytes in the packet.
     Piece(u64, Range<usize>),
 }
 
@@ -94,9 +94,9 @@ impl SmbConnection {
         let (mut guid, mut salt) = ([0; 16], [0; 32]);
         self.random.fill(&mut guid);
         self.random.fill(&mut salt);
-        let frame = self.request(Command::Negotiate, 0, &message::negotiate(guid, salt))?;
-        self.integrity.add(&frame[LENGTH_BYTES..]);
-        Ok(frame)
+        let packet = self.request(Command::Negotiate, 0, &message::negotiate(guid, salt))?;
+        self.integrity.add(&packet[LENGTH_BYTES..]);
+        Ok(packet)
     }
 
     /// Begins to log on.
@@ -108,9 +108,9 @@ impl SmbConnection {
     }
 
     fn session_setup(&mut self, token: &[u8]) -> Result<Vec<u8>, SmbError> {
-        let frame = self.request(Command::SessionSetup, 0, &message::session_setup(token))?;
-        self.integrity.add(&frame[LENGTH_BYTES..]);
-        Ok(frame)
+        let packet = self.request(Command::SessionSetup, 0, &message::session_setup(token))?;
+        self.integrity.add(&packet[LENGTH_BYTES..]);
+        Ok(packet)
     }
 
     /// Connects to a share, named as `\\server\share`.
@@ -129,7 +129,7 @@ impl SmbConnection {
         self.request(Command::Create, 0, &message::create(name))
     }
 
-    /// Reads so many bytes at that place: the number of the request, and its frame.
+    /// Reads this number of bytes from that place on: the number of the request, and its packet.
     ///
     /// # Errors
     /// As above.
@@ -138,8 +138,8 @@ impl SmbConnection {
         Ok((id, self.request(Command::Read, bytes, &message::read(file, at, bytes))?))
     }
 
-    /// Whether the server allows one more request for so many bytes.
-    pub fn may_read(&self, bytes: u32) -> bool {
+    /// Whether the server allows another request for this number of bytes.
+    pub(crate) fn may_read(&self, bytes: u32) -> bool {
         self.credits >= u32::from(charge(bytes))
     }
 
@@ -160,7 +160,7 @@ impl SmbConnection {
     ///
     /// # Errors
     /// As above.
-    pub fn leave_share(&mut self) -> Result<Vec<u8>, SmbError> {
+    pub(crate) fn leave_share(&mut self) -> Result<Vec<u8>, SmbError> {
         self.request(Command::TreeDisconnect, 0, &message::nothing())
     }
 
@@ -168,7 +168,7 @@ impl SmbConnection {
     ///
     /// # Errors
     /// As above.
-    pub fn log_off(&mut self) -> Result<Vec<u8>, SmbError> {
+    pub(crate) fn log_off(&mut self) -> Result<Vec<u8>, SmbError> {
         self.request(Command::LogOff, 0, &message::nothing())
     }
 
@@ -190,19 +190,19 @@ impl SmbConnection {
             tree: self.tree,
             session: self.session,
         };
-        let mut frame = vec![0; LENGTH_BYTES];
-        header.write(&mut frame);
-        frame.extend(body);
+        let mut packet = vec![0; LENGTH_BYTES];
+        header.write(&mut packet);
+        packet.extend(body);
         if let Some(keys) = &mut self.keys {
             match is_sealed {
-                true => keys.seal(&mut frame, self.session),
-                false if header.is_signed => keys.sign(&mut frame[LENGTH_BYTES..], id),
+                true => keys.seal(&mut packet, self.session),
+                false if header.is_signed => keys.sign(&mut packet[LENGTH_BYTES..], id),
                 false => {}
             }
         }
-        let length = (frame.len() - LENGTH_BYTES) as u32;
-        frame[..LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
-        Ok(frame)
+        let length = (packet.len() - LENGTH_BYTES) as u32;
+        packet[..LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
+        Ok(packet)
     }
 
     /// Whether messages are signed now: that of the share always is.
@@ -210,17 +210,17 @@ impl SmbConnection {
         self.keys.is_some() && (self.is_signing || self.protection == Protection::Signatures)
     }
 
-    /// Takes a frame of the server, without the length before it; it is decrypted in its place.
+    /// Takes a packet of the server, without the length before it; it is decrypted in its place.
     ///
     /// # Errors
     /// Why the connection cannot be used any more.
-    pub fn take(&mut self, frame: &mut [u8]) -> Result<SmbResponse, SmbError> {
-        let whole = frame.len();
-        let was_sealed = is_sealed(frame);
+    pub fn take(&mut self, packet: &mut [u8]) -> Result<SmbResponse, SmbError> {
+        let whole = packet.len();
+        let was_sealed = is_sealed(packet);
         let message = match &self.keys {
-            Some(keys) if self.protection == Protection::Encryption => keys.open(frame)?,
+            Some(keys) if self.protection == Protection::Encryption => keys.open(packet)?,
             _ if was_sealed => return Err(SmbError::Forged),
-            _ => frame,
+            _ => packet,
         };
         let header = ResponseHeader::parse(message)?;
         let place = self.awaited.iter().position(|(id, _)| *id == header.id);
@@ -255,7 +255,7 @@ impl SmbConnection {
         }
     }
 
-    /// A good response; so many bytes stand before it in its frame.
+    /// A good response; `before` bytes precede it in its packet.
     fn response(
         &mut self,
         command: Command,
@@ -309,7 +309,7 @@ impl SmbConnection {
             return Err(SmbError::Lacking("encryption"));
         }
         let session_key = self.session_key.ok_or(SmbError::Malformed("it asked for no proof"))?;
-        self.keys = Some(Keys::of(&self.integrity, &session_key));
+        self.keys = Some(Keys::derive(&self.integrity, &session_key));
         self.is_signing = true;
         self.verify(message, header)
     }
