@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use report::import::{Import, Options, Program};
+use import::{Import, Options, Program};
 use judge::{Findings, MARGIN};
 use report::json;
 

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use report::import::{Import, Options};
+use import::{Import, Options};
 
 const BYTES_MAX: usize = 1 << 14;
 /// Beginnings and ends of documents, and lines that only one format has.

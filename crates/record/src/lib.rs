@@ -36,6 +36,7 @@ mod unit;
 pub mod units;
 #[cfg(feature = "file")]
 mod upgrade;
+pub mod words;
 mod workload;
 #[cfg(feature = "file")]
 mod writer;

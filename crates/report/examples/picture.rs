@@ -7,11 +7,11 @@ mod emulated;
 use std::error::Error;
 use std::io::{self, BufReader, Write};
 
+use import::{Import, Options};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::Unit;
 use report::html::{Panel, picture};
-use report::import::{Import, Options};
 use report::{Style, table};
 
 const STYLE: Style = Style { width: 132, colour: false, unicode: true, grouped: true };

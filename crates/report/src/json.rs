@@ -11,7 +11,8 @@ use stats::{
     Segment, Spikes, Step, Verdict,
 };
 
-use crate::import::FileRead;
+use import::FileRead;
+
 use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
 use crate::{compare, sentences};
 use judge::{Finding, Findings};

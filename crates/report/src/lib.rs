@@ -7,7 +7,6 @@
 //! - [`json`] is the same findings for a program.
 //! - [`manual`] writes a page for man(1).
 //! - [`markdown`] prints a page in a terminal.
-//! - [`import`] makes a recording of numbers that were measured elsewhere.
 //! - [`noise_floor`] is what a system showed against itself.
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
@@ -21,7 +20,6 @@ pub mod compare;
 mod environment;
 pub mod export;
 pub mod html;
-pub mod import;
 pub mod json;
 mod json_parts;
 pub mod manual;

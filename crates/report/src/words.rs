@@ -3,35 +3,15 @@
 //! A narrow no-break space stands between the groups of thousands and before a unit; the table
 //! turns it into what a terminal shows.
 
+pub use record::words::{GAP, count, list, things};
 use stats::Interval;
-
-/// The space inside a quantity: narrow, and a line never breaks at it.
-pub(crate) const GAP: char = '\u{202f}';
 
 /// The space between words that a line does not break at.
 pub const NO_BREAK: char = '\u{a0}';
 
-/// A count with its thousands apart: `10 000`.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() * 2);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) && digits.len() > 4 || i == 1 && digits.len() == 4 {
-            out.push(GAP);
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// A count that is only a place on an axis, at three digits: `14 100` for 14 116.
 pub fn about(n: f64) -> String {
     count(rounded(n, 3).max(0.0) as u64)
-}
-
-/// A number of things, in the singular or the plural: `1 trial`, `10 trials`.
-pub(crate) fn things(n: usize, one: &str, many: &str) -> String {
-    format!("{} {}", count(n as u64), if n == 1 { one } else { many })
 }
 
 /// A count that is an estimate, with its interval: `13 000 (12 000–15 000)`.
@@ -272,15 +252,6 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
         out.push_str(fraction);
     }
     out
-}
-
-/// Words in a row: `a`, `a and b`, `a, b and c`.
-pub fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
 }
 
 /// The same words as a sentence: a capital letter before, a full stop behind.

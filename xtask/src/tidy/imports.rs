@@ -45,12 +45,14 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("lab", &["host", "runner", "sys"]),
-    ("report", &["judge", "record", "stats"]),
+    ("import", &["record"]),
+    ("report", &["import", "judge", "record", "stats"]),
     ("inspect", &["judge", "record", "stats", "sys", "workload"]),
     (
         "osdyno",
         &[
             "background",
+            "import",
             "inspect",
             "judge",
             "lab",
@@ -67,7 +69,22 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("xtask", &[]),
-    ("fuzz", &["background", "host", "inspect", "jobs", "judge", "mail", "net", "record", "report", "sys"]),
+    (
+        "fuzz",
+        &[
+            "background",
+            "host",
+            "import",
+            "inspect",
+            "jobs",
+            "judge",
+            "mail",
+            "net",
+            "record",
+            "report",
+            "sys",
+        ],
+    ),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Breach> {

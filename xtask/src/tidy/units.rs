@@ -27,7 +27,7 @@ const KINDS: [Kind; 9] = [
     Kind { folder: "crates/net/src/service", list: "mod.rs", mark: "impl ServiceSettings for" },
     Kind { folder: "crates/net/src/client", list: "mod.rs", mark: "impl ClientSettings for" },
     Kind { folder: "crates/osdyno/tests/it/conformance", list: "mod.rs", mark: "const ROW: Row" },
-    Kind { folder: "crates/report/src/import/formats", list: "mod.rs", mark: "const FORMAT: Format" },
+    Kind { folder: "crates/import/src/formats", list: "mod.rs", mark: "const FORMAT: Format" },
     Kind { folder: "xtask/src/tidy", list: "mod.rs", mark: "fn check(house: &House)" },
 ];
 

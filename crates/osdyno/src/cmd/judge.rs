@@ -5,9 +5,9 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::report::import::{BadLines, ColumnNames, Error, Import, Imported, Options, Program};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use import::{BadLines, ColumnNames, Error, Import, Imported, Options, Program};
 use judge::Findings;
 use record::Unit;
 

@@ -1,0 +1,253 @@
+//! What a file of another benchmark holds: entries with names and times, and those that are left out.
+
+use std::collections::HashMap;
+
+use record::words::{count, list};
+use serde::Serialize;
+
+use crate::name::Name;
+
+/// Why values with a small n are left out.
+const BELOW: &str = "--from";
+/// So many names of a file are reported one by one.
+const NAMED_MAX: usize = 20;
+
+/// Times of one benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) name: Name,
+    pub(crate) seconds: Vec<f64>,
+}
+
+/// What a trial is among the times of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trials {
+    /// Each time comes from a process of its own.
+    Processes,
+    /// Each entry comes from a process of its own, and its times are parts of one measurement.
+    Entries,
+    /// Each time is a repetition in one process; the program was started once.
+    Repetitions,
+    /// All times are parts of one measurement in one process.
+    Files,
+}
+
+impl Trials {
+    /// What a user should know of files in which this is a trial.
+    pub(crate) fn remark(self) -> &'static str {
+        match self {
+            Trials::Processes => "; each time is of a process, and a trial",
+            Trials::Entries => "; a process is a trial",
+            Trials::Repetitions => {
+                "; repetitions in one process count as trials. What changes from process to process, such as \
+                 the placement of memory, is not in the intervals: files of ten executions have it"
+            }
+            Trials::Files => {
+                "; the times of a file come from one process, so it is one trial of each series. Ten files \
+                 are recommended"
+            }
+        }
+    }
+}
+
+/// An entry, with what is known of its file.
+#[derive(Debug)]
+pub(crate) struct Of {
+    pub(crate) file: usize,
+    pub(crate) format: &'static str,
+    pub(crate) trials: Trials,
+    pub(crate) entry: Entry,
+}
+
+/// What was taken from a file.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) entries: Vec<Entry>,
+    /// What was measured and cannot be judged, by name, with the reason.
+    pub(crate) left_out: Vec<(String, String)>,
+    /// Figures that the program computed of others, such as means.
+    pub(crate) computed: u64,
+    /// How many of them should have been judged.
+    pub(crate) failed: u64,
+    /// Lines that cannot be used, with their numbers.
+    pub(crate) bad_lines: Vec<(u64, String)>,
+    /// Lines without a result.
+    pub(crate) other_lines: u64,
+    /// What else a user should know.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Taken {
+    /// Takes times, or leaves out those that are none.
+    pub(crate) fn take(&mut self, name: Name, seconds: impl IntoIterator<Item = Result<f64, String>>) {
+        let mut taken = Vec::new();
+        for time in seconds {
+            match time {
+                Ok(time) if time.is_finite() => taken.push(time),
+                Ok(_) => self.leave_out(&name.text, "it has no finite time"),
+                Err(reason) => self.leave_out(&name.text, reason),
+            }
+        }
+        if !taken.is_empty() {
+            self.entries.push(Entry { name, seconds: taken });
+        }
+    }
+
+    /// Leaves out what failed, or is no time where there should be one.
+    pub(crate) fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
+        self.failed += 1;
+        self.pass_over(name, reason);
+    }
+
+    /// Leaves out what is not to be judged, and failed in nothing.
+    pub(crate) fn pass_over(&mut self, name: &str, reason: impl Into<String>) {
+        self.left_out.push((name.to_owned(), reason.into()));
+    }
+
+    /// Times that are judged.
+    pub(crate) fn values(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.seconds.len() as u64).sum()
+    }
+}
+
+/// A file that was read, and what became of its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileRead {
+    /// Its name.
+    pub file: String,
+    /// What it was taken for.
+    pub format: &'static str,
+    /// Values that are judged.
+    pub values: u64,
+    /// Figures that its program computed of the others, which are not.
+    pub computed: u64,
+    /// Lines that could not be used.
+    pub bad_lines: u64,
+    /// Lines before, between and behind what was read.
+    pub other_lines: u64,
+    /// What was measured and is not judged.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Values of one name that are not judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Of what, as the file has it.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Of how many of that name.
+    pub of: u64,
+    /// Why, each reason once.
+    pub reasons: Vec<String>,
+}
+
+impl FileRead {
+    pub(crate) fn new(file: &str, format: &'static str) -> FileRead {
+        FileRead {
+            file: file.to_owned(),
+            format,
+            values: 0,
+            computed: 0,
+            bad_lines: 0,
+            other_lines: 0,
+            left_out: Vec::new(),
+        }
+    }
+
+    pub(crate) fn of(file: &str, format: &'static str, taken: &Taken) -> FileRead {
+        let mut judged: HashMap<&str, u64> = HashMap::new();
+        for entry in &taken.entries {
+            *judged.entry(&entry.name.text).or_default() += entry.seconds.len() as u64;
+        }
+        let mut left_out: Vec<LeftOut> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (name, reason) in &taken.left_out {
+            let at = *places.entry(name).or_insert_with(|| {
+                let of = judged.get(name.as_str()).copied().unwrap_or_default();
+                left_out.push(LeftOut { name: name.clone(), count: 0, of, reasons: Vec::new() });
+                left_out.len() - 1
+            });
+            let group = &mut left_out[at];
+            (group.count, group.of) = (group.count + 1, group.of + 1);
+            if !group.reasons.contains(reason) {
+                group.reasons.push(reason.clone());
+            }
+        }
+        let (computed, other_lines) = (taken.computed, taken.other_lines);
+        FileRead { values: taken.values(), computed, other_lines, left_out, ..FileRead::new(file, format) }
+    }
+
+    /// Whether nothing was in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values + self.computed + self.bad_lines == 0 && self.left_out.is_empty()
+    }
+
+    /// Leaves out values because their n is small.
+    pub(crate) fn leave_out_below(&mut self, from: u64, n: u64) {
+        if n > 0 {
+            let reasons = vec![BELOW.to_owned()];
+            self.left_out.push(LeftOut { name: format!("n < {from}"), count: n, of: n, reasons });
+        }
+    }
+
+    /// Leaves out all that was to be judged.
+    pub(crate) fn leave_out_all(&mut self, name: &str, reason: &str) {
+        let n = std::mem::take(&mut self.values);
+        let reasons = vec![reason.to_owned()];
+        self.left_out.push(LeftOut { name: name.to_owned(), count: n, of: n, reasons });
+    }
+
+    /// How many values are.
+    pub(crate) fn below(&self) -> u64 {
+        self.left_out.iter().filter(|group| group.reasons == [BELOW]).map(|group| group.count).sum()
+    }
+
+    /// What is left out of it, each a sentence.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+        let file = &self.file;
+        let named = self.left_out.iter().take(NAMED_MAX);
+        let more: Vec<String> =
+            self.left_out.iter().skip(NAMED_MAX).map(|group| group.name.clone()).collect();
+        let more = (!more.is_empty()).then(|| {
+            format!("{file}: {} more names are left out, such as {}.", count(more.len() as u64), more[0])
+        });
+        named.map(move |group| format!("{file}: {}", group.sentence())).chain(more)
+    }
+}
+
+impl LeftOut {
+    fn sentence(&self) -> String {
+        let LeftOut { name, count: n, of, reasons } = self;
+        let are = if *n == 1 { "is" } else { "are" };
+        let which = match (*n, *of) {
+            (1, 1) => format!("{name} "),
+            (n, of) if n == of => format!("{name}: all {} ", count(n)),
+            (n, of) => format!("{name}: {} of {} ", count(n), count(of)),
+        };
+        format!("{which}{are} left out: {}.", reasons.join("; "))
+    }
+}
+
+/// Names of files, few of them.
+pub(crate) fn files(names: &[String]) -> String {
+    match names {
+        [first, others @ ..] if !others.is_empty() && others.iter().all(|other| other == first) => {
+            format!("{} files {first}", names.len())
+        }
+        [first, _, _, _, ..] => format!("{first} and {} more files", names.len() - 1),
+        names => list(names),
+    }
+}
+
+/// Seconds of a unit's name.
+pub(crate) fn seconds(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "s" | "sec" | "second" => 1.0,
+        "ms" | "msec" => 1e-3,
+        "us" | "µs" | "μs" | "usec" => 1e-6,
+        "ns" | "nsec" => 1e-9,
+        "ps" => 1e-12,
+        _ => return None,
+    })
+}

@@ -1,0 +1,177 @@
+//! Text of `go test -bench`, in the format that the Go project documents: a line begins with `Benchmark`, and
+//! has the number of iterations and pairs of values and units. A line `key: value` holds for the results
+//! behind it. Other lines, such as those of tests, mean nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{Format, FormatForm, Place};
+use crate::entries::{Taken, Trials, seconds};
+use crate::families::MODULE;
+use crate::name::{Kind, Name};
+
+pub(super) const FORMAT: Format = Format {
+    name: "text of go test -bench",
+    trials: Trials::Repetitions,
+    form: FormatForm::Lines { is_this, read },
+};
+
+fn is_this(line: &str) -> bool {
+    matches!(result(line), Some((_, Ok(_)))) || ["goos: ", "goarch: "].iter().any(|key| line.starts_with(key))
+}
+
+/// A result on its way to an entry.
+struct Measured<'a> {
+    name: &'a str,
+    seconds: Result<f64, String>,
+    origin: BTreeMap<String, String>,
+}
+
+pub(super) fn read(text: &str, _: &Place<'_>, taken: &mut Taken) {
+    let mut origin = BTreeMap::new();
+    let mut results = Vec::new();
+    for line in text.lines() {
+        if let Some((name, seconds)) = result(line) {
+            results.push(Measured { name, seconds, origin: origin.clone() });
+        } else if let Some((name, reason)) = failed(line) {
+            taken.leave_out(name, reason);
+        } else if let Some((key, value)) = configuration(line) {
+            let key = if key == "pkg" { MODULE } else { key };
+            origin.insert(key.to_owned(), value.to_owned());
+        } else {
+            taken.other_lines += u64::from(!line.trim().is_empty());
+        }
+    }
+    let names: Vec<&str> = results.iter().map(|result| result.name).collect();
+    let suffixes = Suffixes::of(&names);
+    for result in results {
+        let (base, processors) = suffixes.split(result.name);
+        let name = Name { origin: result.origin, ..Name::parse(base) };
+        taken.take(name.with(Kind::Processors, "GOMAXPROCS", processors), [result.seconds]);
+    }
+}
+
+/// `BenchmarkSort/size=1024-8   1000   325 ns/op   16 B/op`. The name alone is no result.
+fn result(line: &str) -> Option<(&str, Result<f64, String>)> {
+    let mut words = line.split_whitespace();
+    let name = words.next()?.strip_prefix("Benchmark")?;
+    let is_name = !name.is_empty() && !name.starts_with(char::is_lowercase);
+    let iterations = words.next().filter(|_| is_name)?;
+    if iterations.parse::<u64>().is_err() {
+        return None;
+    }
+    let words: Vec<&str> = words.collect();
+    let mut times = words.chunks_exact(2).filter_map(|pair| {
+        let factor = seconds(pair[1].strip_suffix("/op")?)?;
+        Some(
+            pair[0]
+                .parse::<f64>()
+                .map(|time| time * factor)
+                .map_err(|_| format!("its time is \"{}\"", pair[0])),
+        )
+    });
+    Some((name, times.next().unwrap_or_else(|| Err("it has no time for each operation".into()))))
+}
+
+/// What a line says that failed or was skipped.
+fn failed(line: &str) -> Option<(&str, String)> {
+    let line = line.trim_start();
+    let ended = |mark: &str| {
+        let (name, _) = line.strip_prefix(mark)?.split_once(' ').unwrap_or((line.strip_prefix(mark)?, ""));
+        name.strip_prefix("Benchmark")
+    };
+    if let Some(package) = line.strip_prefix("FAIL\t") {
+        return Some((package.split_whitespace().next()?, "the tests of the package failed".into()));
+    }
+    let failed = ended("--- FAIL: ").map(|name| (name, "it failed".to_owned()));
+    failed.or_else(|| ended("--- SKIP: ").map(|name| (name, "it was skipped".to_owned())))
+}
+
+/// `goos: linux`, with a key that begins with a small letter and has neither capitals nor space.
+fn configuration(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let of_key = |letter: char| !letter.is_whitespace() && !letter.is_uppercase();
+    let is_key = key.starts_with(char::is_lowercase) && key.chars().all(of_key);
+    let value = value.strip_prefix([' ', '\t']).or(value.is_empty().then_some(""));
+    is_key.then_some((key, value?.trim()))
+}
+
+/// Which ends of names, such as `-8`, are GOMAXPROCS. It is not written where it is 1, so a name may also end
+/// in a number of its own.
+struct Suffixes {
+    processors: BTreeSet<u64>,
+}
+
+impl Suffixes {
+    fn of(names: &[&str]) -> Suffixes {
+        let values = |names: &mut dyn Iterator<Item = &&str>| {
+            names.map(|name| suffix(name).map_or(1, |(_, number)| number)).collect::<BTreeSet<u64>>()
+        };
+        // No function has a dash in its name.
+        let of_functions = values(&mut names.iter().filter(|name| !name.contains('/')));
+        if !of_functions.is_empty() {
+            return Suffixes { processors: of_functions };
+        }
+        let all = values(&mut names.iter());
+        let mut by_base: HashMap<&str, BTreeSet<u64>> = HashMap::new();
+        for name in names {
+            let (base, number) = suffix(name).unwrap_or((name, 1));
+            by_base.entry(base).or_default().insert(number);
+        }
+        // Each benchmark of `-cpu 1,2,4` has all of them, and one without a suffix.
+        let is_list = all.contains(&1) && by_base.values().all(|of_base| *of_base == all);
+        Suffixes { processors: if all.len() == 1 || is_list { all } else { BTreeSet::new() } }
+    }
+
+    /// The name without GOMAXPROCS, and that.
+    fn split<'a>(&self, name: &'a str) -> (&'a str, u64) {
+        let known = suffix(name).filter(|(_, number)| self.processors.contains(number));
+        known.unwrap_or((name, 1))
+    }
+}
+
+/// `Sort` and 8 of `Sort-8`.
+fn suffix(name: &str) -> Option<(&str, u64)> {
+    let (base, digits) = name.rsplit_once('-')?;
+    let number = digits.parse().ok().filter(|number| *number > 1)?;
+    (!digits.starts_with(['0', '+'])).then_some((base, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(names: &[&str]) -> Vec<(String, u64)> {
+        let suffixes = Suffixes::of(names);
+        names.iter().map(|name| suffixes.split(name)).map(|(base, n)| (base.to_owned(), n)).collect()
+    }
+
+    #[test]
+    fn a_number_at_the_end_is_gomaxprocs_or_a_part_of_the_name() {
+        let of = |names: &[&str]| {
+            split(names).into_iter().map(|(base, n)| format!("{base} {n}")).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["A", "A-2", "A-4"]), ["A 1", "A 2", "A 4"]);
+        assert_eq!(of(&["A/len-32", "A/len-64"]), ["A/len-32 1", "A/len-64 1"]);
+        assert_eq!(of(&["A/len-32-8", "A/len-64-8"]), ["A/len-32 8", "A/len-64 8"]);
+        assert_eq!(of(&["A/len-32", "B"]), ["A/len-32 1", "B 1"], "a function shows GOMAXPROCS");
+        assert_eq!(of(&["A/len-32-8", "B-8"]), ["A/len-32 8", "B 8"]);
+        assert_eq!(of(&["A/x", "A/x-4", "B/y", "B/y-4"]), ["A/x 1", "A/x 4", "B/y 1", "B/y 4"]);
+        assert_eq!(of(&["A/x-01", "A/x-1"]), ["A/x-01 1", "A/x-1 1"]);
+    }
+
+    #[test]
+    fn lines_are_results_configuration_or_nothing() {
+        assert!(matches!(result("BenchmarkA-8 10 5 ns/op"), Some(("A-8", Ok(time))) if time == 5e-9));
+        assert!(matches!(result("BenchmarkA 10 3 MB/s 5 sec/op"), Some(("A", Ok(5.0)))));
+        assert!(matches!(result("BenchmarkA 10 3 MB/s"), Some(("A", Err(_)))));
+        for line in ["BenchmarkA-8", "Benchmarking 10 5 ns/op", "BenchmarkA ten 5 ns/op", "PASS", ""] {
+            assert!(result(line).is_none(), "{line}");
+        }
+        assert_eq!(configuration("branch: old"), Some(("branch", "old")));
+        for line in ["12:01 log", "Key: value", "a b: c", "http://x", "PASS"] {
+            assert_eq!(configuration(line), None, "{line}");
+        }
+        assert_eq!(failed("    --- SKIP: BenchmarkA/b (0.1s)"), Some(("A/b", "it was skipped".into())));
+        assert_eq!(failed("FAIL\texample.net/a\t0.1s").map(|(name, _)| name), Some("example.net/a"));
+    }
+}
