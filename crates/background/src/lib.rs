@@ -1,10 +1,10 @@
 //! A load that is fixed, not zero: held beside a measurement at a rate that is known in every second.
 //!
-//! - `spec` what a user writes, `cpu:50%,disk:20MB/s`;
-//! - `load` the loads, one file per kind, and what the kernel counts of each;
-//! - `controller` what is due at which moment: pure, without a clock;
-//! - `role` the process that holds one load; `message` what it is told and tells;
-//! - `beside` the side that started these processes; `held` what became of a load.
+//! - `spec` reads the words of a user, `cpu:50%,disk:20MB/s`;
+//! - `load` has the loads, and how the kernel counts each;
+//! - `controller` decides the work that is due at each moment: pure, without a clock;
+//! - `role` is the process that holds one load, with its messages;
+//! - `beside` is the side that started these processes; it decides whether a load was held.
 //!
 //! A load is what the kernel has counted of it, not what its process believes: the controller is given the
 //! kernel's counter, and the rates that are recorded come from there.
@@ -13,14 +13,11 @@
 
 mod beside;
 mod controller;
-mod held;
 mod load;
-mod message;
 mod role;
 mod spec;
 
-pub use beside::{Error, HeldLoads, TIME_MOST};
-pub use held::check;
+pub use beside::{Error, HeldLoads, TIME_MOST, check};
 pub use role::hold;
 pub use spec::{BackgroundLevel, BackgroundSpec, FixedLoad};
 

@@ -1,4 +1,5 @@
-//! The process that holds one load until its standard input ends.
+//! The process that holds one load until its standard input ends, and the messages that it exchanges with the
+//! process that started it.
 
 use std::io;
 use std::path::Path;
@@ -6,12 +7,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use host::{FrameReader, FrameWriter, Outgoing};
+use serde::{Deserialize, Serialize};
 
 use crate::controller::{Controller, SECOND, Step, Window};
-use crate::held::HELD_SHARE;
 use crate::load::{Work, failed, prepare};
-use crate::message::{Reply, Request, Seconds, Task};
 use crate::spec::FixedLoad;
+
+/// A load is held within this share of its rate before anything is measured.
+const HELD_SHARE: f64 = 0.02;
 
 /// Windows in which a load is to come to its rate, before the first one that is recorded.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -212,4 +215,52 @@ fn rounded(rate: f64) -> f64 {
     }
     // Written and read: a logarithm would link the program of the kernel's workloads with one more library.
     format!("{rate:.*e}", DIGITS - 1).parse().unwrap_or(rate)
+}
+
+/// First of all: what to hold.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    /// The load at one level, in its canonical form.
+    pub(crate) load: String,
+    pub(crate) processor: Option<u32>,
+    /// A folder for files.
+    pub(crate) folder: String,
+    /// It ends by itself after this time, whatever became of the other side.
+    pub(crate) life_seconds: f64,
+}
+
+/// What it is asked while it holds the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// A second begins now, the first one that is to be reported; reply when it has.
+    Mark,
+    /// Report all seconds since then, once the current one is over.
+    Report,
+}
+
+/// What it replies.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    /// It holds the load, or has given up to; with the rate that came nearest.
+    Ready {
+        is_held: bool,
+        reached: f64,
+    },
+    /// It cannot hold it at all, or no longer.
+    Failed {
+        reason: String,
+    },
+    /// The first second has begun.
+    Marked,
+    Seconds(Seconds),
+}
+
+/// The seconds since the last mark.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Seconds {
+    pub(crate) rates: Vec<f64>,
+    pub(crate) counter: String,
+    pub(crate) system_counter: String,
+    pub(crate) system_rate: Option<f64>,
+    pub(crate) holds: Option<f64>,
 }

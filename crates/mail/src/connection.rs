@@ -1,16 +1,23 @@
-//! One connection of an engine: what is received goes to its session, and what that says is sent.
+//! One connection of an engine, in plain text or with TLS: its input goes to its session, whose output is
+//! sent. A host with which TLS fails is marked, so that later connections to it do without.
 
-use std::io::{self, ErrorKind};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, ErrorKind, IoSlice};
+use std::net::IpAddr;
 
-use net::Handshake;
-use net::output::{Output, Sent};
+use net::load::TlsSettings;
+use net::output::{Output, Sender, Sent};
+use net::{Handshake, TlsClient, TlsConnection};
 use sys::event::Interest;
+use sys::handle::{AsHandle, Handle};
+use sys::tcp::Connection;
 
+use crate::MailError;
 use crate::context::DeliveryContext;
 use crate::measured::MailStep;
 use crate::result::Results;
 use crate::session::{Progress, Session};
-use crate::transport::Transport;
 
 /// Reads of one connection in a turn, where events are edges.
 const READS_MAX: usize = 8;
@@ -111,4 +118,155 @@ pub(crate) fn exchange<R: Results>(
         }
     }
     Ok(if is_edge { Exchanged::Again } else { Exchanged::Wait })
+}
+
+/// A connection to a server.
+pub(crate) enum Transport {
+    Plain(Connection),
+    Tls(Box<TlsConnection>),
+    /// Only while one becomes the other.
+    Changing,
+}
+
+impl Transport {
+    /// Speaks TLS from now on.
+    pub(crate) fn start_tls(&mut self, client: &TlsClient, to: IpAddr) -> io::Result<()> {
+        match std::mem::replace(self, Transport::Changing) {
+            Transport::Plain(connection) => match client.start(connection, to) {
+                Ok(connection) => *self = Transport::Tls(Box::new(connection)),
+                Err((connection, error)) => {
+                    *self = Transport::Plain(connection);
+                    return Err(error);
+                }
+            },
+            other => *self = other,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn handle(&self) -> Option<Handle<'_>> {
+        match self {
+            Transport::Plain(connection) => Some(connection.handle()),
+            Transport::Tls(connection) => Some(connection.handle()),
+            Transport::Changing => None,
+        }
+    }
+
+    /// What came of connecting.
+    pub(crate) fn connected(&self) -> io::Result<()> {
+        match self {
+            Transport::Plain(connection) => connection.connected(),
+            _ => Ok(()),
+        }
+    }
+
+    /// One recv(2); 0 is the end.
+    #[inline]
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(connection) => connection.receive(buffer),
+            Transport::Tls(connection) => connection.receive(buffer),
+            Transport::Changing => Err(ErrorKind::NotConnected.into()),
+        }
+    }
+
+    pub(crate) fn close(self) {
+        if let Transport::Tls(connection) = self {
+            connection.close();
+        }
+    }
+}
+
+impl Sender for Transport {
+    #[inline]
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(connection) => connection.send(bytes),
+            Transport::Tls(connection) => connection.send(bytes),
+            Transport::Changing => Err(ErrorKind::NotConnected.into()),
+        }
+    }
+
+    #[inline]
+    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(connection) => connection.send_and_more(bytes),
+            other => other.send(bytes),
+        }
+    }
+
+    #[inline]
+    fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(connection) => connection.send_pieces(pieces),
+            Transport::Tls(connection) => connection.send_pieces(pieces),
+            Transport::Changing => Err(ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// A message is never a file.
+    fn send_file(&self, _file: &File, _offset: &mut u64, _count: usize) -> io::Result<usize> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}
+
+/// Whether connections are encrypted by STARTTLS (RFC 3207).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsPolicy {
+    /// Never: the server is not asked.
+    #[default]
+    Off,
+    /// Where the server offers it. A host with which it does not come about is spoken to without (RFC 7435).
+    Opportunistic,
+    /// Always: a server without it is one that cannot be reached.
+    Required,
+}
+
+/// TLS of an engine.
+#[derive(Clone, Debug, Default)]
+pub struct MailTls {
+    /// Whether connections are encrypted.
+    pub policy: TlsPolicy,
+    /// Which certificates are accepted; `None` accepts all.
+    pub certificates: Option<TlsSettings>,
+}
+
+/// TLS of an engine at work.
+pub(crate) struct EngineTls {
+    policy: TlsPolicy,
+    client: Option<TlsClient>,
+    /// Hosts with which it did not come about.
+    given_up: HashSet<u32>,
+}
+
+impl EngineTls {
+    pub(crate) fn new(settings: &MailTls) -> Result<EngineTls, MailError> {
+        let client = match settings.policy {
+            TlsPolicy::Off => None,
+            _ => Some(TlsClient::new(settings.certificates.as_ref())?),
+        };
+        Ok(EngineTls { policy: settings.policy, client, given_up: HashSet::new() })
+    }
+
+    pub(crate) fn is_required(&self) -> bool {
+        self.policy == TlsPolicy::Required
+    }
+
+    /// What holds for a connection to the host.
+    pub(crate) fn of_host(&self, host: u32) -> TlsPolicy {
+        if self.given_up.contains(&host) { TlsPolicy::Off } else { self.policy }
+    }
+
+    /// Connections to the host are not encrypted any more.
+    pub(crate) fn give_up(&mut self, host: u32) {
+        self.given_up.insert(host);
+    }
+
+    pub(crate) fn start(&self, transport: &mut Transport, to: IpAddr) -> io::Result<()> {
+        match &self.client {
+            Some(client) => transport.start_tls(client, to),
+            // Not reached: without a client no session asks for it.
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
 }

@@ -14,9 +14,9 @@ use sys::event::{Event, Interest, Poller};
 use sys::handle::AsHandle;
 use sys::tcp::{Connection, Waiting};
 
-use crate::connection::{End, Exchanged, Slot, exchange};
+use crate::MailError;
+use crate::connection::{End, EngineTls, Exchanged, MailTls, Slot, Transport, exchange};
 use crate::context::DeliveryContext;
-use crate::error::MailError;
 use crate::measured::MailMeasured;
 use crate::permission::Permission;
 use crate::queue::{Queue, QueueSettings};
@@ -25,9 +25,7 @@ use crate::result::{DeliveryEnding, Results};
 use crate::route::{Router, Routing};
 use crate::session::Session;
 use crate::settings::SessionSettings;
-use crate::share::Share;
-use crate::tls::{EngineTls, MailTls};
-use crate::transport::Transport;
+use crate::threads::Share;
 
 /// The settings of an engine, beside its list.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use sys::event::Poller;
 
+use crate::MailError;
 use crate::engine::{Engine, EngineSettings, Until};
-use crate::error::MailError;
 use crate::measured::MailMeasured;
 use crate::recipients::Recipients;
 use crate::result::Results;

@@ -1,18 +1,17 @@
 //! A mail engine: it delivers one message to many recipients over SMTP (RFC 5321), or makes every step of a
 //! delivery but the message.
 //!
-//! - `recipients` the list, grouped by domain, and `names` those of a generated list;
-//! - `route` where the mail of a domain goes, by `dns` or to a relay;
-//! - `queue` which recipients wait, and for what;
-//! - `session` what is said in one connection, `settings` what all have in common, `transaction` what was
-//!   answered, `message` what is delivered, `header` the fields that it has;
-//! - `engine` the loop that drives all connections, `connection` one of them, `transport` what it is spoken
-//!   over, `tls` whether that is encrypted, `context` what they share, `events` what it waits over, `threads`
-//!   several engines, `share` what each has;
-//! - `permission` which addresses may be connected to at all;
-//! - `result` what became of each recipient, `spool` keeps that beyond a kill, `measured` what was counted
-//!   and how long each step took;
-//! - `loads` the group `mail`: the engine as a workload, against a sink.
+//! - `recipients` is the list, grouped by domain, with the names of a generated list;
+//! - `route` finds the hosts for the mail of a domain, by `dns` or as a relay;
+//! - `queue` holds the recipients that wait;
+//! - `session` speaks in one connection, by `settings` that all share; `transaction` keeps the replies,
+//!   `message` is delivered;
+//! - `engine` is the loop that drives all connections, `connection` one of them, `context` their shared
+//!   state, `events` the event interfaces, `threads` several engines;
+//! - `permission` lists the addresses that may be connected to;
+//! - `result` is the outcome of each recipient, `spool` keeps it beyond a kill, `measured` has counts and
+//!   times;
+//! - `loads` is the group `mail`: the engine as a workload, against a sink.
 //!
 //! Must never: print, write a record, or keep a statistic.
 
@@ -20,13 +19,10 @@ mod connection;
 mod context;
 pub mod dns;
 mod engine;
-mod error;
 mod events;
-mod header;
 mod loads;
 mod measured;
 mod message;
-pub mod names;
 mod permission;
 mod queue;
 mod recipients;
@@ -34,25 +30,57 @@ mod result;
 mod route;
 mod session;
 mod settings;
-mod share;
 mod spool;
 mod threads;
-mod tls;
 mod transaction;
-mod transport;
 
+pub use connection::{MailTls, TlsPolicy};
 pub use engine::{Engine, EngineSettings, Until};
-pub use error::MailError;
 pub use events::{DeliveryEngine, EVENT_INTERFACES, open};
 pub use loads::GROUP;
 pub use measured::{MailCounts, MailMeasured, MailStep};
 pub use message::{Message, MessageChecksum, RepeatedField};
 pub use permission::{NotPermitted, Permission};
 pub use queue::QueueSettings;
-pub use recipients::{DomainSizes, GeneratedList, Recipients, list_text};
+pub use recipients::{DomainName, DomainSizes, GeneratedList, Recipients, list_text};
 pub use result::{DeliveryEnding, DeliveryResult, JsonLines, NoResults, Results};
 pub use route::Routing;
 pub use settings::{Mode, SessionSettings};
 pub use spool::{EarlierResults, Spool, SpoolError, SpoolFolder, SpoolTerms};
 pub use threads::{Delivered, DeliveryPlan, deliver};
-pub use tls::{MailTls, TlsPolicy};
+
+use std::io;
+
+/// An error of an engine as a whole; an error of a recipient is a result.
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    /// The system refused something that everything needs.
+    #[error("{attempted}: {source}")]
+    System {
+        /// What was attempted.
+        attempted: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// This system has no such event interface, or nobody has.
+    #[error("this system has no event interface {0}; there are poll, select, epoll, uring and kqueue")]
+    NoInterface(String),
+    /// Settings make no sense. The message says which.
+    #[error("{0}")]
+    Settings(String),
+    /// An address that must not be connected to.
+    #[error(transparent)]
+    NotPermitted(#[from] NotPermitted),
+    /// The DNS that routes need.
+    #[error(transparent)]
+    Dns(#[from] crate::dns::DnsError),
+    /// Something of a server or a load generator, which the engine shares with them.
+    #[error(transparent)]
+    Net(#[from] net::Error),
+}
+
+impl MailError {
+    pub(crate) fn at(attempted: &'static str) -> impl Fn(io::Error) -> MailError {
+        move |source| MailError::System { attempted, source }
+    }
+}

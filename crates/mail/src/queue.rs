@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use crate::recipients::Recipients;
-use crate::share::Share;
+use crate::threads::Share;
 
 /// How many connections and transactions may exist at once, and what follows a failure.
 #[derive(Clone, Copy, Debug)]

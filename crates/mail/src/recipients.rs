@@ -1,16 +1,14 @@
-//! The recipients of a delivery, in one text, and grouped by domain.
+//! The recipients of a delivery, in one text and grouped by domain, and the names of generated ones.
 //!
 //! A recipient takes its address, a place in the text and a place in the order of its domain: 30 bytes for an
 //! address of 22, so that millions can wait.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 use std::ops::Range;
 
 use net::smtp::Mailbox;
-
-use crate::names::DomainName;
 
 /// How many recipients each domain has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -260,6 +258,34 @@ impl Recipients {
     }
 }
 
+/// The beginning of every generated domain.
+const LABEL: &str = "d";
+
+/// The domain of all generated names; it belongs to nobody (RFC 6761, section 6.2).
+pub(crate) const TOP: &str = "test";
+
+/// The name of a generated domain. The engine and the DNS server compute it from a number, so that neither
+/// keeps a list of the other's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainName(pub u32);
+
+impl Display for DomainName {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{LABEL}{}.{TOP}", self.0)
+    }
+}
+
+impl DomainName {
+    /// The number of a generated domain; `None` for any other name. Letters may have either case.
+    pub fn parse(name: &str) -> Option<DomainName> {
+        let (label, top) = name.strip_suffix('.').unwrap_or(name).split_once('.')?;
+        let digits = label.get(..LABEL.len()).filter(|start| start.eq_ignore_ascii_case(LABEL))?;
+        let digits = &label[digits.len()..];
+        let is_canonical = digits == "0" || !digits.starts_with(['0', '+']);
+        (top.eq_ignore_ascii_case(TOP) && is_canonical).then(|| digits.parse().ok()).flatten().map(DomainName)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -340,6 +366,17 @@ mod tests {
                 }
             }
             prop_assert!(seen.into_iter().all(|seen| seen));
+        }
+    }
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        for number in [0, 7, 9112, u32::MAX] {
+            assert_eq!(DomainName::parse(&DomainName(number).to_string()), Some(DomainName(number)));
+        }
+        assert_eq!(DomainName::parse("D12.TEST."), Some(DomainName(12)));
+        for other in ["", "d.test", "d01.test", "d+1.test", "d1.example", "x1.test", "d1", "ä1.test"] {
+            assert_eq!(DomainName::parse(other), None, "{other}");
         }
     }
 }

@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use net::smtp::Mailbox;
 use sys::event::{Event, Poller};
 
+use crate::MailError;
 use crate::context::DeliveryContext;
 use crate::dns::{DnsClient, ResolverSettings, RouteAnswer};
-use crate::error::MailError;
 use crate::measured::MailStep;
 use crate::permission::Permission;
 use crate::result::Results;

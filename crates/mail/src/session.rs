@@ -13,12 +13,12 @@ use std::sync::Arc;
 use net::output::Output;
 use net::smtp::{Command, Extensions, Mailbox, Reply, ReplyParser};
 
+use crate::connection::TlsPolicy;
 use crate::context::DeliveryContext;
 use crate::measured::MailStep;
 use crate::queue::Transaction;
 use crate::result::{DeliveryEnding, Results};
 use crate::settings::{Mode, SessionSettings};
-use crate::tls::TlsPolicy;
 use crate::transaction::{Answer, Fault, InFlight, Refusal};
 
 /// What the connection is to do once the output has left.

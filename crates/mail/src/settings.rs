@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use net::smtp::{Mailbox, Text};
 
-use crate::error::MailError;
+use crate::MailError;
 use crate::message::Message;
 
 /// What is done for each recipient.

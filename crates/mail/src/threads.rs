@@ -1,5 +1,5 @@
 //! Several engines that deliver one list, each in a thread of its own: a domain belongs to one of them, and
-//! each has its part of the connections. They share nothing but the place where results go.
+//! each has its part of the connections. They share only the destination of results.
 
 use std::io;
 use std::num::NonZero;
@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::MailError;
 use crate::engine::{EngineSettings, Until};
-use crate::error::MailError;
 use crate::events::{self, DeliveryEngine};
 use crate::measured::MailMeasured;
 use crate::recipients::Recipients;
 use crate::result::{DeliveryResult, Results};
-use crate::share::Share;
 
 /// How a list is delivered.
 #[derive(Clone, Copy, Debug)]
@@ -127,5 +126,38 @@ impl<R: Results> Results for Shared<'_, R> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.lock().flush()
+    }
+}
+
+/// The share of one of several engines in a list and in its limits: of `of` domains in a row, the one with
+/// its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// From 0.
+    pub number: u32,
+    /// How many engines there are.
+    pub of: u32,
+}
+
+impl Share {
+    /// Whether the domain is its own.
+    pub(crate) fn has(self, domain: u32) -> bool {
+        domain % self.of == self.number
+    }
+
+    /// The place among those of all engines of one that is the engine's own: no two have the same.
+    pub(crate) fn place(self, own: usize) -> usize {
+        own * self.of as usize + self.number as usize
+    }
+
+    /// Its part of a limit; all parts together are the limit.
+    pub(crate) fn part(self, limit: u32) -> u32 {
+        limit / self.of + u32::from(self.number < limit % self.of)
+    }
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share { number: 0, of: 1 }
     }
 }

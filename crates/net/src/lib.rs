@@ -14,7 +14,6 @@
 // Processes that fork need Unix; what they alone use is compiled everywhere all the same.
 #![cfg_attr(not(unix), allow(dead_code))]
 
-mod address;
 pub mod arch;
 pub mod client;
 mod error;
@@ -23,12 +22,10 @@ pub mod load;
 mod network;
 pub mod options;
 pub mod output;
-mod page;
 pub mod server;
 pub mod service;
 pub mod smtp;
 pub mod worker;
 
-pub use address::ServerAddress;
 pub use error::Error;
-pub use network::{Handshake, Timer, TlsClient, TlsConnection, TlsIdentity};
+pub use network::{Handshake, ServerAddress, Timer, TlsClient, TlsConnection, TlsIdentity};

@@ -1,4 +1,5 @@
-//! Command-line options that a client or a service declares for its settings.
+//! Declarations of clients, services and architectures: the command-line options of their settings, and the
+//! page that opens their file.
 //!
 //! The declaration is data: the command line is built from it, and the values given there become fields of
 //! the settings. No list of options exists elsewhere.
@@ -88,4 +89,17 @@ pub(crate) fn to_value(settings: &impl Serialize) -> Value {
 pub(crate) fn from_value<S: DeserializeOwned>(owner: &str, settings: &Value) -> Result<S, Error> {
     serde_json::from_value(settings.clone())
         .map_err(|error| Error::Settings(format!("settings of {owner}: {error}")))
+}
+
+/// The page: the leading `//!` lines of the source, without their marks.
+pub(crate) fn page(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Its first paragraph, as one line.
+pub(crate) fn summary(source: &str) -> String {
+    let page = page(source);
+    let first = page.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    first.trim_end_matches('.').to_owned()
 }

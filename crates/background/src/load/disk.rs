@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sys::kernel_counter::{ProcessIo, device_written_bytes};
 
-use super::work::{Means, Work, failed, size};
+use super::{Means, Work, failed, size};
 
 /// Lengths, places and memory of a write past the cache are multiples of this (open(2), `O_DIRECT`).
 const BLOCK: usize = 4096;

@@ -1,16 +1,11 @@
-//! The loads, one file per kind: the work, and what the kernel counts of it.
+//! The loads, in files by resource: their work, and how the kernel counts it.
 
-mod connections;
-mod cpu;
 mod disk;
-mod memory;
-mod net;
-mod syscalls;
-mod work;
+mod network;
+mod processor;
 
+use std::io;
 use std::path::Path;
-
-pub(crate) use work::{Work, failed};
 
 use crate::spec::{FixedLoad, Kind};
 
@@ -25,11 +20,67 @@ pub(crate) fn prepare(
     folder: &Path,
 ) -> Result<Box<dyn Work>, String> {
     Ok(match load.kind {
-        Kind::Cpu => Box::new(cpu::Cpu::new(processor)),
-        Kind::Net => Box::new(net::Net::new(load.rate)?),
+        Kind::Cpu => Box::new(processor::Cpu::new(processor)),
+        Kind::Net => Box::new(network::Net::new(load.rate)?),
         Kind::Disk => Box::new(disk::Disk::new(load.rate, folder)?),
-        Kind::Memory(bytes) => Box::new(memory::Memory::new(bytes)?),
-        Kind::Connections(count) => Box::new(connections::Connections::new(count)?),
-        Kind::Syscalls => Box::new(syscalls::Syscalls::new(load.rate)?),
+        Kind::Memory(bytes) => Box::new(processor::Memory::new(bytes)?),
+        Kind::Connections(count) => Box::new(network::Connections::new(count)?),
+        Kind::Syscalls => Box::new(processor::Syscalls::new(load.rate)?),
     })
+}
+
+/// A load at work, in this process.
+pub(crate) trait Work {
+    /// Does about this amount of it, or less where that would take long.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn work(&mut self, amount: f64) -> io::Result<()>;
+
+    /// How much the kernel has counted of this process until now.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn counted(&mut self) -> io::Result<f64>;
+
+    /// How much it has counted of the whole system, where it does.
+    fn counted_of_system(&mut self) -> Option<f64> {
+        None
+    }
+
+    /// What is held, where the load holds something.
+    fn holds(&mut self) -> Option<f64> {
+        None
+    }
+
+    /// How it is counted.
+    fn means(&self) -> Means;
+}
+
+/// How a load is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means {
+    /// The smallest amount that is worth doing.
+    pub(crate) grain: f64,
+    /// Where the kernel counts it of this process; empty where the process counts itself.
+    pub(crate) counter: &'static str,
+    /// Where the kernel counts it of the whole system; may be empty.
+    pub(crate) system_counter: &'static str,
+}
+
+/// An error with what was attempted.
+pub(crate) fn failed(attempted: &str) -> impl Fn(io::Error) -> String {
+    move |error| match sys::error::advice(&error) {
+        "" => format!("cannot {attempted}: {error}"),
+        advice => format!("cannot {attempted}: {error}; {advice}"),
+    }
+}
+
+/// `1.5 GB`.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
 }

@@ -1,5 +1,5 @@
 //! Our own authoritative DNS server: it answers for `test` from a [`ZonePlan`], in one thread, over UDP and
-//! TCP, and can be as late, lossy and untruthful as its conduct says.
+//! TCP, and is as late, lossy and untruthful as its conduct says.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use serde::{Deserialize, Serialize};
 use slab::Slab;
 use sys::event::{Event, Interest, Poll, Poller};
 use sys::handle::AsHandle;
 use sys::tcp::{Connection, Listener, Listening, Waiting};
 
-use super::conduct::{AuthorityConduct, AuthorityCounts};
 use super::lookup::Transport;
 use super::response::respond;
 use super::zone::ZonePlan;
@@ -303,4 +303,49 @@ fn lies(response: &[u8]) -> [Vec<u8>; 2] {
         lie
     };
     [with(0), with(13)]
+}
+
+/// How a server behaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AuthorityConduct {
+    /// How long each response is held back.
+    pub latency: Duration,
+    /// The share of datagrams that are lost, between 0 and 1.
+    pub drops: f64,
+    /// The share of responses over UDP before which two others come that must not be believed: one with
+    /// another id, and one to another question.
+    pub lies: f64,
+    /// Decides which.
+    pub seed: u64,
+}
+
+/// What a server was asked, and what it responded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorityCounts {
+    /// Queries for MX.
+    pub mx: u64,
+    /// Queries for A.
+    pub a: u64,
+    /// Queries for AAAA.
+    pub aaaa: u64,
+    /// Queries for anything else.
+    pub other: u64,
+    /// Messages that are no query that it can read.
+    pub malformed: u64,
+    /// Responses with records, or without because there is none of the type.
+    pub answered: u64,
+    /// NXDOMAIN.
+    pub no_such_domain: u64,
+    /// SERVFAIL.
+    pub server_failure: u64,
+    /// REFUSED: names of other zones.
+    pub refused: u64,
+    /// Responses that were cut.
+    pub truncated: u64,
+    /// Datagrams dropped on purpose.
+    pub dropped: u64,
+    /// Responses sent with lies before them.
+    pub lies: u64,
+    /// Connections.
+    pub streams: u64,
 }

@@ -9,7 +9,7 @@ use domain::base::wire::ParseError;
 use domain::base::{Message, Name, ParsedName, ParsedRecord, Rtype};
 use domain::rdata::{A, Aaaa, Cname, Mx, Soa};
 
-use super::answer::{Answer, DnsFailure, HostName};
+use super::{Answer, DnsFailure, HostName};
 
 /// Names that an alias may lead to one after the other.
 pub(super) const ALIASES_MAX: usize = 8;

@@ -12,8 +12,7 @@ use std::time::Duration;
 use host::{Deadline, FrameReader, FrameWriter, Host, Process};
 use serde::{Deserialize, Serialize};
 
-use super::authority::Authority;
-use super::conduct::{AuthorityConduct, AuthorityCounts};
+use super::authority::{Authority, AuthorityConduct, AuthorityCounts};
 use super::zone::ZonePlan;
 
 /// What it is in errors.

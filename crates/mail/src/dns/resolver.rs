@@ -1,5 +1,5 @@
 //! Finds the exchangers of domains and their addresses, as a stub resolver of servers that resolve for it. It
-//! has neither a socket nor a clock: the caller sends what it is given, and reports what came and when.
+//! has neither a socket nor a clock: the caller sends its queries, and reports responses and times.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -10,9 +10,8 @@ use domain::base::{Name, Rtype};
 use fastrand::Rng;
 use slab::Slab;
 
-use super::answer::{Answer, DnsFailure, Exchanger, HostName, RouteAnswer};
 use super::lookup::{Lookups, Transmit, Transport};
-use super::settings::ResolverSettings;
+use super::{Answer, DnsFailure, Exchanger, HostName, RouteAnswer};
 
 /// Exchangers of a domain that are asked for, the preferred ones, and addresses of each that are kept.
 const EXCHANGERS_MAX: usize = 16;
@@ -275,4 +274,48 @@ fn host_name(name: &str) -> Option<HostName> {
     let name: HostName = name.parse().ok()?;
     let name: HostName = name.to_canonical_name();
     (!name.is_root()).then_some(name)
+}
+
+/// How a resolver asks.
+#[derive(Clone, Copy, Debug)]
+pub struct ResolverSettings {
+    /// Servers, each asked when the one before has failed; they are known by their numbers.
+    pub servers: usize,
+    /// Queries under way at once, at most 16,384; more wait in order.
+    pub queries: usize,
+    /// Attempts with each server.
+    pub attempts: u32,
+    /// How long the first attempt waits for a response; each later one waits twice as long as the one before.
+    pub timeout_ns: u64,
+    /// Whether addresses of IPv6 are asked for, too.
+    pub ipv6: bool,
+    /// Answers that are kept.
+    pub cache_entries: usize,
+    /// Decides ids, and the order of exchangers with the same preference.
+    pub seed: u64,
+}
+
+impl Default for ResolverSettings {
+    fn default() -> ResolverSettings {
+        ResolverSettings {
+            servers: 1,
+            queries: 100,
+            attempts: 3,
+            timeout_ns: 1_000_000_000,
+            ipv6: true,
+            cache_entries: 20_000,
+            seed: 0,
+        }
+    }
+}
+
+impl ResolverSettings {
+    /// A quarter of all ids, so that a free one is found.
+    pub(super) fn queries_max(&self) -> usize {
+        self.queries.clamp(1, 1 << 14)
+    }
+
+    pub(super) fn wait_ns(&self, attempt: u32) -> u64 {
+        self.timeout_ns.max(1).saturating_mul(1 << attempt.saturating_sub(1).min(16))
+    }
 }

@@ -5,11 +5,11 @@ use domain::base::message_builder::{AnswerBuilder, MessageBuilder, PushError, St
 use domain::base::{Header, Message, Name, Rtype, Serial, Ttl};
 use domain::rdata::{A, Cname, Mx, Soa};
 
-use super::answer::HostName;
-use super::conduct::AuthorityCounts;
+use super::HostName;
+use super::authority::AuthorityCounts;
 use super::lookup::Transport;
 use super::zone::{DomainKind, ZoneName, ZonePlan};
-use crate::names::TOP;
+use crate::recipients::TOP;
 
 type Builder = AnswerBuilder<StaticCompressor<Vec<u8>>>;
 

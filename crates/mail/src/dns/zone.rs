@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::{DomainName, TOP};
+use crate::recipients::{DomainName, TOP};
 
 /// Numbers from which a zone is computed. Shares are between 0 and 1, of domains where nothing else is said.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -19,8 +19,7 @@
 use workload::{Operation, Sizes, Trial, TrialError, Workload};
 
 use super::measured::{self, Plan};
-use super::series::{self, CPU, P50, P99, P999, THROUGHPUT, step};
-use super::variants::{PRINCIPAL, VARIANTS, sizes};
+use super::series::{self, CPU, P50, P99, P999, PRINCIPAL, THROUGHPUT, VARIANTS, sizes, step};
 use crate::Mode;
 use crate::measured::MailStep::{self, Banner, Connect, Data, Dns, Ehlo, Mail, Message, Quit, Rcpt};
 

@@ -1,8 +1,8 @@
-//! The group `mail`: what the engine does with n connections; one file for each mode.
+//! The group `mail`: the engine with n connections; one file for each mode.
 //!
-//! - `variants` the event interfaces, `series` what is reported, which all modes share;
-//! - `measured` a trial: the engine in this process, opposite a `sink` and a DNS server in processes of their
-//!   own.
+//! - `series` has the series and variants, which all modes share;
+//! - `measured` is a trial: the engine in this process, opposite a `sink` and a DNS server in processes of
+//!   their own.
 
 mod deliver;
 mod lockstep;
@@ -10,7 +10,6 @@ mod measured;
 mod pipelined;
 mod series;
 mod sink;
-mod variants;
 
 use workload::Group;
 

@@ -4,9 +4,9 @@ use net::output::Output;
 use net::smtp::{Command, Extensions, Reply, Text};
 
 use super::{Progress, Session, Stage};
+use crate::connection::TlsPolicy;
 use crate::context::DeliveryContext;
 use crate::measured::MailStep;
-use crate::tls::TlsPolicy;
 use crate::transaction::Answer;
 
 impl Session {

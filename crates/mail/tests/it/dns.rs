@@ -6,13 +6,13 @@ use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use mail::DomainName;
 use mail::Permission;
-use mail::dns::servers::of_resolv_conf;
+use mail::dns::servers_of_resolv_conf;
 use mail::dns::{
     Authority, AuthorityConduct, AuthorityCounts, DnsClient, DnsError, DnsFailure, DomainKind,
     ResolverSettings, RouteAnswer, ZoneHost, ZonePlan,
 };
-use mail::names::DomainName;
 use sys::event::{Poll, Poller};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -255,9 +255,9 @@ fn a_client_needs_servers_that_are_permitted() {
 }
 
 #[test]
-fn servers_of_resolv_conf() {
+fn the_servers_of_resolv_conf_are_the_first_three() {
     let text = "# nameserver 10.0.0.9\nsearch example.test\nnameserver 10.0.0.1\n nameserver\tfd00::1 # two\n\
         nameserver\nnameserver nonsense\nnameserverx 10.0.0.8\nnameserver 10.0.0.2\nnameserver 10.0.0.3\n";
-    let servers: Vec<String> = of_resolv_conf(text).iter().map(SocketAddr::to_string).collect();
+    let servers: Vec<String> = servers_of_resolv_conf(text).iter().map(SocketAddr::to_string).collect();
     assert_eq!(servers, ["10.0.0.1:53", "[fd00::1]:53", "10.0.0.2:53"]);
 }

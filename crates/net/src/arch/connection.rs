@@ -8,12 +8,11 @@ use std::io::{self, ErrorKind};
 
 use sys::event::Interest;
 
-use super::connection_state::{ConnectionState, Late, Then};
 use super::loop_context::LoopContext;
 use crate::network::Socket;
 use crate::output::{Output, Sent};
-use crate::service::Flow;
-use crate::worker::Counter;
+use crate::service::{Flow, Session, SessionStage};
+use crate::worker::{Counter, LINGER, LINGER_MAX, SEND_LOOKS};
 
 /// A connection and its session.
 pub(super) struct Connection<S> {
@@ -166,4 +165,205 @@ impl<S: Socket> Connection<S> {
 fn broken(context: &mut LoopContext<'_>) -> Next {
     context.count(Counter::Broken, 1);
     Next::End
+}
+
+/// A session and where it stands.
+pub(super) struct ConnectionState {
+    session: Box<dyn Session>,
+    phase: Phase,
+    /// When the limit of the phase is over, or when to look at it.
+    pub(super) due_ms: u64,
+    /// When to give up sending, if the other end takes nothing until then.
+    give_up_ms: u64,
+    /// What the other end had acknowledged when it was looked at last, in bytes.
+    acknowledged: u64,
+    /// Whether it was counted as slow: a connection is, once.
+    is_slow: bool,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The next request.
+    Idle,
+    /// The rest of a request.
+    Request,
+    /// The end of a pause.
+    Paused,
+    /// The output to leave; what comes then.
+    Sending(Flow),
+    /// The other end to finish, until this time at most.
+    Lingering(u64),
+}
+
+/// What comes after the output has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// More input.
+    Listen,
+    /// The end of sending, and input that is dropped.
+    Linger,
+    /// The end.
+    Close,
+    /// The end, by a reset.
+    Reset,
+}
+
+/// What is to be done when time is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Late {
+    /// Nothing: the other end takes what it is sent, if slowly.
+    Wait,
+    /// The last output is to be sent, or the one after a pause.
+    Response(Flow),
+    /// The connection is to be closed.
+    Close,
+    /// It is to be reset: otherwise the system would go on trying to send what it was given.
+    Reset,
+}
+
+impl ConnectionState {
+    /// Of a new connection; what it says first is on the context.
+    pub(super) fn begin(connection: &impl Socket, context: &mut LoopContext<'_>) -> (ConnectionState, Flow) {
+        let service = context.terms.service;
+        let peer = if service.wants_peer() { connection.peer().ok() } else { None };
+        let mut session = service.session(peer);
+        let flow = session.begin(&mut context.output);
+        let phase = Phase::Idle;
+        (ConnectionState { session, phase, due_ms: 0, give_up_ms: 0, acknowledged: 0, is_slow: false }, flow)
+    }
+
+    /// Takes input.
+    #[inline]
+    pub(super) fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow {
+        self.session.on_input(input, output)
+    }
+
+    /// No more input will come, so whatever the session would like: it is over once the output has left.
+    pub(super) fn end_of_input(&mut self, output: &mut Output) -> Flow {
+        let _ = self.session.end(output);
+        Flow::Close
+    }
+
+    /// Counts the responses on the context.
+    #[inline]
+    pub(super) fn note_responses(&mut self, context: &mut LoopContext<'_>) {
+        let responses = context.output.take_responses();
+        if responses > 0 {
+            context.count(Counter::Responses, responses);
+            let recipients = context.output.take_recipients();
+            context.count(Counter::Recipients, recipients);
+            // If this is the middle of a request, it is that of another one.
+            self.phase = Phase::Idle;
+        }
+    }
+
+    /// Some output has left, or none yet, and the rest has to wait.
+    pub(super) fn keep_sending(&mut self, flow: Flow, context: &LoopContext<'_>) {
+        self.phase = Phase::Sending(flow);
+        let limit = context.terms.limits.send;
+        self.due_ms = context.due_ms(limit / SEND_LOOKS);
+        self.give_up_ms = context.due_ms(limit);
+    }
+
+    /// What the session asked for, where its output is still leaving.
+    #[inline]
+    pub(super) fn sending(&self) -> Option<Flow> {
+        if let Phase::Sending(flow) = self.phase { Some(flow) } else { None }
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+
+    /// Whether the session says nothing for a while, so that nothing is received for it.
+    #[inline]
+    pub(super) fn is_paused(&self) -> bool {
+        self.phase == Phase::Paused
+    }
+
+    /// Whether input is dropped.
+    #[inline]
+    pub(super) fn drops(&mut self, context: &LoopContext<'_>) -> bool {
+        let Phase::Lingering(until_ms) = self.phase else { return false };
+        self.due_ms = context.due_ms(LINGER).min(until_ms);
+        true
+    }
+
+    /// All output has left.
+    #[inline]
+    pub(super) fn settle(&mut self, flow: Flow, context: &LoopContext<'_>) -> Then {
+        match (flow, self.session.stage()) {
+            (Flow::Close, _) => Then::Close,
+            (Flow::Reset, _) => Then::Reset,
+            (Flow::More, SessionStage::Idle) if !context.stopping => {
+                self.phase = Phase::Idle;
+                self.due_ms = context.due_ms(context.terms.limits.idle);
+                Then::Listen
+            }
+            (Flow::More, SessionStage::Paused(time)) => {
+                if self.phase != Phase::Paused {
+                    self.phase = Phase::Paused;
+                    self.due_ms = context.due_ms(time);
+                }
+                Then::Listen
+            }
+            (Flow::More, stage @ (SessionStage::Request | SessionStage::Data)) => {
+                // The limit of a request runs from its first byte, however many follow.
+                if self.phase != Phase::Request || stage == SessionStage::Data {
+                    self.phase = Phase::Request;
+                    self.due_ms = context.due_ms(context.terms.limits.request);
+                }
+                Then::Listen
+            }
+            (Flow::Linger | Flow::More, _) => {
+                self.phase = Phase::Lingering(context.due_ms(LINGER_MAX));
+                self.due_ms = context.due_ms(LINGER);
+                Then::Linger
+            }
+        }
+    }
+
+    /// Whether the other end still takes what it is sent, or has time to. Where the system does not tell,
+    /// what is not ready for more in time is given up.
+    fn is_taken(&mut self, connection: &impl Socket, context: &LoopContext<'_>) -> bool {
+        let limit = context.terms.limits.send;
+        let acknowledged = connection.acknowledged().unwrap_or(0);
+        if acknowledged > self.acknowledged {
+            self.acknowledged = acknowledged;
+            self.give_up_ms = context.due_ms(limit);
+        }
+        self.due_ms = context.due_ms(limit / SEND_LOOKS).min(self.give_up_ms);
+        context.now_ms() < self.give_up_ms
+    }
+
+    fn count_slow(&mut self, context: &mut LoopContext<'_>) {
+        if !std::mem::replace(&mut self.is_slow, true) {
+            context.count(Counter::Slow, 1);
+        }
+    }
+
+    /// The limit of the phase is over.
+    pub(super) fn late(&mut self, connection: &impl Socket, context: &mut LoopContext<'_>) -> Late {
+        match self.phase {
+            Phase::Idle | Phase::Lingering(_) => Late::Close,
+            Phase::Paused => {
+                self.phase = Phase::Idle;
+                Late::Response(self.session.resume(&mut context.output))
+            }
+            Phase::Request => {
+                self.count_slow(context);
+                let flow = self.session.too_slow(&mut context.output);
+                Late::Response(if flow == Flow::Linger { flow } else { Flow::Close })
+            }
+            Phase::Sending(_) => {
+                if self.is_taken(connection, context) {
+                    return Late::Wait;
+                }
+                self.count_slow(context);
+                Late::Reset
+            }
+        }
+    }
 }

@@ -8,7 +8,7 @@
 //!
 //! Expected: the cost of a request does not depend on the number of idle connections.
 
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll",

@@ -7,7 +7,7 @@
 //!
 //! Expected: as `epoll`, and no faster for small requests.
 
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll-et",

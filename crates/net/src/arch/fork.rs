@@ -18,7 +18,7 @@ use std::time::Instant;
 use sys::tcp::Connection;
 
 use super::blocking::{self, LOOK, Live};
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
@@ -26,8 +26,8 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     source: include_str!("fork.rs"),
     served_by: ServedBy::Process,
     workers: false,
-    probe: super::definition::forks,
-    serve: super::definition::on_unix(serve),
+    probe: super::forks,
+    serve: super::on_unix(serve),
 };
 
 fn serve(worker: &WorkerContext) -> io::Result<()> {

@@ -19,8 +19,8 @@
 use std::io;
 use std::process::{Command, Stdio};
 
-use super::definition::{Architecture, ServedBy};
 use super::fork::process_for_each;
+use super::{Architecture, ServedBy};
 use crate::worker::WorkerContext;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
@@ -29,7 +29,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     served_by: ServedBy::Process,
     workers: false,
     probe: || Ok(()),
-    serve: super::definition::on_unix(serve),
+    serve: super::on_unix(serve),
 };
 
 fn serve(worker: &WorkerContext) -> io::Result<()> {

@@ -5,8 +5,6 @@
 
 pub(crate) mod blocking;
 mod connection;
-mod connection_state;
-mod definition;
 mod devpoll;
 mod epoll;
 mod epoll_et;
@@ -29,13 +27,13 @@ mod tasks;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 mod thread;
-mod timer_wheel;
 mod tokio;
 mod uring;
 
-pub use definition::{Architecture, Serve, ServedBy};
+use std::io;
 
 use crate::Error;
+use crate::worker::WorkerContext;
 
 /// Every architecture, in the order of reports.
 pub const ALL: &[&Architecture] = &[
@@ -67,4 +65,95 @@ pub fn find(name: &str) -> Result<&'static Architecture, Error> {
         name: name.to_owned(),
         known: ALL.iter().map(|architecture| architecture.name).collect::<Vec<_>>().join(", "),
     })
+}
+
+/// A way to serve many connections.
+#[derive(Debug)]
+pub struct Architecture {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// The text of its own file; its leading `//!` lines are the page.
+    pub source: &'static str,
+    /// What serves an open connection.
+    pub served_by: ServedBy,
+    /// Whether several workers, each with a listener of its own, can share the port.
+    pub workers: bool,
+    /// Whether it can run here and now; an `Unsupported` error says why not.
+    pub probe: fn() -> io::Result<()>,
+    /// Serves until the order to stop, and then until the responses under way have left. Or why this system
+    /// cannot have it.
+    pub serve: Result<Serve, &'static str>,
+}
+
+/// What serves an open connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServedBy {
+    /// A loop that serves many.
+    Loop,
+    /// A thread that was made for it.
+    Thread,
+    /// One of a fixed number of threads.
+    PooledThread,
+    /// A process that was made for it.
+    Process,
+    /// One of a fixed number of processes.
+    PooledProcess,
+}
+
+/// What serves a worker.
+pub type Serve = fn(&WorkerContext) -> io::Result<()>;
+
+/// For what has processes for connections.
+const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
+    cfg_select! {
+        unix => { Ok(serve) }
+        _ => { let _ = serve; Err("this system has no fork(2), and no program takes over a connection here") }
+    }
+}
+
+/// The probe of what forks: only a system without fork(2) cannot have it, for a limit of processes may be
+/// raised, and says so itself.
+fn forks() -> io::Result<()> {
+    cfg_select! {
+        unix => {
+            let forked = sys::process::try_fork();
+            forked.or_else(|error| if sys::error::means_unsupported(&error) { Err(error) } else { Ok(()) })
+        }
+        _ => { Ok(()) }
+    }
+}
+
+impl Architecture {
+    /// The text that opens its file: what it is, when it was used, what it costs.
+    pub fn page(&self) -> String {
+        crate::options::page(self.source)
+    }
+
+    /// The page's first sentence.
+    pub fn summary(&self) -> String {
+        crate::options::summary(self.source)
+    }
+
+    /// Whether accept and the connections are to wait.
+    pub fn is_blocking(&self) -> bool {
+        self.served_by != ServedBy::Loop
+    }
+
+    /// Whether a fixed number of threads or processes bounds the connections that are served at a time.
+    pub fn has_pool(&self) -> bool {
+        matches!(self.served_by, ServedBy::PooledThread | ServedBy::PooledProcess)
+    }
+
+    /// Whether a connection is served in another process than the one that was started.
+    pub fn has_processes(&self) -> bool {
+        matches!(self.served_by, ServedBy::Process | ServedBy::PooledProcess)
+    }
+
+    /// Why it cannot run here, where it cannot.
+    pub fn unavailable_reason(&self) -> Option<String> {
+        match self.serve {
+            Err(reason) => Some(reason.to_owned()),
+            Ok(_) => (self.probe)().err().map(|error| error.to_string()),
+        }
+    }
 }

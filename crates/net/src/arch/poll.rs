@@ -7,7 +7,7 @@
 //! Expected: the cost of a wait is proportional to the number of connections, ready or not. It equals
 //! `epoll` where all of them are busy, and is far slower where most are idle.
 
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "poll",

@@ -16,7 +16,7 @@ use std::io;
 use std::thread::Builder;
 
 use super::blocking::{self, LOOK, Registry};
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 use crate::worker::{Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {

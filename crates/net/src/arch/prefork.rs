@@ -16,8 +16,8 @@
 use std::io;
 
 use super::blocking::{self, Live};
-use super::definition::{Architecture, ServedBy};
 use super::supervisor::Supervisor;
+use super::{Architecture, ServedBy};
 use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
@@ -25,8 +25,8 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     source: include_str!("prefork.rs"),
     served_by: ServedBy::PooledProcess,
     workers: false,
-    probe: super::definition::forks,
-    serve: super::definition::on_unix(serve),
+    probe: super::forks,
+    serve: super::on_unix(serve),
 };
 
 fn serve(worker: &WorkerContext) -> io::Result<()> {

@@ -19,8 +19,7 @@ use slab::Slab;
 use sys::event::{Event, Interest, Poller};
 
 use super::connection::{Connection, Next};
-use super::loop_context::LoopContext;
-use super::timer_wheel::TimerWheel;
+use super::loop_context::{LoopContext, TimerWheel};
 use crate::network::{LISTENER, ServerKernel, ServerNetwork};
 use crate::worker::{Counter, TICK, Terms, WorkerContext};
 

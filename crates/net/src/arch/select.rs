@@ -8,7 +8,7 @@
 //! Expected: the cost of a wait is proportional to the highest descriptor, as with `poll`, up to about
 //! 1,000 connections.
 
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "select",

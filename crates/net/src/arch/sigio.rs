@@ -9,7 +9,7 @@
 //! call for each event, four to set up a connection, and an emptied queue whenever a connection is
 //! closed.
 
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "sigio",

@@ -17,7 +17,7 @@ use std::io;
 use std::thread::Builder;
 
 use super::blocking::{self, Registry};
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {

@@ -8,7 +8,7 @@
 //!
 //! Expected: as `epoll`, with slightly more time per request and more memory per connection.
 
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "tokio",

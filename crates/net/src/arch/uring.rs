@@ -10,7 +10,7 @@
 //! are expensive; the same where the TCP processing of the kernel dominates. Needs Linux 6.1, and is
 //! often forbidden in containers.
 
-use super::definition::{Architecture, ServedBy};
+use super::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "uring",

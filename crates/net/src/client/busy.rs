@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Client, ClientSettings, Received, ResponseError, ResponseState};
+use super::{Client, ClientSettings, Received, ResponseError, ResponseState};
 use crate::Error;
 
 /// There is nothing to choose.

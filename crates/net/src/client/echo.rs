@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Client, ClientSettings, Received, ResponseError, ResponseState};
+use super::{Client, ClientSettings, Received, ResponseError, ResponseState};
 use crate::Error;
 use crate::options::{OptionForm, OptionSpec};
 

@@ -5,18 +5,16 @@
 //! declaration.
 
 pub mod busy;
-mod definition;
 pub mod echo;
 pub mod http;
 
-pub(crate) use definition::ClientVisitor;
-pub use definition::{
-    Client, ClientChoice, ClientKind, ClientSettings, Endpoint, Http2Choice, Received, ResponseError,
-    ResponseState,
-};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Error;
-use crate::options::from_value;
+use crate::http2::Requests;
+use crate::options::{Fields, OptionSpec, from_value, to_value};
 
 /// The list of clients: [`ALL`], and the way from a [`ClientChoice`] to the settings' type.
 macro_rules! clients {
@@ -62,4 +60,234 @@ fn unknown(name: &str) -> Error {
         name: name.to_owned(),
         known: ALL.iter().map(|client| client.name).collect::<Vec<_>>().join(", "),
     }
+}
+
+/// How a server is asked; what all connections of a generator share.
+///
+/// What belongs to one connection is its [`Client::Session`]: small, for there may be a hundred thousand.
+pub trait Client {
+    /// One connection's worth of asking. It holds no buffer while no response is under way.
+    type Session;
+
+    /// Whether the server speaks first, and no request is sent.
+    const SERVER_BEGINS: bool = false;
+
+    /// A session for a new connection.
+    fn session(&mut self) -> Self::Session;
+
+    /// The next request, as it is to be sent. Empty where the server speaks first.
+    fn request<'a>(&'a self, session: &'a mut Self::Session) -> &'a [u8];
+
+    /// Takes input, cut anywhere, as the response to the oldest request that has none yet. What follows a
+    /// complete response is left: it belongs to the next.
+    ///
+    /// # Errors
+    /// What is wrong with the response, where nothing can be understood after it; the connection must be
+    /// closed.
+    fn on_input(&mut self, session: &mut Self::Session, input: &[u8]) -> Result<Received, ResponseError>;
+
+    /// The server has closed the connection: whether that completes the response.
+    ///
+    /// # Errors
+    /// [`ResponseError::Short`] in the middle of a response.
+    fn end(&mut self, session: &mut Self::Session) -> Result<Received, ResponseError>;
+}
+
+/// What came of some input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes that were taken: all of them while the response is partial.
+    pub taken: usize,
+    /// How far the response is.
+    pub state: ResponseState,
+    /// What is wrong with a complete response that was understood to its end, so that the connection is still
+    /// good.
+    pub error: Option<ResponseError>,
+    /// The status of a complete response, where the protocol has one; else 0.
+    pub status: u16,
+}
+
+impl Received {
+    fn partial(taken: usize) -> Received {
+        Received { taken, state: ResponseState::Partial, error: None, status: 0 }
+    }
+}
+
+/// What is known of a response so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseState {
+    /// More has to come.
+    Partial,
+    /// It is complete, and another request may follow on the connection.
+    Complete,
+    /// It is complete, and the server will close, or has closed.
+    Last,
+}
+
+/// What can be wrong with a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ResponseError {
+    /// It is none of the protocol.
+    Malformed,
+    /// The status is none of success.
+    Status(u16),
+    /// The body is not what it was the first time, or not what was sent.
+    Content,
+    /// The connection ended in the middle of it.
+    Short,
+    /// Something came that nobody had asked for.
+    Unasked,
+}
+
+/// Settings of a client, and what the client declares with them.
+pub trait ClientSettings: Default + Serialize + DeserializeOwned {
+    /// Name on the command line.
+    const NAME: &'static str;
+    /// The text of its own file; its leading `//!` lines are the page.
+    const SOURCE: &'static str;
+    /// Name of the service that it speaks to.
+    const SERVICE: &'static str;
+    /// Its options on the command line.
+    const OPTIONS: &'static [OptionSpec] = &[];
+
+    /// The client.
+    type Client: Client + 'static;
+
+    /// A client with these settings.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] says which make no sense.
+    fn open(&self) -> Result<Self::Client, Error>;
+
+    /// Adds what the target says besides its address.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] where the target lacks what the client needs.
+    fn aim(&mut self, target: &Endpoint) -> Result<(), Error> {
+        let _ = target;
+        Ok(())
+    }
+
+    /// Whether the server closes the connection after each response.
+    fn server_closes(&self) -> bool {
+        false
+    }
+
+    /// What HTTP/2 needs, where the client speaks it: then each of its requests is the number of one of
+    /// these, as four bytes with the lowest first, and the responses come in the form of HTTP/1.1.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] says which settings make no sense.
+    fn http2(&self, is_secure: bool) -> Result<Option<Http2Choice>, Error> {
+        let _ = is_secure;
+        Ok(None)
+    }
+
+    /// Has the server close after each response, where the protocol can request that.
+    fn request_close(&mut self) {}
+}
+
+/// What a target says besides its address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The host as it was written, with the port where that is not the scheme's own.
+    pub host: String,
+    /// Path and query of each URL; none where an address was given, and no URL.
+    pub paths: Vec<String>,
+}
+
+/// How a client speaks HTTP/2.
+pub struct Http2Choice {
+    /// Requests under way on a connection at once, at most.
+    pub streams: usize,
+    /// What it requests.
+    pub requests: Requests,
+}
+
+/// A client as it is listed and chosen.
+#[derive(Debug)]
+pub struct ClientKind {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// The text of its own file.
+    pub source: &'static str,
+    /// Name of the service that it speaks to.
+    pub service: &'static str,
+    /// Its options on the command line.
+    pub options: &'static [OptionSpec],
+    /// Its settings where nothing was chosen.
+    pub defaults: fn() -> Value,
+    aimed: fn(&Value, &Endpoint) -> Result<Value, Error>,
+    server_closes: fn(&Value, bool) -> Result<bool, Error>,
+}
+
+impl ClientKind {
+    const fn of<S: ClientSettings>() -> ClientKind {
+        ClientKind {
+            name: S::NAME,
+            source: S::SOURCE,
+            service: S::SERVICE,
+            options: S::OPTIONS,
+            defaults: || to_value(&S::default()),
+            aimed: |settings, target| {
+                let mut settings: S = from_value(S::NAME, settings)?;
+                settings.aim(target)?;
+                Ok(to_value(&settings))
+            },
+            server_closes: |settings, is_requested| {
+                let mut settings: S = from_value(S::NAME, settings)?;
+                if is_requested {
+                    settings.request_close();
+                }
+                Ok(settings.server_closes())
+            },
+        }
+    }
+
+    /// The text that opens its file.
+    pub fn page(&self) -> String {
+        crate::options::page(self.source)
+    }
+
+    /// The page's first paragraph, as one line.
+    pub fn summary(&self) -> String {
+        crate::options::summary(self.source)
+    }
+
+    /// This client with the fields that were chosen, for the target.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] where a field has no sensible value, or the target lacks what is needed.
+    pub fn choose(&self, fields: Fields, target: &Endpoint) -> Result<ClientChoice, Error> {
+        let settings = (self.aimed)(&Value::Object(fields), target)?;
+        Ok(ClientChoice { name: self.name.to_owned(), settings })
+    }
+}
+
+/// A client and its settings, as they are handed on and recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientChoice {
+    name: String,
+    settings: Value,
+}
+
+impl ClientChoice {
+    /// The client of these settings.
+    pub fn new<S: ClientSettings>(settings: &S) -> ClientChoice {
+        ClientChoice { name: S::NAME.to_owned(), settings: to_value(settings) }
+    }
+
+    /// The client's name on the command line.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Something to be done with settings of whichever type.
+pub(crate) trait ClientVisitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<S: ClientSettings>(self, settings: S) -> Result<Self::Output, Error>;
 }

@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::fault::{ErrorCode, Http2Fault};
-use super::frame::{self, FrameHeader, HEADER_BYTES, PAYLOAD_MAX};
+use super::frame::{
+    self, FrameHeader, HEADER_BYTES, OWN_WINDOW, PAYLOAD_MAX, PeerSettings, WINDOW, WINDOW_MAX, write_own,
+};
 use super::hpack::{Decoder, Indexing, TABLE_BYTES};
-use super::part::ResponsePart;
-use super::request::Requests;
-use super::settings::{OWN_WINDOW, PeerSettings, WINDOW, WINDOW_MAX, write_own};
 use super::stream::{Head, Known, Progress, Streams};
+use super::{ErrorCode, Http2Fault, Requests, ResponsePart};
 
 /// A connection: what is received goes in, what is to be sent comes out, and what comes of each request is
 /// handed on with the token that the request was started with.

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
+use super::ErrorCode;
 use super::connection::Http2Connection;
-use super::fault::ErrorCode;
 use super::frame::{self, PAYLOAD_MAX};
 use super::hpack::{Indexing, write_size};
 use super::stream::{Known, Stream};

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::fault::ErrorCode;
-use super::part::ResponsePart;
+use super::{ErrorCode, ResponsePart};
 
 /// One stream.
 pub(super) struct Stream {

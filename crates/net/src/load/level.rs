@@ -1,19 +1,18 @@
-//! What was measured of one load: rates, latencies with the intervals they deserve, and what the generators
-//! saw of themselves. What limited the load is judged elsewhere, by the rule for recorded loads.
+//! The result of one load: rates, latencies with their intervals, and the generators' observations of
+//! themselves; also as an interval log of HdrHistogram. The rule for recorded loads judges its limit.
 //!
 //! The slices of time are the clusters of `stats::share_reach`.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use stats::{Cluster, mean_reach, share_reach};
 
 use super::failure::{Failure, merged};
 use super::histogram::Times;
-use super::measured::{Measured, Slice};
+use super::measured::{Measured, Slice, Watch, merged_statuses};
 use super::plan::Load;
-use super::statuses;
-use super::watch::Watch;
 use crate::Error;
 
 /// The percentiles that are reported.
@@ -214,7 +213,7 @@ impl Level {
         let mut watch = Watch::default();
         measured.iter().for_each(|one| watch.add(&one.watch));
         let failures = merged(measured.iter().map(|one| one.failures.clone()));
-        let statuses = statuses::merged(measured.iter().map(|one| &one.statuses));
+        let statuses = merged_statuses(measured.iter().map(|one| &one.statuses));
         let slices = join_slices(measured);
         let latency = join(slices.iter().map(|slice| &slice.latency)).ok_or(Error::NothingMeasured)?;
         let per_second = |count: u64| count as f64 / elapsed_seconds.max(1e-9);
@@ -290,4 +289,35 @@ fn rate_interval(slices: &[Slice], rate: f64) -> Option<(f64, f64)> {
     let rates: Vec<f64> = whole.map(|slice| slice.completed as f64 / slice.seconds).collect();
     let half = mean_reach(&rates)?;
     Some(((rate - half).max(0.0), rate + half))
+}
+
+/// Writes all slices of all levels as an interval log of HdrHistogram, which HistogramLogAnalyzer and
+/// hdr-plot read: start and length in seconds, the largest in milliseconds, and the histogram of nanoseconds.
+/// Levels are told apart by their tags.
+///
+/// # Errors
+/// Those of writing.
+pub fn write_interval_log(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "#[Histogram log format version 1.3]")?;
+    writeln!(out, "#[Latencies in nanoseconds; the column of the largest is in milliseconds]")?;
+    writeln!(out, "#[StartTime: 0 (seconds since the level began)]")?;
+    writeln!(
+        out,
+        "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\""
+    )?;
+    let mut begin_seconds = 0.0;
+    for level in levels {
+        let tag = match level.load.rate {
+            Some(rate) => format!("rate-{rate}"),
+            None => format!("connections-{}", level.load.connections),
+        };
+        for slice in &level.slices {
+            let start = begin_seconds + slice.begin_seconds;
+            let max_ms = slice.latency.max_ns() as f64 / 1e6;
+            let histogram = slice.latency.encoded();
+            writeln!(out, "Tag={tag},{start:.3},{:.3},{max_ms:.3},{histogram}", slice.seconds)?;
+        }
+        begin_seconds += level.elapsed_seconds;
+    }
+    Ok(())
 }

@@ -1,13 +1,14 @@
-//! What one generator has measured of one load: counts and histograms, slice by slice.
+//! The measurements of one generator for one load: counts and histograms, slice by slice, and its
+//! observations of itself. A result that the generator limited says more of it than of the server.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use sys::activity::{self, Snapshot};
 
 use super::failure::Failure;
-use super::histogram::Times;
-use super::recent::Recent;
-use super::watch::Watch;
+use super::histogram::{Recent, Times};
 
 /// Counts of one load. They can be sent to where those of several generators become one
 /// [`Level`](super::Level).
@@ -202,6 +203,128 @@ impl Slices {
             Slice { begin_seconds, seconds: (total - begin_seconds).clamp(0.0, length), ..slice.clone() }
         };
         self.all[..=self.now].iter().enumerate().map(of).filter(|slice| slice.seconds > 0.0).collect()
+    }
+}
+
+/// The counts while a generator runs: an array, because every response is counted.
+#[derive(Debug)]
+pub(super) struct Statuses(Box<[u64; CODES]>);
+
+/// Statuses have three digits.
+const CODES: usize = 1000;
+
+impl Statuses {
+    pub(super) fn new() -> Statuses {
+        Statuses(Box::new([0; CODES]))
+    }
+
+    /// Counts a response; 0 is one of a protocol without statuses.
+    #[inline(always)]
+    pub(super) fn count(&mut self, status: u16) {
+        if let Some(count) = self.0.get_mut(usize::from(status)) {
+            *count += 1;
+        }
+    }
+
+    /// The counts so far, which begin anew.
+    pub(super) fn take(&mut self) -> BTreeMap<u16, u64> {
+        let counts = std::mem::replace(&mut *self.0, [0; CODES]);
+        (1..).zip(counts.into_iter().skip(1)).filter(|&(_, count)| count > 0).collect()
+    }
+}
+
+/// The status counts of several generators together.
+pub(super) fn merged_statuses<'a>(
+    tables: impl Iterator<Item = &'a BTreeMap<u16, u64>>,
+) -> BTreeMap<u16, u64> {
+    let mut sums = BTreeMap::new();
+    for (&status, count) in tables.flatten() {
+        *sums.entry(status).or_default() += count;
+    }
+    sums
+}
+
+/// What the generator and its system did meanwhile.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Watch {
+    /// Processor time of the generator's thread.
+    pub cpu_seconds: f64,
+    /// That, as a share of the time that passed.
+    pub cpu_share: f64,
+    /// How long it could have run, and waited for a processor; `None` where the system does not count that.
+    pub run_delay_seconds: Option<f64>,
+    /// That, as a share of the time from the beginning of the warm-up to the last response.
+    pub run_delay_share: Option<f64>,
+    /// Sends that found no room.
+    pub sends_blocked: u64,
+    /// Waits for events, and events.
+    pub waits: u64,
+    /// See `waits`.
+    pub events: u64,
+    /// Segments that this system sent again, whoever they belonged to.
+    pub retransmits: Option<f64>,
+    /// Connections that this system dropped because nobody accepted them in time.
+    pub listen_overflows: Option<f64>,
+    /// Those, and all others that it dropped before they were accepted.
+    pub listen_drops: Option<f64>,
+}
+
+/// The counters when the measuring began.
+#[derive(Clone, Debug)]
+pub(super) struct Before {
+    cpu_ns: Option<u64>,
+    snapshot: Snapshot,
+    at: Instant,
+}
+
+impl Before {
+    pub(super) fn now() -> Before {
+        // The processor time last: reading the rest takes some.
+        let snapshot = activity::snapshot();
+        Before { snapshot, at: Instant::now(), cpu_ns: sys::thread::cpu_ns().ok() }
+    }
+
+    /// The processor time counts from here on.
+    pub(super) fn begin_cpu(&mut self) {
+        self.cpu_ns = sys::thread::cpu_ns().ok();
+    }
+
+    /// What came since.
+    pub(super) fn since(&self, elapsed_seconds: f64, cpu_ns: Option<u64>) -> Watch {
+        let cpu_seconds =
+            cpu_ns.zip(self.cpu_ns).map_or(0.0, |(now, then)| now.saturating_sub(then) as f64 / 1e9);
+        let grown = activity::difference(&self.snapshot, &activity::snapshot());
+        let count = |name: &str| grown.get(name).copied();
+        Watch {
+            cpu_seconds,
+            cpu_share: cpu_seconds / elapsed_seconds.max(1e-9),
+            run_delay_seconds: count("run_delay_seconds"),
+            run_delay_share: count("run_delay_seconds").map(|delay| delay / self.at.elapsed().as_secs_f64()),
+            retransmits: count("tcp_retransmits"),
+            listen_overflows: count("listen_overflows"),
+            listen_drops: count("listen_drops"),
+            ..Watch::default()
+        }
+    }
+}
+
+impl Watch {
+    /// Adds what another generator saw. What the system counts is the same for both.
+    pub(super) fn add(&mut self, other: &Watch) {
+        let larger = |one: Option<f64>, other: Option<f64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+        self.cpu_seconds += other.cpu_seconds;
+        self.cpu_share = self.cpu_share.max(other.cpu_share);
+        self.run_delay_seconds = larger(self.run_delay_seconds, other.run_delay_seconds);
+        self.run_delay_share = larger(self.run_delay_share, other.run_delay_share);
+        self.sends_blocked += other.sends_blocked;
+        self.waits += other.waits;
+        self.events += other.events;
+        self.retransmits = larger(self.retransmits, other.retransmits);
+        self.listen_overflows = larger(self.listen_overflows, other.listen_overflows);
+        self.listen_drops = larger(self.listen_drops, other.listen_drops);
     }
 }
 

@@ -1,9 +1,8 @@
 //! Load generators: closed and open loops that drive any client.
 //!
 //! - [`Generator`] holds connections to one server and offers one [`Load`] after the other;
-//! - `engine` is its loop, `network` what that stands on, `schedule` says when requests of an open loop
-//!   start, `source` where connections begin;
-//! - [`Measured`] is what one generator counted, [`Level`] what is to be said of one load, from all of them;
+//! - `engine` is its loop, on the traits of `network`; `schedule` has the starts of an open loop;
+//! - [`Measured`] has the counts of one generator, [`Level`] the result of one load, from all generators;
 //! - `search` looks for the highest rate at which latency stays below a bound.
 //!
 //! A generator is one thread of one process. More of them are more processes: [`coordinator`] starts them.
@@ -12,35 +11,26 @@ pub mod coordinator;
 mod engine;
 mod failure;
 mod generator;
-mod goal;
-pub mod hdr_log;
 mod histogram;
 mod level;
 mod measured;
 mod plan;
-mod recent;
 mod schedule;
 pub mod search;
-mod source;
-mod statuses;
-mod watch;
+
+pub use crate::network::TlsSettings;
+pub use failure::{Failure, RequestStage};
+pub use generator::Generator;
+pub use histogram::{Recent, Times};
+pub use level::{Distribution, Level, PERCENTS, Percentile, write_interval_log};
+pub use measured::{Measured, Slice, Watch};
+pub use plan::{FROM_ONE_ADDRESS, Load, LoadSettings, Sources};
+pub use schedule::{Schedule, Starts};
 
 use std::time::Duration;
 
 #[cfg(test)]
 pub(crate) use engine::Engine;
-pub use failure::{Failure, RequestStage};
-pub use generator::Generator;
-pub use histogram::Times;
-pub use level::{Distribution, Level, PERCENTS, Percentile};
-pub use measured::{Measured, Slice};
-pub use plan::{Load, LoadSettings};
-pub use recent::Recent;
-pub use schedule::{Schedule, Starts};
-pub use source::{FROM_ONE_ADDRESS, Sources};
-pub use watch::Watch;
-
-pub use crate::network::TlsSettings;
 
 /// What came of opening connections.
 #[derive(Clone, Debug)]

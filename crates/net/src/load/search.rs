@@ -11,10 +11,10 @@
 
 use std::time::Duration;
 
+use record::units;
 use serde::{Deserialize, Serialize};
 use stats::{Attempt, threshold};
 
-pub use super::goal::Goal;
 use super::level::Level;
 use super::plan::Load;
 use crate::Error;
@@ -212,5 +212,189 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
     }
 }
 
+/// What has to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// The percentile, from 0 to 100.
+    pub percent: f64,
+    /// What it must not exceed.
+    pub seconds: f64,
+}
+
+/// One request in so many may fail.
+const FAILURES_SHARE: f64 = 0.001;
+/// A stage has so many requests beyond the percentile at least, or it says nothing.
+const BEYOND_MIN: f64 = 3.0;
+
+impl Goal {
+    /// Reads `p99<=5ms`.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] says how it is written.
+    pub fn parse(text: &str) -> Result<Goal, Error> {
+        let read = || {
+            let (percent, limit) = text.split_once("<=")?;
+            let percent: f64 = percent.trim().strip_prefix('p')?.parse().ok()?;
+            let seconds = units::time(limit.trim()).ok()?.as_secs_f64();
+            let sensible = (1.0..100.0).contains(&percent) && seconds > 0.0;
+            sensible.then_some(Goal { percent, seconds })
+        };
+        read().ok_or_else(|| Error::Settings(format!("{text:?} is no goal; write it as p99<=5ms")))
+    }
+
+    /// The percentile of a level, those without a response beyond all others.
+    fn seconds_of(&self, level: &Level) -> Option<f64> {
+        let answered = level.latency.count as f64;
+        let share = self.percent / 100.0 * (answered + level.unanswered as f64) / answered.max(1.0);
+        (answered > 0.0 && share <= 1.0).then(|| level.latency.quantile(share))
+    }
+
+    /// Latency counts from when requests were meant to start, so a late generator makes it no better.
+    pub(super) fn holds(&self, level: &Level) -> bool {
+        let failed = level.failed as f64 / level.started.max(1) as f64;
+        let in_time = self.seconds_of(level).is_some_and(|seconds| seconds <= self.seconds);
+        in_time && failed <= FAILURES_SHARE
+    }
+
+    /// Requests that a stage needs to know its percentile.
+    pub(super) fn requests(&self) -> f64 {
+        BEYOND_MIN / (1.0 - self.percent / 100.0)
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::load::Measured;
+    use crate::load::histogram::Times;
+    use crate::load::measured::{Slice, Watch};
+
+    #[test]
+    fn goals_are_read() {
+        assert_eq!(Goal::parse("p99<=5ms").ok(), Some(Goal { percent: 99.0, seconds: 0.005 }));
+        assert_eq!(Goal::parse("p99.9 <= 20ms").ok(), Some(Goal { percent: 99.9, seconds: 0.020 }));
+        for wrong in ["p99<5ms", "99<=5ms", "p100<=5ms", "p99<=soon", "p99<=5", "p99<=0ms"] {
+            assert!(Goal::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// A level in which every response takes so long.
+    fn level(load: &Load, per_second: f64, latency_ns: u64) -> Level {
+        let times = || Times::new().unwrap();
+        let mut latency = times();
+        (0..1000).for_each(|_| latency.record(latency_ns));
+        let completed = (per_second * load.duration.as_secs_f64()) as u64;
+        let seconds = load.duration.as_secs_f64();
+        let measured = Measured {
+            connections: load.connections,
+            elapsed_seconds: seconds,
+            intended: load.rate.map(|_| completed),
+            started: completed,
+            completed,
+            failed: 0,
+            timed_out: 0,
+            late: 0,
+            unanswered: 0,
+            connected: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
+            service: times(),
+            lag: times(),
+            lateness: times(),
+            connect: times(),
+            handshake: times(),
+            slices: vec![Slice { begin_seconds: 0.0, seconds, started: completed, completed, latency }],
+            failures: Vec::new(),
+            statuses: Default::default(),
+            watch: Watch::default(),
+        };
+        Level::of(load, vec![measured]).unwrap()
+    }
+
+    /// A server of 1 ms up to a rate, and a load generator that is late beyond another; `is_disturbed` says
+    /// of a stage whether a neighbour spoils it.
+    struct Simulated {
+        slow_from: f64,
+        late_from: f64,
+        is_disturbed: Box<dyn FnMut() -> bool>,
+    }
+
+    impl Simulated {
+        fn new(slow_from: f64, late_from: f64) -> Simulated {
+            Simulated { slow_from, late_from, is_disturbed: Box::new(|| false) }
+        }
+
+        /// What is found for a goal of so many milliseconds, and the loads that were offered.
+        fn search(mut self, goal_ms: f64) -> (Found, Vec<Load>) {
+            let goal = Goal { percent: 99.0, seconds: goal_ms / 1e3 };
+            let offered = RefCell::new(Vec::new());
+            let (slow_from, late_from) = (self.slow_from, self.late_from);
+            let offer = |load: &Load| {
+                offered.borrow_mut().push(load.clone());
+                let rate = load.rate.unwrap_or(slow_from);
+                let is_slow = rate > slow_from || (self.is_disturbed)();
+                Ok(level(load, rate.min(slow_from), if is_slow { 1_000_000_000 } else { 1_000_000 }))
+            };
+            let is_limited = |level: &Level| level.load.rate.is_some_and(|rate| rate > late_from);
+            let found = highest(goal, &Load::default(), is_limited, offer).unwrap();
+            (found, offered.into_inner())
+        }
+    }
+
+    #[test]
+    fn the_highest_rate_is_found_with_its_interval() {
+        let (found, offered) = Simulated::new(18_000.0, f64::INFINITY).search(5.0);
+        let (rate, (low, high)) = (found.rate.unwrap(), found.interval.unwrap());
+        assert!((17_400.0..=18_600.0).contains(&rate), "{rate}");
+        assert!(low < rate && rate < high && high / low <= NARROW, "{low} to {high}");
+        assert!(found.confirmed && found.confirmation.load.rate.unwrap() <= low);
+        assert!(offered.len() <= 25, "{} stages of a server without noise", offered.len());
+    }
+
+    /// The goal is the server's where it is met, however late the load generator was.
+    #[test]
+    fn a_late_load_generator_is_no_failure_of_the_goal() {
+        let (found, _) = Simulated::new(18_000.0, 0.0).search(5.0);
+        let rate = found.rate.unwrap();
+        assert!((17_400.0..=18_600.0).contains(&rate) && found.confirmed, "{rate}");
+        let is_limited = |stage: &&SearchStage| stage.outcome == StageOutcome::Limited;
+        assert!(found.stages.iter().filter(is_limited).all(|stage| stage.rate > 0.97 * rate));
+        assert!(found.stages.iter().any(|stage| stage.outcome == StageOutcome::Holds));
+    }
+
+    #[test]
+    fn each_stage_has_arrivals_of_its_own() {
+        let (_, offered) = Simulated::new(18_000.0, f64::INFINITY).search(5.0);
+        let mut numbers: Vec<u64> = offered.iter().map(|load| load.number).collect();
+        numbers.dedup();
+        assert_eq!(numbers.len(), offered.len());
+    }
+
+    /// A tenth of all stages fails for no fault of the server: the answer stays, search after search.
+    #[test]
+    fn disturbed_stages_do_not_decide() {
+        let mut answers = Vec::new();
+        for seed in 0..40 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let is_disturbed = Box::new(move || random.u32(..10) == 0);
+            let noisy = Simulated { is_disturbed, ..Simulated::new(18_000.0, f64::INFINITY) };
+            answers.push(noisy.search(5.0).0.rate.unwrap());
+        }
+        let within = answers.iter().filter(|&&rate| (rate / 18_000.0 - 1.0).abs() < 0.15).count();
+        assert!(within >= 39, "{within} of 40: {answers:?}");
+    }
+
+    #[test]
+    fn a_goal_beyond_reach_ends_the_search() {
+        let (found, offered) = Simulated::new(18_000.0, f64::INFINITY).search(0.5);
+        assert_eq!(
+            (found.rate, offered.len()),
+            (None, 6),
+            "the capacity, half of it, the lowest rate four times"
+        );
+        let (found, offered) = Simulated::new(0.0, f64::INFINITY).search(5.0);
+        assert_eq!((found.rate, offered.len()), (None, 1), "no response, no search");
+    }
+}

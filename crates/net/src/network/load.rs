@@ -9,8 +9,7 @@ use sys::event::{Event, Interest, Poller};
 use sys::handle::AsHandle;
 use sys::tcp::{Connection, Waiting};
 
-use super::SocketSet;
-use super::timer::Timer;
+use super::{SocketSet, Timer};
 use crate::{Error, ServerAddress};
 
 /// The token of what is no socket but a time that has come.

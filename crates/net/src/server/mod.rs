@@ -1,30 +1,30 @@
-//! A server: an architecture around a service, set up, watched and ended in order.
+//! A server: an architecture around a service, planned, set up, watched and ended in order.
 //!
 //! - `session` one connection in a program executed for it;
 //! - `remote` a server in another process, started from here.
 
-mod plan;
 mod remote;
 mod session;
+
+pub use remote::{ROLE, Remote, Report, ServerHost, serve_for};
+pub use session::session;
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::net::SocketAddr;
-use std::path::Path;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use sys::tcp::{Listener, Listening};
 
-pub use plan::ServerPlan;
-pub use remote::{ROLE, Remote, Report, ServerHost, serve_for};
-pub use session::session;
-
 use crate::Error;
-use crate::arch::{self, Architecture, ServedBy, supervisor::Supervisor};
-use crate::service::{self, OpenService, Service};
+use crate::arch::supervisor::Supervisor;
+use crate::arch::{self, Architecture, ServedBy};
+use crate::service::{self, OpenService, Service, ServiceSettings};
 use crate::worker::{Counters, Limits, StopFlag, TICK, WorkerContext};
 
 /// A server that listens and is ready to serve.
@@ -271,4 +271,66 @@ fn open_log(path: &Path) -> Result<File, Error> {
         OpenOptions::new().append(true).create(true).open(path)
     };
     opened.map_err(Error::at(format!("open {} for the access log", path.display())))
+}
+
+/// What a server is to be.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerPlan {
+    /// Name of the architecture.
+    pub architecture: String,
+    /// Name of the service.
+    pub service: String,
+    /// Settings of the service, which it alone can read. Fields that are missing have its defaults.
+    pub settings: serde_json::Value,
+    /// Where to listen; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// Connections come from this machine alone: with the address 0.0.0.0 all of 127.0.0.0/8 is served.
+    pub loopback: bool,
+    /// Processes that share the port; one is this process itself.
+    pub workers: usize,
+    /// Threads or processes of an architecture that has a fixed pool of them.
+    pub pool: usize,
+    /// What is taken, and for how long.
+    pub limits: Limits,
+    /// File that the access log is appended to; `-` is standard output.
+    pub log: Option<PathBuf>,
+    /// Name of the user to become once it listens.
+    pub user: Option<String>,
+    /// The processor that all of it stays on, where the system can do that.
+    pub cpu: Option<u32>,
+    /// The beginning of the command that `inetd` executes for every connection; it is given one more word,
+    /// and hands that to [`session()`].
+    pub session_command: Vec<String>,
+}
+
+impl Default for ServerPlan {
+    fn default() -> ServerPlan {
+        ServerPlan {
+            architecture: "thread".to_owned(),
+            service: "busy".to_owned(),
+            settings: serde_json::json!({}),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            loopback: false,
+            workers: 1,
+            pool: 32,
+            limits: Limits::default(),
+            log: None,
+            user: None,
+            cpu: None,
+            session_command: Vec::new(),
+        }
+    }
+}
+
+impl ServerPlan {
+    /// A server of this architecture for the service of these settings.
+    pub fn new<S: ServiceSettings>(architecture: &str, settings: &S) -> ServerPlan {
+        ServerPlan {
+            architecture: architecture.to_owned(),
+            service: S::NAME.to_owned(),
+            settings: crate::options::to_value(settings),
+            ..ServerPlan::default()
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use sys::tcp::Connection;
 
-use super::plan::ServerPlan;
+use super::ServerPlan;
 use crate::Error;
 use crate::arch::blocking::{self, Live};
 use crate::service::{self, OpenService};

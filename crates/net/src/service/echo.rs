@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Flow, OpenService, ServiceSettings, Session, SessionStage};
+use super::{Flow, OpenService, ServiceSettings, Session, SessionStage};
 use crate::Error;
 use crate::output::Output;
 

@@ -5,14 +5,21 @@
 //! it unchanged.
 
 pub mod busy;
-mod definition;
 pub mod echo;
 pub mod http;
 pub mod smtp;
 
-pub use definition::{Flow, OpenService, Service, ServiceSettings, Session, SessionStage};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::Error;
+use crate::options::{OptionSpec, from_value, to_value};
+use crate::output::Output;
 
 /// Every service.
 pub const ALL: &[Service] = &[
@@ -32,4 +39,182 @@ pub fn find(name: &str) -> Result<&'static Service, Error> {
         name: name.to_owned(),
         known: ALL.iter().map(|service| service.name).collect::<Vec<_>>().join(", "),
     })
+}
+
+/// Settings of a service, and what the service declares with them.
+pub trait ServiceSettings: Default + Serialize + DeserializeOwned {
+    /// Name on the command line.
+    const NAME: &'static str;
+    /// The text of its own file; its leading `//!` lines are the page.
+    const SOURCE: &'static str;
+    /// Its options on the command line.
+    const OPTIONS: &'static [OptionSpec] = &[];
+    /// The field of the settings that names a folder whose files are served; a server on another host is sent
+    /// them.
+    const FOLDER: Option<&'static str> = None;
+
+    /// Makes the service ready. `access_log` says whether sessions write lines into [`Output::log`].
+    ///
+    /// # Errors
+    /// [`Error::Settings`] says which settings make no sense, [`Error::System`] what the system refuses.
+    fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error>;
+
+    /// What is served at the address, in a few words.
+    fn describe(&self, address: SocketAddr) -> String {
+        format!("{} at {address}", Self::NAME)
+    }
+}
+
+/// A service that is ready, or why it cannot be.
+type Opened = Result<Arc<dyn OpenService>, Error>;
+
+/// A protocol that can be served, as it is listed and chosen.
+#[derive(Debug)]
+pub struct Service {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// The text of its own file.
+    pub source: &'static str,
+    /// Its options on the command line.
+    pub options: &'static [OptionSpec],
+    /// Its settings where nothing was chosen.
+    pub defaults: fn() -> Value,
+    /// The field of its settings that names a folder whose files are served.
+    pub(crate) folder: Option<&'static str>,
+    open: fn(&Value, bool) -> Opened,
+    describe: fn(&Value, SocketAddr) -> Result<String, Error>,
+}
+
+impl Service {
+    const fn of<S: ServiceSettings>() -> Service {
+        Service {
+            name: S::NAME,
+            source: S::SOURCE,
+            options: S::OPTIONS,
+            defaults: || to_value(&S::default()),
+            folder: S::FOLDER,
+            open: |settings, access_log| from_value::<S>(S::NAME, settings)?.open(access_log),
+            describe: |settings, address| Ok(from_value::<S>(S::NAME, settings)?.describe(address)),
+        }
+    }
+
+    /// The text that opens its file: what it says and what it is for.
+    pub fn page(&self) -> String {
+        crate::options::page(self.source)
+    }
+
+    /// The page's first sentence.
+    pub fn summary(&self) -> String {
+        crate::options::summary(self.source)
+    }
+
+    /// Makes it ready, with settings that were handed on. See [`ServiceSettings::open`].
+    ///
+    /// # Errors
+    /// Those of [`ServiceSettings::open`], and [`Error::Settings`] for settings of another service.
+    pub fn open(&self, settings: &Value, access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
+        (self.open)(settings, access_log)
+    }
+
+    /// What is served at the address, in a few words.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for settings of another service.
+    pub fn describe(&self, settings: &Value, address: SocketAddr) -> Result<String, Error> {
+        (self.describe)(settings, address)
+    }
+}
+
+/// A service that is ready; all sessions share it, over all threads.
+pub trait OpenService: Send + Sync {
+    /// A session for a new connection. `peer` is known only where the service wants it.
+    fn session(&self, peer: Option<SocketAddr>) -> Box<dyn Session>;
+
+    /// Whether sessions want the address of the peer, which costs a system call.
+    fn wants_peer(&self) -> bool {
+        false
+    }
+
+    /// Whether the server has to end when a line of its log cannot be written, because somebody counts on
+    /// each.
+    fn needs_log(&self) -> bool {
+        false
+    }
+
+    /// Stack that its sessions need beyond what a connection takes anyway; threads of connections have small
+    /// ones.
+    fn stack_bytes(&self) -> usize {
+        0
+    }
+
+    /// Settings with which another process opens the same service, where those that it was opened with are
+    /// not enough: it has made something that all must share.
+    fn handed_on(&self) -> Option<&Value> {
+        None
+    }
+}
+
+/// The server's side of one connection.
+///
+/// A session that is idle holds no buffers: thousands of them may be open.
+pub trait Session: Send {
+    /// What is said before the client has said anything.
+    fn begin(&mut self, output: &mut Output) -> Flow {
+        let _ = output;
+        Flow::More
+    }
+
+    /// Takes input, of any length, cut anywhere, and gives what is to be answered. All of the input is taken.
+    fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow;
+
+    /// The other end has finished sending; it may still receive.
+    fn end(&mut self, output: &mut Output) -> Flow {
+        let _ = output;
+        Flow::Close
+    }
+
+    /// The client took too long in the middle of a request.
+    fn too_slow(&mut self, output: &mut Output) -> Flow {
+        let _ = output;
+        Flow::Close
+    }
+
+    /// The time of [`SessionStage::Paused`] is over.
+    fn resume(&mut self, output: &mut Output) -> Flow {
+        let _ = output;
+        Flow::More
+    }
+
+    /// Where the session stands; decides which time limit holds.
+    fn stage(&self) -> SessionStage;
+}
+
+/// What the connection is to do once the output has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Wait for more input.
+    More,
+    /// Close: all input was taken.
+    Close,
+    /// Finish sending, then take and drop input for a while before closing. A close with input unread resets
+    /// the connection and may take the response with it (RFC 9112, section 9.6).
+    Linger,
+    /// Drop the output, and close by a reset: the other end is to see a connection that broke.
+    Reset,
+}
+
+/// Where a session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionStage {
+    /// Between requests: it may stay open and idle for long.
+    Idle,
+    /// In the middle of a request: the rest must come soon.
+    Request,
+    /// In the middle of data whose length is the client's choice: more of it must come soon, and the limit of
+    /// a request begins anew with each piece (RFC 5321, section 4.5.3.2.5).
+    Data,
+    /// It says nothing for so long, and then [`Session::resume`] is called: late by up to a tick of 128 ms,
+    /// or of 200 ms where calls wait. Back-pressure: meanwhile nothing is received, neither input nor its
+    /// end. What was received before the pause was known is taken all the same.
+    Paused(Duration),
 }

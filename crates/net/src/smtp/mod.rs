@@ -1,30 +1,28 @@
 //! SMTP (RFC 5321) without a socket and without a clock: what its client and its server have in common.
 //!
 //! - `line` lines, whose bytes come cut anywhere;
-//! - `reply` replies, written and read;
+//! - `reply` replies, written and read, and the extensions that a server lists;
 //! - `command` commands, written and read;
 //! - `mailbox` addresses;
-//! - `message` dots at the beginning of lines, for DATA;
-//! - `extensions` what EHLO says of a server.
+//! - `message` dots at the beginning of lines, for DATA.
 //!
 //! A field that holds a control character does not exist here: [`Mailbox`] and [`Text`] refuse it, and
-//! commands are made of these. So whoever writes an address cannot write a command. Whatever the other end
-//! sends is read without a panic, and without more memory than a limit: `fuzz/fuzz_targets/smtp_*.rs`.
+//! commands are made of these. So an address cannot smuggle in a command. No input of the other end causes a
+//! panic, or takes more memory than a limit: `fuzz/fuzz_targets/smtp_*.rs`.
 //!
 //! Lines of commands and replies end in LF, with or without CR before it, as in most servers. The lines of a
 //! message do not, because a server that took LF for their end could be sent a second message inside the
 //! first ("SMTP smuggling", CVE-2023-51764): see [`DotDecoder`].
 
 mod command;
-mod extensions;
 mod line;
 mod mailbox;
 mod message;
 mod reply;
 
 pub use command::{COMMAND_BYTES_MAX, Command, CommandError, Text};
-pub use extensions::Extensions;
 pub use line::{LineBuffer, LineTooLong};
 pub use mailbox::{Mailbox, MailboxError};
 pub use message::{DotDecoder, dot_stuffed};
+pub use reply::Extensions;
 pub use reply::{EnhancedCode, Reply, ReplyError, ReplyParser, write_reply};

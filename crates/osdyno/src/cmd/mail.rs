@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use ::report::words::count;
 use clap::ValueEnum;
-use mail::dns::servers;
+use mail::dns::servers_of_resolv_conf;
 use mail::{
     DeliveryPlan, DomainSizes, EVENT_INTERFACES, EarlierResults, EngineSettings, GeneratedList, JsonLines,
     MailTls, Message, Mode, NoResults, Permission, QueueSettings, Recipients, Results, Routing,
@@ -430,7 +430,7 @@ fn routing(args: &Args) -> Result<Routing, Failure> {
         (None, Some(DnsServer::At(server))) => vec![server],
         (None, _) => {
             let path = Path::new(RESOLV_CONF);
-            servers::of_resolv_conf(&std::fs::read_to_string(path).map_err(reading(path))?)
+            servers_of_resolv_conf(&std::fs::read_to_string(path).map_err(reading(path))?)
         }
     };
     Ok(Routing::Dns { servers, port: args.port })

@@ -11,7 +11,6 @@ mod ring;
 mod set;
 mod simulation;
 mod socket;
-mod twice;
 mod witness;
 mod world;
 

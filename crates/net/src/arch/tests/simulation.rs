@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use sys::event::Event;
 use super::clients::Clients;
 use super::ring::SimulatedRing;
 use super::set::SimulatedSet;
-use super::twice::CountsTwice;
 use super::witness::SLACK_NS;
 use super::world::{Fault, Happening, MS, SERVER, Shared, World};
 use crate::Error;
@@ -19,7 +19,7 @@ use crate::arch::proactor::Proactor;
 use crate::arch::reactor::Reactor;
 use crate::client::{Client, ClientSettings, ClientVisitor};
 use crate::output::Output;
-use crate::service::OpenService;
+use crate::service::{Flow, OpenService, Session, SessionStage};
 use crate::worker::{COUNTERS, Counter, Counters, Limits, TICK, Terms};
 
 /// The architectures whose loops are simulated.
@@ -374,4 +374,41 @@ fn check(world: &World, counters: &Counters, service: &str) -> Result<(), String
         return Err(format!("responses: {responses} counted, from {least} to {most} seen"));
     }
     Ok(())
+}
+
+/// A service that counts each of its responses twice, which the simulation must find.
+struct CountsTwice<'a>(pub(super) &'a dyn OpenService);
+
+struct CountingTwice(Box<dyn Session>);
+
+impl OpenService for CountsTwice<'_> {
+    fn session(&self, peer: Option<SocketAddr>) -> Box<dyn Session> {
+        Box::new(CountingTwice(self.0.session(peer)))
+    }
+}
+
+impl Session for CountingTwice {
+    fn begin(&mut self, output: &mut Output) -> Flow {
+        self.0.begin(output)
+    }
+
+    fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow {
+        let flow = self.0.on_input(input, output);
+        for _ in 0..output.take_responses() * 2 {
+            output.answered();
+        }
+        flow
+    }
+
+    fn end(&mut self, output: &mut Output) -> Flow {
+        self.0.end(output)
+    }
+
+    fn too_slow(&mut self, output: &mut Output) -> Flow {
+        self.0.too_slow(output)
+    }
+
+    fn stage(&self) -> SessionStage {
+        self.0.stage()
+    }
 }

@@ -5,21 +5,17 @@
 //! is a failure, unless `--expect-status` names it. A response may have a length, may be chunked, or may end
 //! with the connection. HTTP/2 (`--http2`, RFC 9113) has the same requests and the same checks.
 
-mod expected;
-mod head;
-mod http2;
 mod request;
+mod response;
 mod settings;
-mod turns;
+
+pub use self::response::{Framing, Head, head_end};
+pub use self::settings::HttpClientSettings;
 
 use std::borrow::Cow;
 
-use self::expected::{Body, Seen, Statuses};
-pub use self::head::{Framing, Head, head_end};
-pub use self::settings::HttpClientSettings;
-use super::definition::{
-    Client, ClientSettings, Endpoint, Http2Choice, Received, ResponseError, ResponseState,
-};
+use self::response::{Body, Seen, Statuses};
+use super::{Client, ClientSettings, Endpoint, Http2Choice, Received, ResponseError, ResponseState};
 use crate::Error;
 use crate::http2::Requests;
 use crate::options::{OptionForm, OptionSpec};
@@ -117,7 +113,7 @@ impl ClientSettings for HttpClientSettings {
         };
         Ok(HttpClient {
             targets: paths.iter().enumerate().map(target).collect::<Result<_, Error>>()?,
-            turns: turns::turns(paths.len(), &self.weights)?,
+            turns: request::turns(paths.len(), &self.weights)?,
             statuses: Statuses::parse(&self.expect_status)?,
             any_body: self.any_body,
             head_only: request::method(self)? == "HEAD",
@@ -158,7 +154,7 @@ impl ClientSettings for HttpClientSettings {
             return Err(Error::Settings(format!("a connection has from 1 to {STREAMS_MAX} streams at once")));
         }
         let paths = self.paths();
-        let requests = paths.iter().map(|path| http2::compose(self, path, is_secure));
+        let requests = paths.iter().map(|path| request::compose_http2(self, path, is_secure));
         let requests = Requests::new(requests.collect::<Result<_, Error>>()?);
         Ok(Some(Http2Choice { streams, requests }))
     }
@@ -287,7 +283,7 @@ impl HttpClient {
         let seen = Seen { status: session.status, body: session.body };
         let wrong = match target.known.first() {
             Some(first) if *first == seen => None,
-            _ => expected::compare(&mut target.known, &self.statuses, seen),
+            _ => response::compare(&mut target.known, &self.statuses, seen),
         };
         Received { taken, state: response, error: wrong, status: session.status }
     }

@@ -1,8 +1,10 @@
-//! Requests as they are sent: written once, before the load begins.
+//! Requests in the form that is sent, for HTTP/1.1 and HTTP/2, and the order of the paths: all of it is made
+//! once, before the load begins.
 
-use super::head::tokens;
+use super::response::tokens;
 use super::settings::HttpClientSettings;
 use crate::Error;
+use crate::http2::Request;
 
 /// A header field that a user gave.
 struct Field<'a> {
@@ -144,4 +146,106 @@ fn is_token(text: &str) -> bool {
 
 pub(super) fn refused(why: &str, text: &str) -> Error {
     Error::Settings(format!("{text:?} cannot stand in a request: {why}"))
+}
+
+/// Fields about the connection, which HTTP/2 forbids (RFC 9113, section 8.2.2).
+const OF_CONNECTIONS: [&str; 5] =
+    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+
+/// A request of HTTP/2 for a path (RFC 9113, section 8): the same one in another form.
+pub(super) fn compose_http2(
+    settings: &HttpClientSettings,
+    path: &str,
+    is_secure: bool,
+) -> Result<Request, Error> {
+    let Message { method, fields, body } = message(settings, path)?;
+    let field = |name: &str, value: &str| (name.to_owned(), value.trim().to_owned());
+    let scheme = if is_secure { "https" } else { "http" };
+    let mut head = vec![field(":method", method), field(":scheme", scheme)];
+    let mut rest = Vec::new();
+    for text in &fields {
+        let (name, value) = text.split_once(':').unwrap_or_default();
+        match name.to_ascii_lowercase().as_str() {
+            "host" => head.push(field(":authority", value)),
+            "te" if value.trim() != "trailers" => {
+                return Err(refused("of HTTP/2 it may only name trailers", text));
+            }
+            name if OF_CONNECTIONS.contains(&name) => {
+                return Err(refused("HTTP/2 has no such field; leave it out", text));
+            }
+            name => rest.push(field(name, value)),
+        }
+    }
+    head.push(field(":path", path));
+    head.extend(rest);
+    Ok(Request { fields: head, body: body.to_vec() })
+}
+
+/// A longer order is more exact than any load can show.
+const TURNS_MAX: u64 = 10_000;
+
+/// The order in which paths are requested, as their places; it is repeated. Each path has as many turns as
+/// its weight says, evenly spread; without weights each has one.
+pub(super) fn turns(paths: usize, weights: &[String]) -> Result<Vec<u32>, Error> {
+    if weights.is_empty() {
+        return Ok((0..paths as u32).collect());
+    }
+    let weights = parse_weights(weights)?;
+    if weights.len() != paths {
+        let text = format!("--weights has {} weights for {paths} paths; give one for each", weights.len());
+        return Err(Error::Settings(text));
+    }
+    let divisor = weights.iter().copied().fold(0, greatest_common_divisor);
+    let weights: Vec<u64> = weights.iter().map(|weight| weight / divisor).collect();
+    let total: u64 = weights.iter().sum();
+    if total > TURNS_MAX {
+        let text = format!("--weights add up to {total}, and to {TURNS_MAX} at most; use smaller numbers");
+        return Err(Error::Settings(text));
+    }
+    Ok(spread(&weights, total))
+}
+
+fn parse_weights(weights: &[String]) -> Result<Vec<u64>, Error> {
+    let parts = weights.iter().flat_map(|text| text.split(',')).map(str::trim);
+    let weight = |part: &str| part.parse::<u32>().ok().filter(|&weight| weight > 0).map(u64::from);
+    let weights =
+        parts.map(|part| weight(part).ok_or_else(|| Error::Settings(format!("{part:?} is no weight"))));
+    weights.collect()
+}
+
+fn greatest_common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
+}
+
+/// Each turn goes to the path that is furthest behind its share.
+fn spread(weights: &[u64], total: u64) -> Vec<u32> {
+    let mut credits = vec![0_i64; weights.len()];
+    let turn = |_| {
+        credits.iter_mut().zip(weights).for_each(|(credit, &weight)| *credit += weight as i64);
+        let furthest = (0..credits.len()).max_by_key(|&place| (credits[place], std::cmp::Reverse(place)));
+        let furthest = furthest.unwrap_or(0);
+        credits[furthest] -= total as i64;
+        furthest as u32
+    };
+    (0..total).map(turn).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weighted(paths: usize, weights: &str) -> Option<Vec<u32>> {
+        turns(paths, &[weights.to_owned()]).ok()
+    }
+
+    #[test]
+    fn weights_are_shares_that_are_spread() {
+        assert_eq!(turns(3, &[]).ok(), Some(vec![0, 1, 2]));
+        assert_eq!(weighted(2, "3,1"), Some(vec![0, 0, 1, 0]));
+        assert_eq!(weighted(2, "300,100"), weighted(2, "3,1"));
+        assert_eq!(weighted(3, "2,2,2"), Some(vec![0, 1, 2]));
+        for wrong in ["1", "1,0", "1,x", "1,2,3", "10000,1", ""] {
+            assert_eq!(weighted(2, wrong), None, "{wrong}");
+        }
+    }
 }

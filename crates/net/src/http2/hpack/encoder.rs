@@ -3,8 +3,9 @@
 //! What all requests share, which is in the same order in all of them, enters the table of the server with
 //! the first request of a connection; from the second on it is a number. So a request is a copy of bytes.
 
-use super::table::{ENTRY_BYTES, STATIC, TABLE_BYTES};
-use super::{Form, INDEXED, SIZE_UPDATE, STRING, WITH_INDEXING, WITHOUT_INDEXING};
+use super::{
+    ENTRY_BYTES, Form, INDEXED, SIZE_UPDATE, STATIC, STRING, TABLE_BYTES, WITH_INDEXING, WITHOUT_INDEXING,
+};
 
 /// The header block of a request.
 pub(in crate::http2) struct Blocks {

@@ -8,12 +8,10 @@
 //! begins the next request, so a latency holds the recv, the send, and the time for which a response lay
 //! ready while the loop was busy with others; resolution is that of the clock, some 20 ns.
 
-mod drain;
 mod offer;
 mod pace;
 mod places;
 mod request;
-mod slot;
 #[cfg(test)]
 mod tests;
 
@@ -23,13 +21,12 @@ use std::io::{self, ErrorKind};
 
 use sys::event::{Event, Interest};
 
-use self::slot::{Counts, Mode, Slot, State};
+use self::places::{Counts, Mode, Slot, State};
 use super::failure::{Cause, Failures, RequestStage};
 use super::histogram::Times;
-use super::measured::{Mark, Slices};
+use super::measured::{Mark, Slices, Statuses};
 use super::plan::LoadSettings;
 use super::schedule::Starts;
-use super::statuses::Statuses;
 use crate::Error;
 use crate::client::{Client, Received, ResponseError, ResponseState};
 use crate::network::{ALARM, Connected, LoadNetwork, Socket, TlsFault};

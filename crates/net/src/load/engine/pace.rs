@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::slot::Mode;
+use super::places::Mode;
 use super::{EDGE_NS, Engine, NEVER, SPREAD_NS, STARTS_MAX};
 use crate::Error;
 use crate::client::Client;

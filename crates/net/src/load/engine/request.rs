@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use sys::event::Interest;
 
 use super::Engine;
-use super::slot::{Mode, State};
+use super::places::{Mode, State};
 use crate::client::Client;
 use crate::network::{LoadNetwork, Socket};
 use crate::output::Sender;

@@ -12,9 +12,8 @@ use sys::event::Interest;
 use sys::handle::{AsHandle, Handle};
 use sys::tcp::Connection;
 
-use super::fault::TlsFault;
 use super::socket::TlsSocket;
-use super::{ENCRYPTED_BYTES, TlsSettings};
+use super::{ENCRYPTED_BYTES, TlsFault, TlsSettings};
 use crate::Error;
 use crate::network::{Connected, Socket};
 use crate::output::Sender;
@@ -54,7 +53,7 @@ impl TlsClient {
         let name = self.name.clone().unwrap_or(ServerName::IpAddress(to.into()));
         match ClientConnection::new(Arc::clone(&self.config), name) {
             Ok(tls) => Ok(TlsConnection(TlsSocket::new(connection, tls, Rc::clone(&self.encrypted)))),
-            Err(error) => Err((connection, TlsFault::of(error).into())),
+            Err(error) => Err((connection, TlsFault::from(error).into())),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Which server is expected behind TLS, and which certificates are trusted.
+//! The server that is expected behind TLS, the certificates that are trusted, and the check of one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustls::client::danger::ServerCertVerifier;
-use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::crypto::CryptoProvider;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use serde::{Deserialize, Serialize};
 
-use super::provider::provider;
-use super::verifier::{Anyone, Named};
+use super::provider;
 use crate::Error;
 
 /// TLS of a load.
@@ -111,4 +111,97 @@ fn trusted_here() -> Result<Vec<CertificateDer<'static>>, Error> {
 
 fn refused(error: impl std::fmt::Display) -> Error {
     Error::Settings(format!("TLS cannot be set up: {error}"))
+}
+
+/// Those that a file names, and those that they have signed.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) verifier: Arc<WebPkiServerVerifier>,
+    pub(super) named: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Named {
+    /// A certificate that `openssl req -x509` makes is one of an authority too, which the rules forbid to a
+    /// server. A user that names it in the file means it; its time, which was checked before that, and its
+    /// name must be right all the same.
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified =
+            self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let Err(rustls::Error::InvalidCertificate(CertificateError::Other(_))) = &verified else {
+            return verified;
+        };
+        if !self.named.iter().any(|named| named == end_entity) {
+            return verified;
+        }
+        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+}
+
+/// Any: the server must have the key of the certificate that it shows, whoever that names.
+#[derive(Debug)]
+struct Anyone(pub(super) Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }

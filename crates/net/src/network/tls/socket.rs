@@ -13,7 +13,7 @@ use std::rc::Rc;
 use rustls::ClientConnection;
 use sys::event::Interest;
 
-use super::fault::TlsFault;
+use super::TlsFault;
 use crate::network::{Connected, Socket};
 use crate::output::Sender;
 
@@ -72,7 +72,7 @@ impl<S: Socket> TlsSocket<S> {
         while !rest.is_empty() {
             tls.read_tls(&mut rest).ok()?;
             if let Err(error @ rustls::Error::AlertReceived(_)) = tls.process_new_packets() {
-                return Some(TlsFault::of(error).into());
+                return Some(TlsFault::from(error).into());
             }
         }
         None
@@ -93,7 +93,7 @@ impl<S: Socket> TlsSocket<S> {
             let state = tls.process_new_packets().map_err(|error| {
                 // The server hears why; if it does not, nothing is lost.
                 let _ = self.flush(tls);
-                TlsFault::of(error)
+                TlsFault::from(error)
             })?;
             decrypted += take(tls, &mut plain[decrypted..]);
             self.has_ended.set(state.peer_has_closed());

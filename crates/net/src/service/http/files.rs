@@ -9,8 +9,9 @@ use sys::file::Root;
 
 use super::date::Now;
 use super::page::{Body, Identity, Page, Reading};
+use super::page::{listing, media_type};
 use super::request::Refusal;
-use super::{kind, listing, target};
+use super::request::{Target, decode_path, encode_path};
 
 /// Paths that are kept.
 const KEPT_MAX: usize = 1024;
@@ -107,7 +108,7 @@ impl Files {
     }
 
     /// Opens with the descriptors that are in reserve.
-    fn open_with_reserve(&self, target: &target::Target, now: &Now) -> Result<Arc<Entry>, Miss> {
+    fn open_with_reserve(&self, target: &Target, now: &Now) -> Result<Arc<Entry>, Miss> {
         self.kept().close_files();
         self.reserve.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let found = self.open(target, None, now);
@@ -137,7 +138,7 @@ impl Files {
     #[cold]
     fn look(&self, raw: &[u8], known: Option<Arc<Entry>>, now: &Now) -> Result<Arc<Entry>, Miss> {
         let was_known = known.is_some();
-        let found = target::decode(raw).map_err(Miss::Refused).and_then(|target| {
+        let found = decode_path(raw).map_err(Miss::Refused).and_then(|target| {
             let again = known.clone();
             match (self.open(&target, known, now), again) {
                 // What was there a second ago is better than nothing, and costs others nothing.
@@ -154,12 +155,7 @@ impl Files {
         found
     }
 
-    fn open(
-        &self,
-        target: &target::Target,
-        known: Option<Arc<Entry>>,
-        now: &Now,
-    ) -> Result<Arc<Entry>, Miss> {
+    fn open(&self, target: &Target, known: Option<Arc<Entry>>, now: &Now) -> Result<Arc<Entry>, Miss> {
         if target.is_hidden {
             return Err(NOT_FOUND);
         }
@@ -172,7 +168,7 @@ impl Files {
         }
         if !target.is_folder {
             let mut location = b"/".to_vec();
-            target::encode(&target.path, &mut location);
+            encode_path(&target.path, &mut location);
             location.push(b'/');
             return Err(Miss::Moved(location));
         }
@@ -181,7 +177,7 @@ impl Files {
         match self.open_one(&index) {
             Ok((file, metadata)) if metadata.is_file() => self.entry(&index, file, &metadata, known, now),
             Ok(_) | Err(Miss::Status(404)) if self.listing => {
-                let text = listing::write(&target.path, &file).map_err(|error| miss(&error))?;
+                let text = listing(&target.path, &file).map_err(|error| miss(&error))?;
                 let plain_is = Identity::of(&metadata);
                 let plain = Page::of_text(text);
                 Ok(Arc::new(Entry { plain, gzip: None, plain_is, gzip_is: None, is_settled: false }))
@@ -216,7 +212,7 @@ impl Files {
         {
             return Ok(known);
         }
-        let reading = Reading { kind: kind::of(path), is_gzip: false, varies: gzip_is.is_some() };
+        let reading = Reading { kind: media_type(path), is_gzip: false, varies: gzip_is.is_some() };
         let gzip = match gzip_file {
             None => None,
             Some((file, identity)) => {

@@ -19,13 +19,9 @@
 mod condition;
 mod date;
 mod files;
-mod kind;
-mod listing;
-mod log;
 mod page;
 mod request;
 mod response;
-mod target;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -35,10 +31,9 @@ use serde::{Deserialize, Serialize};
 
 use self::date::Now;
 use self::files::Files;
-use self::log::Said;
 use self::request::{End, Method, Refusal, Request};
-use self::response::{Answered, Staying};
-use super::definition::{Flow, OpenService, ServiceSettings, Session, SessionStage};
+use self::response::{Answered, Said, Staying};
+use super::{Flow, OpenService, ServiceSettings, Session, SessionStage};
 use crate::Error;
 use crate::options::{OptionForm, OptionSpec};
 use crate::output::Output;
@@ -259,7 +254,7 @@ impl HttpSession {
             let fields = &request.fields;
             let (referer, user_agent) = (fields.referer, fields.user_agent);
             let said = Said { line: first_line(head), referer, user_agent };
-            log::write(self.peer, said, answered, now, &mut output.log);
+            response::write_log(self.peer, said, answered, now, &mut output.log);
         }
     }
 
@@ -276,7 +271,7 @@ impl HttpSession {
         output.answered();
         if self.shared.log {
             let said = Said { line: first_line(head), ..Said::default() };
-            log::write(self.peer, said, answered, now, &mut output.log);
+            response::write_log(self.peer, said, answered, now, &mut output.log);
         }
     }
 }

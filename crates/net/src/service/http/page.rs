@@ -1,5 +1,5 @@
-//! One file, or one list of a folder, made ready to be sent: all of a response but its date is written
-//! beforehand.
+//! One file, or the listing of a folder, made ready to be sent: all of a response but its date is written
+//! beforehand; and the media types of files.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::date::{self, Now};
+use super::request::encode_path;
 
 /// Up to this much a body is kept in memory, and all connections send the same bytes.
 const MEMORY_BYTES: u64 = 64 << 10;
@@ -191,4 +192,117 @@ fn fields(version: Option<&Version>, reading: Reading) -> (Vec<u8>, Vec<u8>) {
         validators.extend_from_slice(b"Vary: Accept-Encoding\r\n");
     }
     (validators, how)
+}
+
+/// The media type of a file by the end of its name; `application/octet-stream` where nothing is known. A
+/// table of a thousand types would be searched for the same forty. Text is taken to be UTF-8.
+pub(super) fn media_type(name: &[u8]) -> &'static str {
+    let Some(dot) = memchr::memrchr(b'.', name) else { return UNKNOWN };
+    let ending = name[dot + 1..].to_ascii_lowercase();
+    KINDS.iter().find(|(known, _)| known.as_bytes() == ending).map_or(UNKNOWN, |(_, kind)| kind)
+}
+
+const UNKNOWN: &str = "application/octet-stream";
+
+/// Registered with IANA, but for those that have an `x-`.
+const KINDS: &[(&str, &str)] = &[
+    ("html", "text/html; charset=utf-8"),
+    ("htm", "text/html; charset=utf-8"),
+    ("css", "text/css; charset=utf-8"),
+    ("js", "text/javascript; charset=utf-8"),
+    ("mjs", "text/javascript; charset=utf-8"),
+    ("txt", "text/plain; charset=utf-8"),
+    ("log", "text/plain; charset=utf-8"),
+    ("md", "text/markdown; charset=utf-8"),
+    ("csv", "text/csv; charset=utf-8"),
+    ("ics", "text/calendar; charset=utf-8"),
+    ("vtt", "text/vtt; charset=utf-8"),
+    ("xml", "text/xml; charset=utf-8"),
+    ("json", "application/json"),
+    ("map", "application/json"),
+    ("jsonld", "application/ld+json"),
+    ("webmanifest", "application/manifest+json"),
+    ("xhtml", "application/xhtml+xml"),
+    ("atom", "application/atom+xml"),
+    ("rss", "application/rss+xml"),
+    ("wasm", "application/wasm"),
+    ("pdf", "application/pdf"),
+    ("zip", "application/zip"),
+    ("gz", "application/gzip"),
+    ("tgz", "application/gzip"),
+    ("zst", "application/zstd"),
+    ("xz", "application/x-xz"),
+    ("bz2", "application/x-bzip2"),
+    ("tar", "application/x-tar"),
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("gif", "image/gif"),
+    ("svg", "image/svg+xml"),
+    ("webp", "image/webp"),
+    ("avif", "image/avif"),
+    ("ico", "image/vnd.microsoft.icon"),
+    ("bmp", "image/bmp"),
+    ("tif", "image/tiff"),
+    ("tiff", "image/tiff"),
+    ("woff", "font/woff"),
+    ("woff2", "font/woff2"),
+    ("ttf", "font/ttf"),
+    ("otf", "font/otf"),
+    ("mp3", "audio/mpeg"),
+    ("ogg", "audio/ogg"),
+    ("wav", "audio/wav"),
+    ("flac", "audio/flac"),
+    ("mp4", "video/mp4"),
+    ("webm", "video/webm"),
+    ("mpeg", "video/mpeg"),
+];
+
+/// Of a folder with more names, the page says that it has more.
+const NAMES_MAX: usize = 10_000;
+
+/// The names in an open folder as a page of HTML; `path` is below the root.
+pub(super) fn listing(path: &[u8], folder: &File) -> io::Result<Vec<u8>> {
+    let mut names = sys::file::names(folder, NAMES_MAX)?;
+    let is_cut = names.len() == NAMES_MAX;
+    names.retain(|name| !name.bytes.starts_with(b"."));
+    names.sort();
+    let mut page = b"<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>/".to_vec();
+    escape(path, &mut page);
+    page.extend_from_slice(b"</title></head><body>\n<h1>/");
+    escape(path, &mut page);
+    page.extend_from_slice(b"</h1>\n<ul>\n");
+    if !path.is_empty() {
+        page.extend_from_slice(b"<li><a href=\"../\">../</a></li>\n");
+    }
+    for name in &names {
+        let slash: &[u8] = if name.is_folder { b"/" } else { b"" };
+        // Without the dot, a name with a colon would be read as a scheme.
+        page.extend_from_slice(b"<li><a href=\"./");
+        encode_path(&name.bytes, &mut page);
+        page.extend_from_slice(slash);
+        page.extend_from_slice(b"\">");
+        escape(&name.bytes, &mut page);
+        page.extend_from_slice(slash);
+        page.extend_from_slice(b"</a></li>\n");
+    }
+    page.extend_from_slice(b"</ul>\n");
+    if is_cut {
+        page.extend_from_slice(b"<p>There are more.</p>\n");
+    }
+    page.extend_from_slice(b"</body></html>\n");
+    Ok(page)
+}
+
+fn escape(text: &[u8], page: &mut Vec<u8>) {
+    for byte in text {
+        match byte {
+            b'&' => page.extend_from_slice(b"&amp;"),
+            b'<' => page.extend_from_slice(b"&lt;"),
+            b'>' => page.extend_from_slice(b"&gt;"),
+            b'"' => page.extend_from_slice(b"&quot;"),
+            b'\'' => page.extend_from_slice(b"&#39;"),
+            _ => page.push(*byte),
+        }
+    }
 }

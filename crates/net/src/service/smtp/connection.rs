@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Shared;
 use super::session::SmtpSession;
-use super::shared::Shared;
 use crate::network::{TlsFault, TlsSession};
 use crate::output::Output;
-use crate::service::definition::{Flow, Session, SessionStage};
+use crate::service::{Flow, Session, SessionStage};
 
 pub(super) struct SmtpConnection {
     shared: Arc<Shared>,

@@ -64,6 +64,13 @@ pub(super) enum Fault {
     Delay(Duration),
 }
 
+impl Fault {
+    /// The code of its reply, or 0.
+    pub(super) fn code(self) -> u16 {
+        if let Fault::Reply(code) = self { code } else { 0 }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Rule {
     step: Step,

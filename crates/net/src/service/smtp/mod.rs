@@ -26,11 +26,7 @@
 mod connection;
 mod faults;
 mod greylist;
-mod ledger;
-mod message;
-mod pause;
 mod session;
-mod shared;
 mod transaction;
 
 use std::net::SocketAddr;
@@ -45,8 +41,7 @@ use self::connection::SmtpConnection;
 use self::faults::Faults;
 use self::greylist::Greylist;
 use self::session::SmtpSession;
-use self::shared::Shared;
-use super::definition::{OpenService, ServiceSettings, Session};
+use super::{OpenService, ServiceSettings, Session};
 use crate::Error;
 use crate::network::{TlsIdentity, TlsServer};
 use crate::options::{OptionForm, OptionSpec, to_value};
@@ -272,4 +267,23 @@ impl OpenService for Smtp {
     fn handed_on(&self) -> Option<&Value> {
         self.handed_on.as_ref()
     }
+}
+
+/// What all sessions share.
+struct Shared {
+    greeting: String,
+    ehlo: Vec<u8>,
+    /// The same over TLS, which is not offered twice.
+    ehlo_encrypted: Vec<u8>,
+    helo: String,
+    extensions: Extensions,
+    /// Where it is offered.
+    tls: Option<TlsServer>,
+    message_bytes: u64,
+    recipients: usize,
+    faults: Faults,
+    greylist: Option<Greylist>,
+    seed: u64,
+    sessions: AtomicU64,
+    keeps_ledger: bool,
 }

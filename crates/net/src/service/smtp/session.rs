@@ -4,14 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Shared;
 use super::faults::{Fault, Step, asked_for, domain_of};
-use super::ledger::{self, End};
-use super::message::Message;
-use super::pause::Pause;
-use super::shared::Shared;
-use super::transaction::Transaction;
+use super::transaction::{End, Message, Pause, Transaction, write_ledger};
 use crate::output::Output;
-use crate::service::definition::{Flow, Session, SessionStage};
+use crate::service::{Flow, Session, SessionStage};
 use crate::smtp::{
     COMMAND_BYTES_MAX, Command, CommandError, DotDecoder, EnhancedCode, LineBuffer, Mailbox, write_reply,
 };
@@ -216,7 +213,7 @@ impl SmtpSession {
                 self.later(time, output, |session, output| session.say(reply, output))
             }
             Some(fault) => {
-                self.end_transaction(code_of(fault), End::Message, output);
+                self.end_transaction(fault.code(), End::Message, output);
                 self.fail(fault, output)
             }
         }
@@ -226,7 +223,7 @@ impl SmtpSession {
         let Some(transaction) = self.transaction.take() else { return };
         let message = (end == End::Message).then_some(&transaction.message);
         for recipient in &transaction.recipients {
-            ledger::write(self.peer, recipient, code, end, message, &mut output.log);
+            write_ledger(self.peer, recipient, code, end, message, &mut output.log);
         }
     }
 
@@ -394,7 +391,7 @@ impl SmtpSession {
 
     fn refused(&self, recipient: Mailbox<'_>, fault: Fault, output: &mut Output) {
         if self.shared.keeps_ledger {
-            ledger::write(self.peer, recipient.text(), code_of(fault), End::Refused, None, &mut output.log);
+            write_ledger(self.peer, recipient.text(), fault.code(), End::Refused, None, &mut output.log);
         }
     }
 
@@ -425,10 +422,6 @@ impl SmtpSession {
         // A chunk of no octets is whole.
         if bytes == 0 { self.go_on(&mut &[][..], output) } else { Flow::More }
     }
-}
-
-fn code_of(fault: Fault) -> u16 {
-    if let Fault::Reply(code) = fault { code } else { 0 }
 }
 
 impl Session for SmtpSession {

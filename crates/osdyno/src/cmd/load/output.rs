@@ -70,7 +70,7 @@ impl Outputs {
                 FileFormat::Text => text::write(result, &Style::default(), out),
                 FileFormat::Json => json::write(result, out),
                 FileFormat::Csv => csv::write(result, out),
-                FileFormat::HdrLog => net::load::hdr_log::write(&result.measured.levels, out),
+                FileFormat::HdrLog => net::load::write_interval_log(&result.measured.levels, out),
             })?;
             if *format == FileFormat::Json {
                 warn_of_credentials(result, &path.display().to_string());

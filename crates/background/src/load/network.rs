@@ -1,21 +1,83 @@
-//! Connections: a number of them stay open, and new ones replace the oldest.
+//! Loads of the network: bytes on the loopback interface, and connections.
 
 use std::collections::VecDeque;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
 use sys::limit::{Resource, ceiling};
 use sys::tcp::{Connection, Listener, Listening, Waiting};
 
-use super::work::{Means, Work, failed};
+use super::{Means, Work, failed};
 
-/// A port of the server for so many connections: the ports of the client's side are used once for each.
+/// Longer than this is more than one segment on an interface whose packets have up to 64 KiB.
+const PIECE_MOST: f64 = 60_000.0;
+/// Shorter, and headers are most of what is sent.
+const PIECE_LEAST: f64 = 500.0;
+/// A piece is what is due in so long.
+const PIECE_SECONDS: f64 = 0.004;
+/// Bytes sent at once at most, so that no step takes long.
+const SENT_AT_ONCE: f64 = 8e6;
+
+/// Headers of Ethernet, IPv4 and TCP, which the interface counts, and the option with timestamps.
+const HEADERS: u64 = 14 + 20 + 20;
+const TIMESTAMPS: u64 = 12;
+
+/// Bytes over one TCP connection of the process to itself.
+pub(super) struct Net {
+    sender: TcpStream,
+    receiver: TcpStream,
+    piece: Vec<u8>,
+}
+
+impl Net {
+    pub(super) fn new(rate: f64) -> Result<Net, String> {
+        let connect = || -> io::Result<(TcpStream, TcpStream)> {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let sender = TcpStream::connect(listener.local_addr()?)?;
+            sender.set_nodelay(true)?;
+            Ok((sender, listener.accept()?.0))
+        };
+        let (sender, receiver) = connect().map_err(failed("connect to itself on 127.0.0.1"))?;
+        sys::tcp::received(&receiver).map_err(failed("read how many bytes the kernel counts"))?;
+        let bytes = (rate * PIECE_SECONDS).clamp(PIECE_LEAST, PIECE_MOST);
+        Ok(Net { sender, receiver, piece: vec![0x5A; bytes as usize] })
+    }
+}
+
+impl Work for Net {
+    fn work(&mut self, amount: f64) -> io::Result<()> {
+        let pieces = (amount.min(SENT_AT_ONCE) / self.piece.len() as f64).max(1.0) as u64;
+        for _ in 0..pieces {
+            self.sender.write_all(&self.piece)?;
+            self.receiver.read_exact(&mut self.piece)?;
+        }
+        Ok(())
+    }
+
+    fn counted(&mut self) -> io::Result<f64> {
+        let received = sys::tcp::received(&self.receiver)?;
+        let header = HEADERS + if received.has_timestamps { TIMESTAMPS } else { 0 };
+        Ok((received.bytes + received.segments * header) as f64)
+    }
+
+    fn counted_of_system(&mut self) -> Option<f64> {
+        sys::kernel_counter::loopback_bytes().ok().map(|bytes| bytes as f64)
+    }
+
+    fn means(&self) -> Means {
+        let grain = self.piece.len() as f64;
+        Means { grain, counter: "TCP_INFO", system_counter: "/proc/net/dev lo" }
+    }
+}
+
+/// Connections to one port of the server: the ports of the client's side are used once for each.
 const PER_LISTENER: u64 = 10_000;
 /// What a connection takes: one descriptor for each of its ends.
 const DESCRIPTORS: u64 = 2;
-/// What is made at once at most, so that no step takes long.
-const AT_ONCE: f64 = 1000.0;
+/// Connections made at once at most, so that no step takes long.
+const MADE_AT_ONCE: f64 = 1000.0;
 
+/// A number of connections that stay open; new ones replace the oldest.
 pub(super) struct Connections {
     listeners: Vec<(Listener, SocketAddr)>,
     /// Both ends of each, the oldest first.
@@ -70,7 +132,7 @@ impl Connections {
 
 impl Work for Connections {
     fn work(&mut self, amount: f64) -> io::Result<()> {
-        for _ in 0..amount.clamp(1.0, AT_ONCE) as u64 {
+        for _ in 0..amount.clamp(1.0, MADE_AT_ONCE) as u64 {
             self.open.pop_front();
             self.make()?;
         }
