@@ -1,8 +1,10 @@
 //! Standard output for results, standard error for everything else.
 
-use std::io::{self, IsTerminal, Stdout, Write};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use clap::ValueEnum;
+use report::document::Document;
+use report::document::terminal::{self, Extent};
 use report::{PrintableLines, Style, printable};
 
 /// Width of the output without a terminal: enough for every column of a table.
@@ -52,6 +54,13 @@ impl Console {
             style: Style { width, colour, unicode: speaks_unicode(), grouped: terminal },
             watched: io::stderr().is_terminal(),
         }
+    }
+
+    /// Prints a document on standard output.
+    pub(crate) fn print(&self, document: &Document, extent: Extent) -> io::Result<()> {
+        let mut out = BufWriter::new(results());
+        terminal::write(document, extent, &self.style, &mut out)?;
+        out.flush()
     }
 
     /// The text as a heading on standard output.

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use stats::Change;
 
 use crate::compare::words::times_with_word;
-use crate::text::{Page, Style, Tone};
+use crate::document::Tone;
+use crate::text::{Page, Style};
 use crate::words::{bound, list, things};
 
 /// A search that is over.

@@ -5,8 +5,7 @@
 //! - [`table`] is all of it in a terminal.
 //! - [`html`] is one page with every point of every trial.
 //! - [`json`] is the same findings for a program.
-//! - [`manual`] writes a page for man(1).
-//! - [`markdown`] prints a page in a terminal.
+//! - [`document`] is an answer before it is written: for a terminal, a page, or man(1).
 //! - [`noise_floor`] is what a system showed against itself.
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
@@ -17,13 +16,12 @@
 
 pub mod bisect;
 pub mod compare;
+pub mod document;
 mod environment;
 pub mod export;
 pub mod html;
 pub mod json;
 mod json_parts;
-pub mod manual;
-pub mod markdown;
 pub mod noise_floor;
 pub mod overview;
 pub mod place;
@@ -36,5 +34,6 @@ pub mod table;
 mod text;
 pub mod words;
 
+pub use document::Tone;
 pub use printable_lines::PrintableLines;
-pub use text::{Style, Tone, printable, wrapped, write_columns, write_paragraph, write_rows};
+pub use text::{Style, printable, wrapped, write_columns, write_paragraph, write_rows};

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use record::{NoiseFloor, Recording};
 
-use crate::text::{Cell, Page, Row, Style, Tone};
+use crate::document::Tone;
+use crate::text::{Cell, Page, Row, Style};
 use crate::words::bound;
 
 /// Columns that a series and its floor take, as a rule.

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use crate::document::Tone;
 use crate::overview::Kind;
 use crate::quantity::Quantity;
-use crate::text::{Cell, Page, Row, Style, Tone};
+use crate::text::{Cell, Page, Row, Style};
 use crate::words::{count, factor_with_interval, things};
 use crate::{compare, sentences, spark};
 use judge::Cause;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::document::Tone;
 use crate::words::{GAP, NO_BREAK};
 
 /// How a terminal is to be written to.
@@ -23,39 +24,6 @@ pub struct Style {
 impl Default for Style {
     fn default() -> Self {
         Style { width: 100, colour: false, unicode: true, grouped: true }
-    }
-}
-
-/// The tone of a word; colour only repeats what the word says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tone {
-    /// As it comes.
-    #[default]
-    Plain,
-    /// Holds.
-    Good,
-    /// Grows, or is slower.
-    Notable,
-    /// Cannot be said.
-    Open,
-    /// Beside the point.
-    Faint,
-    /// A heading.
-    Strong,
-}
-
-impl Tone {
-    /// Blue and yellow, never green against red.
-    fn code(self) -> &'static str {
-        let [good, notable, open, faint, strong, _] = CODES;
-        match self {
-            Tone::Plain => "",
-            Tone::Good => good,
-            Tone::Notable => notable,
-            Tone::Open => open,
-            Tone::Faint => faint,
-            Tone::Strong => strong,
-        }
     }
 }
 
@@ -140,36 +108,6 @@ impl<'a> Page<'a> {
             writeln!(self.out, "{painted}")?;
         }
         Ok(())
-    }
-
-    /// Words in their tones, wrapped at the width; lines after the first are two columns further in.
-    pub(crate) fn words(&mut self, words: &[(String, Tone)], indent: usize) -> io::Result<()> {
-        let mut line = " ".repeat(indent);
-        let mut used = indent;
-        let mut is_first = true;
-        for (word, tone) in words {
-            let word = self.shown(word);
-            if !is_first && used + 1 + word.width() > self.style.width {
-                writeln!(self.out, "{line}")?;
-                used = if indent > 0 { indent + 2 } else { 0 };
-                line = " ".repeat(used);
-                is_first = true;
-            }
-            if !is_first {
-                line.push(' ');
-                used += 1;
-            }
-            used += word.width();
-            line.push_str(&self.painted(&word, *tone));
-            is_first = false;
-        }
-        writeln!(self.out, "{line}")
-    }
-
-    /// A line as it stands.
-    pub(crate) fn verbatim(&mut self, line: &str) -> io::Result<()> {
-        let line = self.shown(line);
-        writeln!(self.out, "{}", self.painted(&line, Tone::Plain))
     }
 
     /// An empty line.
@@ -323,7 +261,7 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
 }
 
 /// Numbers with nothing between their digits.
-fn ungrouped(text: &str) -> String {
+pub(crate) fn ungrouped(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_digit = |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(char::is_ascii_digit);
     let is_between = |at: usize| letters[at] == GAP && is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
@@ -331,7 +269,7 @@ fn ungrouped(text: &str) -> String {
 }
 
 /// The nearest ASCII; what has none becomes a question mark.
-fn ascii(text: &str) -> String {
+pub(crate) fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

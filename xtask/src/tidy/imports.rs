@@ -47,7 +47,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("lab", &["host", "runner", "sys"]),
     ("import", &["record"]),
     ("report", &["import", "judge", "record", "stats"]),
-    ("inspect", &["judge", "record", "stats", "sys", "workload"]),
+    ("inspect", &["judge", "record", "report", "stats", "sys", "workload"]),
     (
         "osdyno",
         &[

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use record::units::{self, Unreadable};
+use serde::{Serialize, Serializer};
 use workload::Needs;
 
 /// Something of which a machine can be asked to hold many.
@@ -145,6 +146,17 @@ impl MachineDemand {
     /// The kinds with their counts.
     pub fn items(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.items.iter().map(|&(place, count)| (KINDS[place].name, count))
+    }
+}
+
+impl Serialize for MachineDemand {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Item {
+            kind: &'static str,
+            count: u64,
+        }
+        serializer.collect_seq(self.items().map(|(kind, count)| Item { kind, count }))
     }
 }
 

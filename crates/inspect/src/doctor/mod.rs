@@ -5,16 +5,21 @@
 //! is read here and nothing changed, so a system elsewhere is examined in the same way.
 
 mod demand;
+mod document;
 mod prognosis;
 mod recipe;
 mod setting;
 mod shortfall;
 
-use record::{ConditionWeight, Examination, Steadiness, System};
+use std::collections::BTreeMap;
+
+use record::{ConditionWeight, Examination, Processors, ResourceLimit, Steadiness, System};
+use serde::Serialize;
 
 pub use demand::MachineDemand;
+pub use document::{document, value, wanted_by};
 pub use prognosis::Prognosis;
-pub use recipe::{Recipe, RecipeStep, Replaced, filled_in};
+pub use recipe::{Recipe, RecipeAnswer, RecipeStep, Replaced, StepAnswer, recipe_document};
 pub use setting::{Lasting, LimitSetting, Remedy, SettingKind};
 pub use shortfall::{Shortfall, shortfalls};
 
@@ -26,7 +31,8 @@ const LOST_UNFIT: f64 = 0.25;
 const DRIFT_CARE: f64 = 0.05;
 
 /// What may be said of the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Readiness {
     /// Measure.
     Ready,
@@ -41,7 +47,8 @@ pub enum Readiness {
 }
 
 /// How much a reason matters, the most first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ReasonWeight {
     /// There would be no answer, or that of something else.
     Unfit,
@@ -64,29 +71,62 @@ impl From<ConditionWeight> for ReasonWeight {
 }
 
 /// One reason of the verdict, or something to know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReadinessReason {
+    /// The subject, in a word or two.
+    pub subject: String,
     /// How much it matters.
     pub weight: ReasonWeight,
-    /// What it is about, in a word or two.
-    pub subject: String,
     /// One sentence.
     pub text: String,
 }
 
+/// The answer of `osdyno doctor`.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoctorAnswer {
+    /// Version of this answer.
+    pub schema: u32,
+    /// What the machine is to hold; `null` unless asked for.
+    #[serde(rename = "for")]
+    pub demand: Option<MachineDemand>,
+    /// The systems, and the machine of the server.
+    pub systems: Vec<Diagnosis>,
+}
+
+impl DoctorAnswer {
+    /// Version of the answer; it rises when a field changes its meaning or goes.
+    pub const SCHEMA: u32 = 1;
+
+    /// Whether a run can give its answers on every system.
+    pub fn is_fit(&self) -> bool {
+        self.systems.iter().all(|system| system.readiness != Readiness::NotFit)
+    }
+}
+
 /// The diagnosis of one system.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
-    /// What may be said of it.
+    /// Its name.
+    pub name: String,
+    /// The verdict.
+    #[serde(rename = "verdict")]
     pub readiness: Readiness,
-    /// Why, in order of weight; notes come last and do not count.
+    /// The reasons of the verdict, in order of weight; notes come last and do not count.
     pub reasons: Vec<ReadinessReason>,
-    /// How far workloads come.
-    pub prognoses: Vec<Prognosis>,
     /// Settings that are too low for what is wanted: the one list of what there is to change.
     pub shortfalls: Vec<Shortfall>,
-    /// How steady a reference operation was.
+    /// How far workloads come.
+    #[serde(rename = "workloads")]
+    pub prognoses: Vec<Prognosis>,
+    /// How steady a reference operation was; `null` where it could not be repeated.
     pub steadiness: Option<Steadiness>,
+    /// Its limits, by resource.
+    pub limits: BTreeMap<String, Vec<ResourceLimit>>,
+    /// Its facts.
+    pub environment: BTreeMap<String, String>,
+    /// Its processors.
+    #[serde(skip)]
+    pub processors: Option<Processors>,
 }
 
 /// Diagnoses a system for what is to be measured, or for a demand.
@@ -128,7 +168,17 @@ pub fn diagnose(
         Some(ReasonWeight::Limited) => Readiness::Limited,
         Some(ReasonWeight::Note) | None => Readiness::Ready,
     };
-    Diagnosis { readiness, reasons, prognoses, shortfalls, steadiness }
+    Diagnosis {
+        name: system.name.clone(),
+        readiness,
+        reasons,
+        shortfalls,
+        prognoses,
+        steadiness,
+        limits: system.limits.clone(),
+        environment: system.environment.clone(),
+        processors: system.processors.clone(),
+    }
 }
 
 fn unmet(demand: &MachineDemand, shortfalls: &[Shortfall]) -> Option<ReadinessReason> {

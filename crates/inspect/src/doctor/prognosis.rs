@@ -1,18 +1,21 @@
 //! How far a workload comes on a system: the extent that a run is planned with, and all limits on its needs.
 
 use record::System;
+use serde::{Serialize, Serializer};
 use workload::{Ceiling, Extent, Workload};
 
 /// How far one workload comes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prognosis {
     /// Its name with its variant.
     pub name: String,
     /// What n counts.
     pub grows: &'static str,
     /// How far, and by what it is stopped.
+    #[serde(flatten, serialize_with = "extent")]
     pub extent: Extent,
     /// All limits on what it needs, the tightest first.
+    #[serde(skip)]
     pub ceilings: Vec<Ceiling>,
     /// Why this system cannot have it at all.
     pub unsupported: Option<&'static str>,
@@ -35,4 +38,50 @@ impl Prognosis {
     pub(super) fn is_reached(&self) -> bool {
         workload::is_near(self.extent.n, self.extent.wanted)
     }
+}
+
+/// How far a workload comes, as an answer says it.
+#[derive(Serialize)]
+struct ExtentAnswer<'a> {
+    /// The largest n.
+    n: u64,
+    /// How far it would go without limits.
+    wanted: u64,
+    /// Processes that make objects beside the trial.
+    helpers: u32,
+    /// The limit that stops it; `null` where it comes as far as is wanted.
+    stopped_by: Option<StopAnswer<'a>>,
+}
+
+/// The limit that stops a workload.
+#[derive(Serialize)]
+struct StopAnswer<'a> {
+    /// Its name: `RLIMIT_NOFILE`.
+    limit: &'a str,
+    /// What it limits: `descriptors`.
+    resource: Option<&'static str>,
+    /// Its value.
+    value: u64,
+    /// The part of it that a trial can use.
+    usable: u64,
+    /// What one n takes.
+    per_n: u64,
+    /// What a trial takes whatever its n.
+    in_any_case: u64,
+    /// What to do about it, as the end of a sentence.
+    advice: &'a str,
+}
+
+fn extent<S: Serializer>(extent: &Extent, serializer: S) -> Result<S::Ok, S::Error> {
+    let stopped_by = extent.stopped_by().map(|by| StopAnswer {
+        limit: &by.limit.name,
+        resource: by.resource,
+        value: by.limit.value,
+        usable: by.limit.usable,
+        per_n: by.per_n,
+        in_any_case: by.in_any_case,
+        advice: &by.limit.advice,
+    });
+    ExtentAnswer { n: extent.n, wanted: extent.wanted, helpers: extent.helpers, stopped_by }
+        .serialize(serializer)
 }

@@ -1,6 +1,8 @@
 //! The settings behind limits: how each is raised now, and for good. Where no setting can be changed, what
 //! else helps is in the limit's own advice.
 
+use serde::Serialize;
+
 /// What kind of setting it is, which decides how it is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingKind {
@@ -45,7 +47,7 @@ pub struct LimitSetting {
 }
 
 /// A way to raise a setting for good.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lasting {
     /// Where it is written: `systemd unit`, `sysctl.d`, `limits.d`, `container`.
     pub place: &'static str,

@@ -1,14 +1,15 @@
 //! Settings that are too low: what each is now, what is needed, for which workloads, and how it is raised.
 
 use record::{ResourceLimit, System, resource};
+use serde::Serialize;
 use workload::{Ceiling, Needs};
 
 use super::demand::MachineDemand;
 use super::prognosis::Prognosis;
-use super::setting::{LimitSetting, Remedy};
+use super::setting::{Lasting, LimitSetting, Remedy};
 
 /// A limit that is too low for what is wanted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shortfall {
     /// Its name: `RLIMIT_NOFILE`.
     pub limit: String,
@@ -20,11 +21,20 @@ pub struct Shortfall {
     pub needed: u64,
     /// The workloads that want it, or `--for`.
     pub wanted_by: Vec<String>,
-    /// The setting behind it; `None` where nothing can be set, such as the memory of a machine.
-    pub setting: Option<&'static LimitSetting>,
+    /// The page of the manual of the setting behind it; `null` where nothing can be set, such as the memory of
+    /// a machine.
+    pub manual: Option<&'static str>,
+    /// The command that raises it now; `null` where it cannot be raised, or not so far.
+    pub command: Option<String>,
+    /// The ways to raise it for good; each is enough where it applies.
+    pub lasting: Option<Vec<Lasting>>,
     /// What to do about it, as the end of a sentence.
     pub advice: String,
+    /// The setting behind it.
+    #[serde(skip)]
+    pub setting: Option<&'static LimitSetting>,
     /// The file of a control group.
+    #[serde(skip)]
     pub file: Option<String>,
 }
 
@@ -37,10 +47,12 @@ impl Shortfall {
         self.wanted_by.iter().any(|name| name == Shortfall::DEMAND)
     }
 
-    /// How it is raised; `None` where it cannot be, or not so far.
-    pub fn remedy(&self) -> Option<Remedy> {
-        let setting = self.setting.filter(|_| !self.is_out_of_reach())?;
-        Some(setting.remedy(self.needed, self.file.as_deref()))
+    /// The same with the way to raise it.
+    fn with_remedy(self) -> Shortfall {
+        let setting = self.setting.filter(|_| !self.is_out_of_reach());
+        let remedy = setting.map(|setting| setting.remedy(self.needed, self.file.as_deref()));
+        let (command, lasting) = remedy.map(|Remedy { now, lasting }| (now, lasting)).unzip();
+        Shortfall { manual: self.setting.map(|setting| setting.manual), command, lasting, ..self }
     }
 
     /// Whether the system does not take so much.
@@ -69,7 +81,7 @@ pub fn shortfalls(
             add(&mut found, resource, &ceiling.limit, total, &prognosis.name);
         }
     }
-    found
+    found.into_iter().map(Shortfall::with_remedy).collect()
 }
 
 /// Whether a setting is behind it: memory and disks are bought, and a workload ends where they do.
@@ -118,8 +130,11 @@ fn add(
         now: limit.value,
         needed,
         wanted_by: vec![wanted_by.to_owned()],
-        setting: LimitSetting::named(&limit.name),
+        manual: None,
+        command: None,
+        lasting: None,
         advice: limit.advice.clone(),
+        setting: LimitSetting::named(&limit.name),
         file,
     });
 }

@@ -4,6 +4,7 @@
 //! synced before the first change, so they can be put back however the program ends. A value that is neither
 //! the old nor the new one was set by somebody else, and stays.
 
+mod answer;
 mod apply;
 mod plan;
 mod undo;
@@ -12,9 +13,10 @@ mod undo_record;
 use std::io;
 use std::path::PathBuf;
 
+pub use answer::{TuneAnswer, UndoAnswer};
 pub use apply::apply;
-pub use plan::{SettingChange, TunePlan};
-pub use undo::{Undone, undo};
+pub use plan::{PlannedChange, SettingChange, TunePlan};
+pub use undo::{Undone, UndoneChange, undo};
 pub use undo_record::UndoRecord;
 
 /// Why nothing was changed, or why changes were taken back.

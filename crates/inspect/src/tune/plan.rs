@@ -1,10 +1,12 @@
 //! What would be changed, and what is left to the user.
 
+use serde::Serialize;
+
 use super::TuneError;
 use crate::doctor::{SettingKind, Shortfall};
 
 /// One setting that is to be changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SettingChange {
     /// Its name.
     pub name: String,
@@ -14,11 +16,21 @@ pub struct SettingChange {
     pub after: String,
 }
 
+/// A change and the reason for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedChange {
+    /// The change.
+    #[serde(flatten)]
+    pub change: SettingChange,
+    /// The limit that is too low.
+    pub why: Shortfall,
+}
+
 /// What would be changed, and what cannot be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TunePlan {
-    /// The changes, with why each is wanted.
-    pub changes: Vec<(SettingChange, Shortfall)>,
+    /// The changes.
+    pub changes: Vec<PlannedChange>,
     /// Shortfalls that are none of the system's settings: a process inherits its limits, and memory is
     /// bought.
     pub left: Vec<Shortfall>,
@@ -47,13 +59,14 @@ impl TunePlan {
                 plan.left.push(shortfall);
                 continue;
             }
-            plan.changes.push((SettingChange { name, before, after }, shortfall));
+            let change = SettingChange { name, before, after };
+            plan.changes.push(PlannedChange { change, why: shortfall });
         }
         Ok(plan)
     }
 
     /// The changes alone.
     pub fn bare(&self) -> Vec<SettingChange> {
-        self.changes.iter().map(|(change, _)| change.clone()).collect()
+        self.changes.iter().map(|planned| planned.change.clone()).collect()
     }
 }

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::{SettingChange, TuneError, UndoRecord};
 
 /// What became of one setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "became", content = "detail")]
 pub enum Undone {
     /// It has its old value again.
     Restored,
@@ -17,11 +20,22 @@ pub enum Undone {
     Failed(String),
 }
 
+/// A change that was put back, or why it was not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UndoneChange {
+    /// The change.
+    #[serde(flatten)]
+    pub change: SettingChange,
+    /// The result.
+    #[serde(flatten)]
+    pub undone: Undone,
+}
+
 /// Puts back what is in the record, the last change first.
 ///
 /// # Errors
 /// [`TuneError`] where nothing was tried.
-pub fn undo(path: &Path) -> Result<Vec<(SettingChange, Undone)>, TuneError> {
+pub fn undo(path: &Path) -> Result<Vec<UndoneChange>, TuneError> {
     let record = UndoRecord::read(path)?;
     let here = sys::tunable::network_namespace();
     if let (Some(there), Some(here)) = (record.namespace_of_network(), here)
@@ -30,7 +44,7 @@ pub fn undo(path: &Path) -> Result<Vec<(SettingChange, Undone)>, TuneError> {
         return Err(TuneError::OtherNamespace { path: path.to_owned(), there: there.to_owned(), here });
     }
     let changes = record.changes().into_iter().rev();
-    Ok(changes.map(|change| (change.clone(), put_back(&change))).collect())
+    Ok(changes.map(|change| UndoneChange { undone: put_back(&change), change }).collect())
 }
 
 fn put_back(change: &SettingChange) -> Undone {

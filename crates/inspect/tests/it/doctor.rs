@@ -63,7 +63,7 @@ fn a_limit_that_stops_workloads_just_before_the_end_has_its_remedy() {
     let [shortfall] = &diagnosis.shortfalls[..] else { panic!("{:?}", diagnosis.shortfalls) };
     assert_eq!((shortfall.now, shortfall.needed), (20_000, 20_032));
     assert_eq!(shortfall.wanted_by, ["socket/v4", "files"]);
-    assert_eq!(shortfall.remedy().expect("a remedy").now, "ulimit -n 20032");
+    assert_eq!(shortfall.command.as_deref(), Some("ulimit -n 20032"));
 }
 
 #[test]

@@ -1,29 +1,20 @@
 //! `osdyno doctor`: what this machine can hold, and what makes figures of it doubtful.
 
-mod json;
-mod patient;
-mod recipe;
-mod text;
-
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use ::report::document::terminal::Extent;
 use clap::ValueEnum;
-use inspect::doctor::{MachineDemand, Prognosis, Readiness, Recipe, diagnose};
+use inspect::doctor::{
+    Diagnosis, DoctorAnswer, MachineDemand, Prognosis, Recipe, diagnose, document, recipe_document,
+};
 use record::{System, units};
 use runner::{Examined, RunOptions, RunPlan, Target};
-use workload::Extent;
-
-pub(super) use json::shortfall;
-pub(super) use text::{value, wanted_by};
-
-use patient::Patient;
 
 use super::run::interrupt;
-use super::{Done, Format, suggested};
-use crate::console::{Console, results};
+use super::{Done, Format, print_answer, suggested};
+use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Check this machine: how far every workload comes and what stops it, what to raise, and what makes figures
@@ -83,7 +74,7 @@ enum Os {
 
 impl Os {
     fn recipe(self) -> Option<&'static Recipe> {
-        Recipe::of(self.to_possible_value()?.get_name())
+        Recipe::find(self.to_possible_value()?.get_name())
     }
 }
 
@@ -91,37 +82,22 @@ impl Os {
 const RECIPE_COUNT: u64 = 100_000;
 
 pub(crate) fn doctor(args: &Args, console: &Console) -> Done {
-    let mut out = BufWriter::new(results());
+    let extent = Extent::of(args.verbose);
     if let Some(recipe) = args.os.and_then(Os::recipe) {
         let largest = args.demand.as_ref().and_then(|demand| demand.items().map(|(_, n)| n).max());
-        let n = largest.unwrap_or(RECIPE_COUNT);
-        match args.format {
-            Format::Text => recipe::write(recipe, n, &console.style, &mut out)?,
-            Format::Json => writeln!(out, "{:#}", recipe::json(recipe, n))?,
-        }
-        out.flush()?;
+        let answer = recipe.answer(largest.unwrap_or(RECIPE_COUNT));
+        print_answer(&answer, recipe_document, extent, args.format, console)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let patients = patients(args)?;
-    match args.format {
-        Format::Text => {
-            for (place, patient) in patients.iter().enumerate() {
-                if place > 0 {
-                    writeln!(out)?;
-                }
-                text::write(patient, args.demand.as_ref(), args.verbose, &console.style, &mut out)?;
-            }
-        }
-        Format::Json => writeln!(out, "{:#}", json::of(&patients, args.demand.as_ref()))?,
-    }
-    out.flush()?;
-    let fits = patients.iter().all(|patient| patient.diagnosis.readiness != Readiness::NotFit);
-    Ok(if fits { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    let answer =
+        DoctorAnswer { schema: DoctorAnswer::SCHEMA, demand: args.demand.clone(), systems: diagnoses(args)? };
+    print_answer(&answer, |answer| document(answer, args.verbose), extent, args.format, console)?;
+    Ok(if answer.is_fit() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
 /// Examines all systems, and the machine of the server.
-fn patients(args: &Args) -> Result<Vec<Patient>, Failure> {
-    let mut patients = Vec::new();
+fn diagnoses(args: &Args) -> Result<Vec<Diagnosis>, Failure> {
+    let mut diagnoses = Vec::new();
     let server = match &args.server {
         Some(server) if server.prefix.is_empty() => {
             let text = "--server needs the command that leads to the server's machine, such as \
@@ -137,10 +113,10 @@ fn patients(args: &Args) -> Result<Vec<Patient>, Failure> {
     for targets in [Some(args.systems.clone()), of_server].into_iter().flatten() {
         let plan = plan(args, targets)?;
         for examined in examined(&plan, true, &interrupt)? {
-            patients.push(patient(args, &plan, examined));
+            diagnoses.push(diagnosis(args, &plan, examined));
         }
     }
-    Ok(patients)
+    Ok(diagnoses)
 }
 
 /// The plan of the run that is asked about.
@@ -166,16 +142,15 @@ pub(super) fn examined(
     Ok(examined.into_iter().collect::<Result<_, _>>()?)
 }
 
-fn patient(args: &Args, plan: &RunPlan, examined: Examined) -> Patient {
+fn diagnosis(args: &Args, plan: &RunPlan, examined: Examined) -> Diagnosis {
     let Examined { system, extents, examination } = examined;
     let is_asked = args.demand.is_none() || !args.workloads.is_empty();
     let prognoses = if is_asked { prognoses(plan, extents, &system) } else { Vec::new() };
-    let diagnosis = diagnose(&system, prognoses, args.demand.as_ref(), &examination);
-    Patient { system, diagnosis }
+    diagnose(&system, prognoses, args.demand.as_ref(), &examination)
 }
 
 /// How far the workloads of a plan come.
-pub(super) fn prognoses(plan: &RunPlan, extents: Vec<Extent>, system: &System) -> Vec<Prognosis> {
+pub(super) fn prognoses(plan: &RunPlan, extents: Vec<workload::Extent>, system: &System) -> Vec<Prognosis> {
     let items = plan.items.iter().zip(extents);
     items.map(|(item, extent)| Prognosis::of(item.workload, item.variant.name, extent, system)).collect()
 }

@@ -4,11 +4,13 @@
 pub(super) mod page;
 pub(super) mod verdicts;
 
-use std::io::Write;
 use std::process::ExitCode;
 
+use report::document::terminal::Extent;
+use report::document::{Document, Section, Text, Tone, markdown};
+
 use super::{Done, suggested};
-use crate::console::{Console, results};
+use crate::console::Console;
 use crate::failure::Failure;
 
 /// Print the page of a workload, a server architecture, a service or a client, the method of a command, or
@@ -28,7 +30,7 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
         let method = verdicts::method(&args.name).map(str::to_owned);
         return match method.or_else(|| page::offered(&args.name).map(|page| page.text)) {
             Some(text) => {
-                report::markdown::write(&text, &console.style, &mut results())?;
+                console.print(&markdown::document(&text), Extent::All)?;
                 Ok(ExitCode::SUCCESS)
             }
             None => define(&args.name, console),
@@ -37,9 +39,10 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     if !variant.is_empty() && workload.variants.iter().all(|known| known.name != variant) {
         return Err(unknown(&args.name));
     }
-    let mut out = results();
-    writeln!(out, "{}  (version {})\n", console.bold(workload.name), workload.version)?;
-    report::markdown::write(&page::of_workload(workload).text, &console.style, &mut out)?;
+    let title = Text::toned(workload.name, Tone::Strong).and(format!("  (version {})", workload.version));
+    let mut document = markdown::document(&page::of_workload(workload).text);
+    document.blocks.insert(0, title.into());
+    console.print(&document, Extent::All)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -49,12 +52,13 @@ fn define(word: &str, console: &Console) -> Done {
     if definitions.is_empty() {
         return Err(unknown(word));
     }
-    let mut out = results();
-    for (i, (defined, text)) in definitions.iter().enumerate() {
-        let gap = if i > 0 { "\n" } else { "" };
-        writeln!(out, "{gap}{}", console.bold(defined))?;
-        report::write_paragraph(&format!("  {text}"), 2, &console.style, &mut out)?;
+    let mut document = Document::default();
+    for (defined, text) in definitions {
+        let mut section = Section::new(Text::toned(defined, Tone::Strong));
+        section.say(text);
+        document.push(section);
     }
+    console.print(&document, Extent::All)?;
     Ok(ExitCode::SUCCESS)
 }
 

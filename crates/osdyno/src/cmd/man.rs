@@ -5,7 +5,8 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use report::manual::{self, Manual};
+use report::document::manual::{self, Manual};
+use report::document::markdown;
 
 use super::Done;
 use super::explain::page::{self, Page};
@@ -29,10 +30,10 @@ pub(crate) fn man(args: &Args, command: clap::Command) -> Done {
             section: "7",
             source: concat!("osdyno ", env!("CARGO_PKG_VERSION")),
             summary: &page.summary,
-            text: &page.text,
             see_also: see_also(&page),
         };
-        manual::write(&manual, &mut file).map_err(Failure::writing(&path))?;
+        manual::write(&manual, &markdown::document(&page.text), &mut file)
+            .map_err(Failure::writing(&path))?;
     }
     Ok(ExitCode::SUCCESS)
 }

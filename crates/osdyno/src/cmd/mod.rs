@@ -33,8 +33,11 @@ use std::process::ExitCode;
 
 use ::judge::Findings;
 use ::judge::compare::{Comparison, Refusal};
+use ::report::document::Document;
+use ::report::document::terminal::Extent;
 use clap::ValueEnum;
 use record::Recording;
+use serde::Serialize;
 
 use crate::console::{Console, results, tell};
 use crate::failure::Failure;
@@ -179,6 +182,25 @@ enum Detail {
 impl Detail {
     fn of(verbose: bool) -> Detail {
         if verbose { Detail::Everything } else { Detail::Overview }
+    }
+}
+
+/// Prints an answer on standard output: for a program as it is, for a person as a document.
+fn print_answer<A: Serialize>(
+    answer: &A,
+    document: impl FnOnce(&A) -> Document,
+    extent: Extent,
+    format: Format,
+    console: &Console,
+) -> Result<(), Failure> {
+    match format {
+        Format::Text => Ok(console.print(&document(answer), extent)?),
+        Format::Json => {
+            let mut out = BufWriter::new(results());
+            serde_json::to_writer_pretty(&mut out, answer).map_err(io::Error::from)?;
+            writeln!(out)?;
+            Ok(out.flush()?)
+        }
     }
 }
 

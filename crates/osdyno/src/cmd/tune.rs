@@ -1,21 +1,18 @@
 //! `osdyno tune`: raises the settings that `doctor` names, and puts them back.
 
-mod json;
-mod text;
-
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+use ::report::document::terminal::Extent;
 use inspect::doctor::{MachineDemand, shortfalls};
-use inspect::tune::{TuneError, TunePlan, Undone};
+use inspect::tune::{TuneAnswer, TuneError, TunePlan, UndoAnswer};
 use runner::{Examined, RunOptions, RunPlan};
 
 use super::doctor::{examined, prognoses};
 use super::run::interrupt;
-use super::{Done, Format, refuse_unwritable};
-use crate::console::{Console, results};
+use super::{Done, Format, print_answer, refuse_unwritable};
+use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Raise the settings of this system that are too low: print what would change and why, change it, or put it
@@ -56,9 +53,7 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.undo {
         return undo(path, args.format, console);
     }
-    let demand = args.demand.as_ref();
-    let plan = plan(demand)?;
-    let mut out = BufWriter::new(results());
+    let plan = plan(args.demand.as_ref())?;
     let path = args.out.clone().unwrap_or_else(default_name);
     let is_applied = args.apply && !plan.changes.is_empty();
     if is_applied {
@@ -69,13 +64,17 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
         refuse_unwritable(&path)?;
         inspect::tune::apply(&plan.bare(), &path)?;
     }
-    let record = is_applied.then_some(path.as_path());
-    match args.format {
-        Format::Text => text::write_plan(&plan, demand, args.apply, record, &console.style, &mut out)?,
-        Format::Json => writeln!(out, "{:#}", json::of_plan(&plan, record))?,
-    }
-    out.flush()?;
-    let is_done = !args.apply || plan.left.is_empty();
+    let answer = TuneAnswer {
+        schema: 1,
+        is_applied,
+        undo: is_applied.then(|| path.to_string_lossy().into_owned()),
+        changes: plan.changes,
+        left: plan.left,
+        demand: args.demand.clone(),
+        is_asked: args.apply,
+    };
+    print_answer(&answer, TuneAnswer::document, Extent::All, args.format, console)?;
+    let is_done = !args.apply || answer.left.is_empty();
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
@@ -95,15 +94,9 @@ fn plan(demand: Option<&MachineDemand>) -> Result<TunePlan, Failure> {
 }
 
 fn undo(path: &Path, format: Format, console: &Console) -> Done {
-    let undone = inspect::tune::undo(path)?;
-    let mut out = BufWriter::new(results());
-    match format {
-        Format::Text => text::write_undone(&undone, &console.style, &mut out)?,
-        Format::Json => writeln!(out, "{:#}", json::of_undone(&undone))?,
-    }
-    out.flush()?;
-    let is_back = |(_, undone): &(_, Undone)| matches!(undone, Undone::Restored | Undone::AlreadyBack);
-    Ok(if undone.iter().all(is_back) { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    let answer = UndoAnswer { schema: 1, undone: inspect::tune::undo(path)? };
+    print_answer(&answer, UndoAnswer::document, Extent::All, format, console)?;
+    Ok(if answer.is_back() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
 /// `osdyno-undo-2026-11-24T08-00-00.json`, in UTC.

@@ -6,8 +6,9 @@ use stats::{Interval, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use super::words;
+use crate::document::Tone;
 use crate::quantity::Quantity;
-use crate::text::{Cell, Row, Tone};
+use crate::text::{Cell, Row};
 use crate::words::count;
 
 /// One series on every system.

@@ -9,11 +9,11 @@ use record::Shape;
 
 use super::lines::Line;
 use super::{costs, growth, lines, strip, words};
+use crate::document::Tone;
 use crate::html::escape::esc;
 use crate::html::tracks::{Track, draw, swatch};
 use crate::place;
 use crate::sentences::{self, capital, sentence};
-use crate::text::Tone;
 use crate::words::{count, list, percent, things};
 
 /// Writes a comparison of variants as part of a page; `i` makes its ids unique.

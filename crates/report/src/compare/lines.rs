@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use judge::compare::{Claim, Comparison, Ranking, RankingEntry, Ratio};
 
 use super::{notes, words};
+use crate::document::Tone;
 use crate::quantity::Quantity;
 use crate::sentences;
-use crate::text::Tone;
 use crate::words::{count, list};
 
 /// One contender in one series.

@@ -8,9 +8,10 @@ use judge::compare::{Comparison, Ranking};
 use super::costs::{self, CostRow};
 use super::lines::{self, Line};
 use super::{growth, notes, words};
+use crate::document::Tone;
 use crate::place;
 use crate::sentences::capital;
-use crate::text::{Cell, Page, Row, Style, Tone};
+use crate::text::{Cell, Page, Row, Style};
 use crate::words::{percent, things};
 
 /// Columns from which two series stand on a line.

@@ -3,10 +3,10 @@
 use record::{Side, Unit};
 use stats::{Design, Interval};
 
+use crate::document::Tone;
 use crate::place;
 use crate::quantity::Quantity;
 use crate::shell;
-use crate::text::Tone;
 use crate::words::{
     NO_BREAK, about, bound, count, factor, factor_with_interval, list, percent, place_with_interval,
     ratio_with_interval, rounded, things,

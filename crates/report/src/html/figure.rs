@@ -6,7 +6,6 @@ use record::{Direction, Expect, SeriesKey, Workload};
 use stats::{Sweep, Verdict};
 
 use super::escape::{esc, script_json};
-use super::markdown;
 use super::panel::Panel;
 use super::plot::Subject;
 use super::scale::Kind;
@@ -16,6 +15,7 @@ use super::tracks::{Track, draw};
 use super::zoom::Points;
 use super::{filter, phases, word};
 use crate::compare::{write_html_part, write_means};
+use crate::document::{markdown, page};
 use crate::place::range;
 use crate::quantity::Quantity;
 use crate::sentences;
@@ -36,9 +36,10 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
     let (unsupported, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, f)| is_unsupported(f));
     let (carded, series): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, f)| source.card(f).is_some());
     writeln!(out, "<section class=\"workload\"><h2>{}</h2>", esc(&workload.name))?;
-    let page = markdown::render(&workload.page);
     let summary = "Question, method and expected answer";
-    writeln!(out, "<details><summary>{summary}</summary><div class=\"prose\">{page}</div></details>")?;
+    writeln!(out, "<details><summary>{summary}</summary><div class=\"prose\">")?;
+    page::blocks(&markdown::blocks(&workload.page), 4, out)?;
+    writeln!(out, "</div></details>")?;
     elsewhere(source, &carded, out)?;
     not_here(source.findings, &unsupported, out)?;
     phases::write(source, workload, out)?;

@@ -7,7 +7,6 @@ mod figure;
 mod filter;
 mod growths;
 mod load;
-mod markdown;
 mod marks;
 mod matrix;
 pub(crate) mod page;

@@ -4,8 +4,8 @@ use judge::Finding;
 use stats::Class;
 
 use super::escape::esc;
+use crate::document::Tone;
 use crate::sentences;
-use crate::text::Tone;
 
 /// Where the page defines how trials stop short, and series without a number.
 const STOPPED: &str = "v-stopped";

@@ -6,10 +6,11 @@ use judge::compare::{Comparison, Ranking, RankingEntry};
 use judge::{Cause, Finding, Findings, Stop};
 
 use crate::compare::{growth, words};
+use crate::document::Tone;
 use crate::place;
 use crate::quantity::Quantity;
 use crate::sentences;
-use crate::text::{Cell, Page, Row, Style, Tone};
+use crate::text::{Cell, Page, Row, Style};
 use crate::words::{list, things};
 
 /// Sentences at the most; the table has the figures of all.

@@ -7,8 +7,9 @@ use judge::{Finding, Findings};
 
 use super::fit::{Part, fitted, lines};
 use super::kind::Kind;
+use crate::document::Tone;
 use crate::table;
-use crate::text::{Style, Tone};
+use crate::text::Style;
 
 /// Lines of a table at the least: its heading and a row.
 const LINES_LEAST: usize = 2;

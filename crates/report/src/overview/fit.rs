@@ -3,7 +3,8 @@
 use std::io;
 
 use super::lists::List;
-use crate::text::{Page, Style, Tone};
+use crate::document::Tone;
+use crate::text::{Page, Style};
 
 /// A part of the overview, as it is to be written.
 pub(super) type Part = Vec<u8>;

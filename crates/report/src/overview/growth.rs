@@ -5,8 +5,9 @@ use judge::{Finding, Findings, Growth, Highlight};
 use stats::Class;
 
 use super::names;
+use crate::document::Tone;
 use crate::quantity::Quantity;
-use crate::text::{Cell, Row, Style, Tone};
+use crate::text::{Cell, Row, Style};
 use crate::words::{estimated_factor, list, place_with_interval};
 use crate::{place, sentences};
 

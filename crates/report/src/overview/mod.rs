@@ -22,9 +22,10 @@ use self::fit::{Part, lines};
 pub(crate) use self::growth::{name, sentence};
 pub(crate) use self::kind::Kind;
 pub(crate) use self::lists::{List, counts, of as lists};
+use crate::document::Tone;
 use crate::sentences;
 use crate::table;
-use crate::text::{Page, Row, Style, Tone};
+use crate::text::{Page, Row, Style};
 use crate::words::things;
 
 /// Lines of an overview at the most; with the places of the files that follow it fits on a screen of 40.

@@ -8,8 +8,9 @@ use judge::compare::{AnswerNote, Claim, Comparison, OfferedApart, Ranking, Ranki
 use super::fit::{Part, fitted, lines, list, part};
 use super::lists::List;
 use crate::compare::{self, costs, words};
+use crate::document::Tone;
 use crate::environment;
-use crate::text::{Style, Tone};
+use crate::text::Style;
 use crate::words::{percent, things};
 
 /// Lines for costs at the least: what the marks mean, the names of the systems, and some rows.

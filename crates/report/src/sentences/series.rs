@@ -1,8 +1,8 @@
 //! What a series is and how it did, in a word.
 
+use crate::document::Tone;
 use crate::place::span;
 use crate::quantity::Quantity;
-use crate::text::Tone;
 use judge::{Finding, Growth, improves};
 use record::{Expect, Unit};
 use stats::{Class, Verdict};

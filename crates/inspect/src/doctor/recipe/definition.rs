@@ -1,5 +1,7 @@
 //! What a recipe consists of.
 
+use serde::Serialize;
+
 /// What to raise on one system.
 #[derive(Debug)]
 pub struct Recipe {
@@ -30,7 +32,7 @@ pub struct RecipeStep {
 }
 
 /// A step of 2001 and its successor.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Replaced {
     /// What had to be done.
     pub then: &'static str,

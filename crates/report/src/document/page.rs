@@ -1,0 +1,207 @@
+//! A document as a page: one file, nothing loaded from elsewhere, readable without scripts.
+
+use std::io::{self, Write};
+
+use super::{Block, Cell, Document, Figure, Fold, Row, Span, Table, Text, Tone};
+use crate::html::{close, esc, open};
+
+/// Writes a document. The paragraphs before anything else are the head of the page, the first of them its
+/// lead.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    open(&document.title, out)?;
+    if !document.assets.style.is_empty() {
+        writeln!(out, "<style>\n{}\n</style>", document.assets.style)?;
+    }
+    writeln!(out, "<header>")?;
+    for over in &document.over {
+        writeln!(out, "<p class=\"over\">{}</p>", esc(over))?;
+    }
+    writeln!(out, "<h1>{}</h1>", esc(&document.title))?;
+    let is_paragraph = |block: &&Block| matches!(block, Block::Paragraph(_));
+    let head = document.blocks.iter().take_while(is_paragraph).count();
+    let (head, body) = document.blocks.split_at(head);
+    for (place, block) in head.iter().enumerate() {
+        if let Block::Paragraph(text) = block {
+            let class = if place == 0 { "lead" } else { "remark" };
+            writeln!(out, "<p class=\"{class}\">{}</p>", markup(text))?;
+        }
+    }
+    writeln!(out, "</header>")?;
+    blocks(body, 2, out)?;
+    if !document.assets.script.is_empty() {
+        writeln!(out, "<script>\n{}</script>", document.assets.script)?;
+    }
+    close(false, out)
+}
+
+/// Writes blocks whose headings are of this level.
+pub(crate) fn blocks(all: &[Block], level: u8, out: &mut dyn Write) -> io::Result<()> {
+    all.iter().try_for_each(|block| self::block(block, level, out))
+}
+
+fn block(block: &Block, level: u8, out: &mut dyn Write) -> io::Result<()> {
+    match block {
+        Block::Section(section) => {
+            write!(out, "<section{}>", id(&section.id))?;
+            if !section.title.is_empty() {
+                write!(out, "<h{level}>{}</h{level}>", markup(&section.title))?;
+            }
+            writeln!(out)?;
+            blocks(&section.blocks, (level + 1).min(6), out)?;
+            writeln!(out, "</section>")
+        }
+        Block::Paragraph(text) => match class_of_paragraph(text) {
+            "" => writeln!(out, "<p>{}</p>", markup(text)),
+            class => writeln!(out, "<p class=\"{class}\">{}</p>", markup(text)),
+        },
+        Block::Items { first, items } => {
+            let (tag, start) = match first {
+                Some(first) => ("ol", format!(" start=\"{first}\"")),
+                None => ("ul", String::new()),
+            };
+            writeln!(out, "<{tag}{start}>")?;
+            for item in items {
+                write!(out, "<li>")?;
+                match item.as_slice() {
+                    [Block::Paragraph(text)] => write!(out, "{}", markup(text))?,
+                    several => blocks(several, level, out)?,
+                }
+                writeln!(out, "</li>")?;
+            }
+            writeln!(out, "</{tag}>")
+        }
+        Block::Code(code) => writeln!(out, "<pre><code>{}</code></pre>", esc_lines(code)),
+        Block::Names(names) => writeln!(
+            out,
+            "<p class=\"list\"><strong>{}</strong>: {}{}</p>",
+            esc(&names.label),
+            esc(&names.items.join(", ")),
+            esc(&names.behind)
+        ),
+        Block::Table(table) => self::table(table, out),
+        Block::Figure(figure) => self::figure(figure, level, out),
+        Block::Fold(Fold { title, blocks: inner, is_open }) => {
+            let open = if *is_open { " open" } else { "" };
+            let title = if title.is_empty() { "more".into() } else { markup(title) };
+            writeln!(out, "<details class=\"list\"{open}><summary>{title}</summary>")?;
+            blocks(inner, level, out)?;
+            writeln!(out, "</details>")
+        }
+        Block::Beside(inner) => {
+            writeln!(out, "<div class=\"grid2\">")?;
+            for block in inner {
+                writeln!(out, "<div>")?;
+                self::block(block, (level + 1).min(6), out)?;
+                writeln!(out, "</div>")?;
+            }
+            writeln!(out, "</div>")
+        }
+    }
+}
+
+/// A paragraph beside the point is a remark; one of open words says what is missing.
+fn class_of_paragraph(text: &Text) -> &'static str {
+    let mut tones = text.0.iter().map(|span| span.tone);
+    match tones.next() {
+        Some(Tone::Faint) if tones.all(|tone| tone == Tone::Faint) => "remark",
+        Some(Tone::Strong) if tones.all(|tone| tone == Tone::Strong) => "claim",
+        _ => "",
+    }
+}
+
+fn figure(figure: &Figure, level: u8, out: &mut dyn Write) -> io::Result<()> {
+    if figure.svg.is_empty() {
+        return Ok(());
+    }
+    write!(out, "<figure{}>", id(&figure.id))?;
+    if !figure.title.is_empty() {
+        write!(out, "<h{level}>{}</h{level}>", markup(&figure.title))?;
+    }
+    writeln!(out, "{}", figure.svg)?;
+    if !figure.captions.is_empty() {
+        let captions: Vec<String> = figure.captions.iter().map(markup).collect();
+        writeln!(out, "<figcaption>{}</figcaption>", captions.join("<br>"))?;
+    }
+    writeln!(out, "</figure>")
+}
+
+fn table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+    let class = if table.class.is_empty() { "verdicts" } else { table.class };
+    let faint = if table.tone == Tone::Faint { " faint" } else { "" };
+    write!(out, "<div class=\"scroll\"><table class=\"{class}{faint}\">")?;
+    if table.columns.iter().any(|column| !column.heading.is_empty()) {
+        write!(out, "<thead><tr>")?;
+        for column in &table.columns {
+            let number = if column.is_number { " class=\"num\"" } else { "" };
+            write!(out, "<th scope=\"col\"{number}>{}</th>", esc(&column.heading))?;
+        }
+        writeln!(out, "</tr></thead>")?;
+    }
+    writeln!(out, "<tbody>")?;
+    table.rows.iter().try_for_each(|row| self::row(table, row, out))?;
+    writeln!(out, "</tbody></table></div>")
+}
+
+fn row(table: &Table, row: &Row, out: &mut dyn Write) -> io::Result<()> {
+    let class = if row.class.is_empty() { String::new() } else { format!(" class=\"{}\"", esc(&row.class)) };
+    write!(out, "<tr{class}>")?;
+    let below: String =
+        row.below.iter().map(|text| format!("<br><span class=\"remark\">{}</span>", markup(text))).collect();
+    // What stands below a row stands in its last cell, which has room.
+    let last = row.cells.len().saturating_sub(1);
+    for (place, cell) in row.cells.iter().enumerate() {
+        let column = table.columns.get(place).cloned().unwrap_or_default();
+        let below = if place == last { below.as_str() } else { "" };
+        let span = match table.columns.len() {
+            all if place == last && all > last + 1 => format!(" colspan=\"{}\"", all - last),
+            _ => String::new(),
+        };
+        let content = content(cell);
+        if place == 0 {
+            write!(out, "<th scope=\"row\"{span}>{content}{below}</th>")?;
+            continue;
+        }
+        let class = if column.is_number { " class=\"num\"" } else { "" };
+        write!(out, "<td{class}{span} data-is=\"{}\">{content}{below}</td>", esc(&column.heading))?;
+    }
+    writeln!(out, "</tr>")
+}
+
+fn content(cell: &Cell) -> String {
+    cell.picture.clone().unwrap_or_else(|| markup(&cell.text))
+}
+
+fn id(id: &str) -> String {
+    if id.is_empty() { String::new() } else { format!(" id=\"{}\"", esc(id)) }
+}
+
+/// Words with their tones and links; what would act in a page is escaped.
+pub(crate) fn markup(text: &Text) -> String {
+    text.0.iter().map(span).collect()
+}
+
+fn span(span: &Span) -> String {
+    let text = esc(&span.text);
+    let class = match span.tone {
+        Tone::Good => " class=\"word good\"",
+        Tone::Notable => " class=\"word notable\"",
+        Tone::Open => " class=\"word open\"",
+        _ => "",
+    };
+    match (&span.link, span.tone) {
+        (Some(link), _) => format!("<a{class} href=\"{}\">{text}</a>", esc(link)),
+        (None, Tone::Good | Tone::Notable | Tone::Open) => format!("<span{class}>{text}</span>"),
+        (None, Tone::Strong) => format!("<strong>{text}</strong>"),
+        (None, Tone::Emphasis) => format!("<em>{text}</em>"),
+        (None, Tone::Code) => format!("<code>{text}</code>"),
+        (None, Tone::Plain | Tone::Faint) => text,
+    }
+}
+
+/// Lines stay lines, where `esc` would join them.
+fn esc_lines(code: &str) -> String {
+    code.lines().map(esc).collect::<Vec<_>>().join("\n")
+}
