@@ -6,8 +6,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use judge::{MeasuredVariant, undecided};
-use record::{Line, Recording};
+use judge::{Judgements, MeasuredVariant, undecided};
+use record::{Line, Order, Recording, Series, Trial};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -17,19 +17,32 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: between_looks TRIALS N".into());
     };
     let systems: Vec<String> = (0..rest.first().copied().unwrap_or(1)).map(|i| format!("s{i}")).collect();
-    let recording = Recording::new(lines(&systems, *trials, *n)?).ok_or("no run line")?;
-    let measurements: usize = recording.series().flat_map(|(_, all)| all).map(|one| one.values.len()).sum();
-    let changed = |variants: &[&'static str]| -> Vec<MeasuredVariant<'_>> {
-        let of = |system| variants.iter().map(move |variant| MeasuredVariant { system, variant });
-        systems.iter().flat_map(|system| of(system.as_str())).collect()
+    // The last trial of `a` comes after a first look.
+    let is_last = |line: &Line| match line {
+        Line::Trial(Trial { order: Order { variant, trial, .. }, .. })
+        | Line::Series(Series { variant, trial, .. }) => variant == "a" && *trial as usize == *trials,
+        _ => false,
     };
-    for variants in [&["a", "b"][..], &["a"]] {
-        let begun = Instant::now();
-        let open = undecided(&recording, &changed(variants), true);
-        let took = begun.elapsed();
-        println!("{measurements} measurements, changed {variants:?}: {took:.1?}, undecided {open:?}");
-    }
+    let (last, first): (Vec<Line>, Vec<Line>) = lines(&systems, *trials, *n)?.into_iter().partition(is_last);
+    let mut recording = Recording::new(first).ok_or("no run line")?;
+    let mut judgements = Judgements::default();
+    look(&recording, &mut judgements, &["a", "b"]);
+    recording.extend(last);
+    look(&recording, &mut judgements, &["a"]);
     Ok(())
+}
+
+/// Judges what got trials, and says how long that took.
+fn look(recording: &Recording, judgements: &mut Judgements, variants: &[&str]) {
+    let systems = recording.systems.iter().map(|system| system.name.as_str());
+    let of = |system| variants.iter().map(move |variant| MeasuredVariant { system, variant });
+    let measured: Vec<MeasuredVariant<'_>> = systems.flat_map(of).collect();
+    let measurements: usize = recording.series().flat_map(|(_, all)| all).map(|one| one.values.len()).sum();
+    let begun = Instant::now();
+    let findings = judgements.of_workload(recording, "w", &|_, _| true);
+    let open = undecided(recording, &findings, &measured, true);
+    let took = begun.elapsed();
+    println!("{measurements} measurements, changed {variants:?}: {took:.1?}, undecided {open:?}");
 }
 
 fn lines(systems: &[String], trials: usize, n: usize) -> Result<Vec<Line>, serde_json::Error> {

@@ -1,14 +1,14 @@
 //! One series judged: its verdict, how its trials stopped short, and what the record says of its numbers.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use record::{
-    Direction, Exclusion, Expect, Order, Recording, Run, Series, SeriesKey, SeriesKind, System, Trial, Unit,
+    Direction, Exclusion, Expect, Recording, Run, Series, SeriesKey, SeriesKind, System, Trial, Unit,
     Variant, Workload,
 };
 use stats::{Class, JudgeSettings, Verdict};
 
-use crate::generator::{Bounds, BoundsOf, GeneratorRemark, LimitedLevels};
+use crate::generator::{BoundsOf, GeneratorRemark, LimitedLevels};
 use crate::series::{Referenced, is_of, is_of_levels, measured, median, references, sweep};
 use crate::stops::{self, Stop};
 use crate::verdict::LINEAR;
@@ -135,44 +135,13 @@ impl Finding {
     }
 }
 
-/// Every series, in the order of systems, workloads, variants and the workload's own series, of the systems
-/// and variants that are wanted.
-pub(crate) fn findings(
-    recording: &Recording,
-    margin: f64,
-    whole: bool,
-    is_wanted: &dyn Fn(&str, &str) -> bool,
-) -> Vec<Finding> {
-    let looks = looks(&recording.run);
-    let settings = JudgeSettings { margin, alpha: ALPHA, looks, tick_seconds: 0.0, seed: SEED, whole };
-    let mut trials: HashMap<[&str; 3], Vec<&Trial>> = HashMap::new();
-    for trial in &recording.trials {
-        let Order { system, workload, variant, .. } = &trial.order;
-        trials.entry([system, workload, variant]).or_default().push(trial);
-    }
-    let bounds = Bounds::of(recording);
-    let mut series = Vec::new();
-    for system in &recording.systems {
-        for workload in &recording.workloads {
-            for variant in variants(workload).into_iter().filter(|variant| is_wanted(&system.name, variant)) {
-                let key: [&str; 3] = [&system.name, &workload.name, variant];
-                let trials = trials.get(&key).map_or(&[][..], Vec::as_slice);
-                let bounds = bounds.of_variant(&system.name, &workload.name, variant);
-                let of = (system, workload, variant);
-                series.extend(of_variant(recording, (trials, bounds), of, &settings));
-            }
-        }
-    }
-    series
-}
-
 /// How often the runner looked at the data; once when the number of trials was fixed beforehand.
 pub(crate) fn looks(run: &Run) -> u32 {
     u32::try_from(run.looks.len()).unwrap_or(u32::MAX).max(1)
 }
 
 /// The variants of a workload; one without a name when it declares none.
-fn variants(workload: &Workload) -> Vec<&str> {
+pub(crate) fn variants(workload: &Workload) -> Vec<&str> {
     match workload.variants.as_slice() {
         [] => vec![""],
         some => some.iter().map(|Variant { name, .. }| name.as_str()).collect(),
@@ -180,7 +149,7 @@ fn variants(workload: &Workload) -> Vec<&str> {
 }
 
 /// The findings of one workload in one variant on one system; one without a number when it was not tried.
-fn of_variant(
+pub(crate) fn of_variant(
     recording: &Recording,
     (trials, bounds): (&[&Trial], BoundsOf<'_>),
     (system, workload, variant): (&System, &Workload, &str),

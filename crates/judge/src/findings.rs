@@ -3,8 +3,9 @@
 use record::{End, HeldBackground, Recording, Run, SeriesKey, System, Workload};
 use stats::Class;
 
-use crate::compare::{self, Comparison};
-use crate::finding::{ALPHA, Finding, MARGIN, findings};
+use crate::compare::Comparison;
+use crate::finding::{ALPHA, Finding, MARGIN};
+use crate::judgements::Judgements;
 use crate::place::Place;
 use crate::settlement::{Settlement, settlement};
 
@@ -103,17 +104,22 @@ impl Findings {
     /// Judges numbers that were measured elsewhere: each series from its first n on, for what is cold on our
     /// own way up says nothing of theirs.
     pub fn of_import(recording: &Recording, margin: f64) -> Findings {
-        Findings::judge(recording, margin, true)
+        Judgements::new(margin, true).findings(recording)
     }
 
     /// Judges every series with another idea of what matters.
     pub fn with_margin(recording: &Recording, margin: f64) -> Findings {
-        Findings::judge(recording, margin, false)
+        Judgements::new(margin, false).findings(recording)
     }
 
-    fn judge(recording: &Recording, margin: f64, whole: bool) -> Findings {
-        let series = findings(recording, margin, whole, &|_, _| true);
-        let comparisons = compare::of_variants(recording);
+    /// What was found of these workloads of a recording.
+    pub(crate) fn new(
+        recording: &Recording,
+        workloads: Vec<&Workload>,
+        margin: f64,
+        series: Vec<Finding>,
+        comparisons: Vec<Comparison>,
+    ) -> Findings {
         // More trials are proposed for what the run was made for; a comparison answers the rest.
         let is_asked = |finding: &&Finding| !finding.detail && !answers(&comparisons, finding);
         let settlement = settlement(recording, series.iter().filter(is_asked));
@@ -122,13 +128,13 @@ impl Findings {
             end: recording.end.clone(),
             systems: recording.systems.clone(),
             backgrounds: backgrounds(recording),
-            workloads: recording.workloads.clone(),
+            notes: notes(recording, &workloads),
+            workloads: workloads.into_iter().cloned().collect(),
             margin,
             alpha: ALPHA,
             comparisons,
             settlement,
             series,
-            notes: notes(recording),
         }
     }
 
@@ -189,7 +195,7 @@ fn answers(comparisons: &[Comparison], finding: &Finding) -> bool {
 }
 
 /// What a reader of the whole run should know.
-fn notes(recording: &Recording) -> Vec<Note> {
+fn notes(recording: &Recording, workloads: &[&Workload]) -> Vec<Note> {
     let end = match &recording.end {
         None => Some(Note::CutOff),
         Some(end) if end.status == "complete" => None,
@@ -202,8 +208,7 @@ fn notes(recording: &Recording) -> Vec<Note> {
         .flat_map(|system| system.warnings.iter().map(move |warning| (system, warning)));
     let readiness = warnings
         .map(|(system, warning)| Note::Readiness { system: system.name.clone(), warning: warning.clone() });
-    recording
-        .workloads
+    workloads
         .iter()
         .filter_map(|workload| nothing_offered(recording, workload))
         .chain(end)

@@ -1,6 +1,6 @@
 //! What a record supports: findings, rankings, comparisons, and whether more trials would help.
 //!
-//! - [`Findings`] judges every series of a recording once.
+//! - [`Findings`] judges every series of a recording once; [`Judgements`] keeps them while trials come.
 //! - [`compare`] compares the variants of a workload, or systems.
 //! - [`bisect`] finds the first of an ordered list of systems from which a cost differs.
 //! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
@@ -27,6 +27,7 @@ mod growth;
 mod growth_windows;
 mod highlight;
 pub mod hints;
+mod judgements;
 pub mod noise_floor;
 mod place;
 pub mod series;
@@ -42,6 +43,7 @@ pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
 pub use growth::{Growth, GrowthEnd, worse_before_the_end};
 pub use growth_windows::GrowthWindows;
 pub use highlight::{Highlight, highlights, improves, worsens, worst};
+pub use judgements::Judgements;
 pub use place::Place;
 pub use settlement::Settlement;
 pub use stops::{Cause, Stop};

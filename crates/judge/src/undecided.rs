@@ -5,11 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use record::Recording;
+use record::{Recording, SeriesKey};
 use stats::{Class, Verdict};
 
-use crate::compare::{self, Ranking, RankingEntry};
-use crate::finding::{Finding, MARGIN, findings};
+use crate::compare::{self, Comparison, Ranking, RankingEntry};
+use crate::finding::Finding;
+use crate::findings::Findings;
 
 /// Growth that is known less precisely than this, high over low, deserves more trials.
 const GROWTH_SPREAD: f64 = 1.2;
@@ -23,22 +24,26 @@ pub struct MeasuredVariant<'a> {
     pub variant: &'a str,
 }
 
-/// The variants of which more trials may decide more, of a recording that holds one workload. Verdicts and
-/// comparisons are made of what was `measured` since the last time; variants that compete are
+/// The variants of one workload for which more trials may decide more. `findings` are those of the workload.
+/// Verdicts and systems have a say where they were `measured` since the last time; variants that compete are
 /// ranked whole, for each is compared with all others. With `compares` the systems are compared, as they are
 /// unless all are one and the same.
 pub fn undecided(
     recording: &Recording,
+    findings: &Findings,
     measured: &[MeasuredVariant<'_>],
     compares: bool,
 ) -> BTreeSet<String> {
-    let is_measured = |system: &str, variant: &str| measured.contains(&MeasuredVariant { system, variant });
-    let findings = findings(recording, MARGIN, false, &is_measured);
+    let is_measured = |finding: &&Finding| {
+        let SeriesKey { system, variant, .. } = &finding.key;
+        measured.contains(&MeasuredVariant { system, variant })
+    };
+    let series = || findings.series.iter().filter(is_measured);
     let mut open: BTreeSet<String> =
-        findings.iter().filter(|finding| !finding.detail).filter_map(of_verdict).collect();
-    open.extend(of_variants(recording));
+        series().filter(|finding| !finding.detail).filter_map(of_verdict).collect();
+    open.extend(of_variants(&findings.comparisons));
     if compares && recording.systems.len() > 1 {
-        open.extend(of_systems(recording, findings));
+        open.extend(of_systems(recording, series().cloned().collect()));
     }
     open
 }
@@ -53,13 +58,13 @@ fn of_verdict(finding: &Finding) -> Option<String> {
 }
 
 /// The variants whose distance from the best is unresolved, and the best, which they are compared with.
-fn of_variants(recording: &Recording) -> BTreeSet<String> {
-    let rankings = compare::of_variants(recording).into_iter().flat_map(|comparison| comparison.rankings);
+fn of_variants(comparisons: &[Comparison]) -> BTreeSet<String> {
+    let rankings = comparisons.iter().flat_map(|comparison| &comparison.rankings);
     let mut open = BTreeSet::new();
     for ranking in rankings.filter(|ranking| ranking.standings.iter().any(RankingEntry::is_open)) {
         open.extend(ranking.best().map(|best| best.name.clone()));
-        let undecided = ranking.standings.into_iter().filter(RankingEntry::is_open);
-        open.extend(undecided.map(|standing| standing.name));
+        let undecided = ranking.standings.iter().filter(|standing| standing.is_open());
+        open.extend(undecided.map(|standing| standing.name.clone()));
     }
     open
 }

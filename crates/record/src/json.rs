@@ -5,7 +5,7 @@ use std::io;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::{Line, rules};
+use crate::{Line, Trial, rules};
 
 /// Most bytes of a line that is not a series. Such lines become trees, which may take thirty times the
 /// memory of their text, and what stands in them is short.
@@ -23,6 +23,9 @@ pub enum LineError {
     /// Not JSON, or not the fields of its type.
     #[error("not a line of a record: {0}")]
     Malformed(#[from] serde_json::Error),
+    /// Several lines of text.
+    #[error("a line of a record over several lines of text")]
+    Several,
     /// Its fields contradict a rule of the format; which line, and which rule.
     #[error("{0}")]
     Broken(String),
@@ -38,6 +41,75 @@ pub enum LineError {
 pub fn write_line(line: &Line, out: &mut impl io::Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, line)?;
     out.write_all(b"\n")
+}
+
+/// A line with its text, where somebody sent it: unless it is changed, it is written as it came.
+#[derive(Clone, Debug)]
+pub struct SentLine {
+    line: Line,
+    text: Option<Vec<u8>>,
+}
+
+impl SentLine {
+    /// Reads a line that was sent without a line feed.
+    ///
+    /// # Errors
+    /// Those of [`parse_line`], and [`LineError::Several`].
+    pub fn parse(text: Vec<u8>) -> Result<SentLine, LineError> {
+        let line = parse_bytes(&text)?;
+        if text.contains(&b'\n') {
+            return Err(LineError::Several);
+        }
+        Ok(SentLine { line, text: Some(text) })
+    }
+
+    /// The line.
+    pub fn line(&self) -> &Line {
+        &self.line
+    }
+
+    /// The line, to be changed.
+    pub fn line_mut(&mut self) -> &mut Line {
+        self.text = None;
+        &mut self.line
+    }
+
+    /// The trial, to be changed, where this is its own line.
+    pub fn trial_mut(&mut self) -> Option<&mut Trial> {
+        match self.line {
+            Line::Trial(_) => match self.line_mut() {
+                Line::Trial(trial) => Some(trial),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Writes it with a line feed.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
+        match &self.text {
+            Some(text) => {
+                out.write_all(text)?;
+                out.write_all(b"\n")
+            }
+            None => write_line(&self.line, out),
+        }
+    }
+}
+
+impl From<Line> for SentLine {
+    fn from(line: Line) -> SentLine {
+        SentLine { line, text: None }
+    }
+}
+
+impl From<SentLine> for Line {
+    fn from(sent: SentLine) -> Line {
+        sent.line
+    }
 }
 
 /// Reads one line of JSON; a line feed at its end does no harm.

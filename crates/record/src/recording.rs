@@ -99,34 +99,48 @@ impl Recording {
             excluded: Vec::new(),
             series: BTreeMap::new(),
         };
-        let mut floor = None;
+        recording.extend(lines);
+        recording
+    }
+
+    /// Adds more lines of the run; all lines of one trial come together, after the definition of its workload.
+    pub fn extend(&mut self, lines: impl IntoIterator<Item = Line>) {
+        let (first, mut floor) = (self.trials.len(), None);
+        let mut series: BTreeMap<SeriesKey, Vec<Series>> = BTreeMap::new();
         for line in lines {
             match line {
                 Line::Run(_) => {}
-                Line::System(system) => recording.systems.push(system),
-                Line::Workload(workload) => recording.workloads.push(workload),
-                Line::Trial(trial) if trial.order.profile.is_some() => recording.sampled_trials.push(trial),
-                Line::Trial(trial) => recording.trials.push(trial),
-                Line::Series(mut series) => {
-                    series.values.shrink_to_fit();
-                    series.sizes.shrink_to_fit();
-                    recording.series.entry(SeriesKey::of(&series)).or_default().push(series);
+                Line::System(system) => self.systems.push(system),
+                Line::Workload(workload) => self.workloads.push(workload),
+                Line::Trial(trial) if trial.order.profile.is_some() => self.sampled_trials.push(trial),
+                Line::Trial(trial) => self.trials.push(trial),
+                Line::Series(mut one) => {
+                    one.values.shrink_to_fit();
+                    one.sizes.shrink_to_fit();
+                    series.entry(SeriesKey::of(&one)).or_default().push(one);
                 }
-                Line::Generator(level) => recording.generators.push(level),
-                Line::Limited(limitation) => recording.limitations.push(limitation),
-                Line::Histogram(histogram) => recording.histograms.push(histogram),
-                Line::Profile(profile) => recording.profiles.push(profile),
+                Line::Generator(level) => self.generators.push(level),
+                Line::Limited(limitation) => self.limitations.push(limitation),
+                Line::Histogram(histogram) => self.histograms.push(histogram),
+                Line::Profile(profile) => self.profiles.push(profile),
                 Line::NoiseFloor(found) => floor = Some(found),
-                Line::End(end) => recording.end = Some(end),
+                Line::End(end) => self.end = Some(end),
             }
         }
         if floor.is_some() {
-            recording.systems.iter_mut().for_each(|system| system.noise_floor.clone_from(&floor));
+            self.systems.iter_mut().for_each(|system| system.noise_floor.clone_from(&floor));
         }
-        recording.exclude();
-        recording.sum();
-        recording.series.retain(|_, trials| !trials.is_empty());
-        recording
+        let known = self.excluded.len();
+        exclude(&self.trials[first..], &mut series, &mut self.excluded);
+        sum(&self.workloads, &mut series, &mut self.excluded);
+        if self.excluded.len() > known {
+            self.excluded.sort_by_cached_key(|one| (SeriesKey::of(&one.series), one.series.trial));
+        }
+        for (key, trials) in series.into_iter().filter(|(_, trials)| !trials.is_empty()) {
+            let all = self.series.entry(key).or_default();
+            all.extend(trials);
+            all.sort_by_key(|series| series.trial);
+        }
     }
 
     /// The noise floor that this run measured: it was one of a system against itself.
@@ -195,75 +209,83 @@ impl Recording {
     pub fn interrupted(&self) -> bool {
         self.end.as_ref().is_none_or(|end| end.status == "interrupted")
     }
+}
 
-    /// Moves everything that proves nothing out of `series`, and sorts the rest.
-    fn exclude(&mut self) {
-        let mut verdicts: HashMap<_, Option<Exclusion>> = HashMap::new();
-        for trial in &self.trials {
-            let Order { system, workload, variant, trial: number, .. } = &trial.order;
-            let verdict = verdicts.entry((system, workload, variant, *number)).or_default();
-            *verdict = verdict.take().or_else(|| exclusion(trial));
-        }
-        for trials in self.series.values_mut() {
-            trials.sort_by_key(|series| series.trial);
-            let mut last = None;
-            for series in mem::take(trials) {
-                let Series { system, workload, variant, trial, .. } = &series;
-                let twice = last.replace(*trial) == Some(*trial);
-                let reason = match verdicts.get(&(system, workload, variant, *trial)) {
-                    _ if twice => Some(Exclusion::Twice),
-                    None => Some(Exclusion::NoTrial),
-                    Some(verdict) => verdict.clone(),
-                };
-                match reason {
-                    None => trials.push(series),
-                    Some(reason) => self.excluded.push(Excluded { series, reason }),
-                }
+/// Moves everything that proves nothing out of `series`, and sorts the rest.
+fn exclude(trials: &[Trial], series: &mut BTreeMap<SeriesKey, Vec<Series>>, excluded: &mut Vec<Excluded>) {
+    let mut verdicts: HashMap<_, Option<Exclusion>> = HashMap::new();
+    for trial in trials {
+        let Order { system, workload, variant, trial: number, .. } = &trial.order;
+        let verdict = verdicts.entry((system, workload, variant, *number)).or_default();
+        *verdict = verdict.take().or_else(|| exclusion(trial));
+    }
+    for trials in series.values_mut() {
+        trials.sort_by_key(|series| series.trial);
+        let mut last = None;
+        for series in mem::take(trials) {
+            let Series { system, workload, variant, trial, .. } = &series;
+            let twice = last.replace(*trial) == Some(*trial);
+            let reason = match verdicts.get(&(system, workload, variant, *trial)) {
+                _ if twice => Some(Exclusion::Twice),
+                None => Some(Exclusion::NoTrial),
+                Some(verdict) => verdict.clone(),
+            };
+            match reason {
+                None => trials.push(series),
+                Some(reason) => excluded.push(Excluded { series, reason }),
             }
         }
     }
+}
 
-    /// Makes the declared sums; a later one may build on an earlier one. Of workloads with the same name the
-    /// first is the definition, as in [`Recording::workload`].
-    fn sum(&mut self) {
-        let mut places = Places::of(self.series.keys());
-        let mut defined = HashSet::new();
-        for workload in self.workloads.iter().filter(|workload| defined.insert(&workload.name)) {
-            let kinds = workload.series.iter().filter(|kind| !kind.sum_of.is_empty());
-            for (i, kind) in kinds.enumerate() {
-                let names: BTreeSet<&str> = kind.sum_of.iter().map(String::as_str).collect();
-                let mut parts =
-                    places.named(&workload.name, kind.direction, &names).flat_map(|key| self.trials_of(key));
-                if i >= SUMS_MAX {
-                    self.excluded.extend(parts.next().map(|part| Excluded {
-                        series: Series { name: kind.name.clone(), ..head(part) },
-                        reason: Exclusion::TooMany,
-                    }));
-                    continue;
+/// Makes the declared sums; a later one may build on an earlier one. Of workloads with the same name the
+/// first is the definition, as in [`Recording::workload`].
+fn sum(workloads: &[Workload], series: &mut BTreeMap<SeriesKey, Vec<Series>>, excluded: &mut Vec<Excluded>) {
+    let mut places = Places::of(series.keys());
+    let mut defined = HashSet::new();
+    for workload in workloads.iter().filter(|workload| defined.insert(&workload.name)) {
+        let kinds = workload.series.iter().filter(|kind| !kind.sum_of.is_empty());
+        for (i, kind) in kinds.enumerate() {
+            let names: BTreeSet<&str> = kind.sum_of.iter().map(String::as_str).collect();
+            let keys = places.named(&workload.name, kind.direction, &names);
+            let mut parts = keys.filter_map(|key| series.get(key)).flatten();
+            if i >= SUMS_MAX {
+                if let Some(part) = parts.next().filter(|_| !is_refused(excluded, workload, kind)) {
+                    let series = Series { name: kind.name.clone(), ..head(part) };
+                    excluded.push(Excluded { series, reason: Exclusion::TooMany });
                 }
-                // Every system and variant has its own sum; within one, every trial.
-                let mut sums: BTreeMap<(SeriesKey, u32), Vec<&Series>> = BTreeMap::new();
-                for part in parts {
-                    let key = SeriesKey { name: kind.name.clone(), ..SeriesKey::of(part) };
-                    sums.entry((key, part.trial)).or_default().push(part);
-                }
-                let made: Vec<_> = sums
-                    .into_iter()
-                    .filter(|((key, _), _)| self.trials_of(key).is_empty())
-                    .map(|((key, _), parts)| (key, sum(&kind.name, &parts, parts.len() == kind.sum_of.len())))
-                    .collect();
-                for (key, (series, exclusion)) in made {
-                    match exclusion {
-                        None => {
-                            places.add(&key);
-                            self.series.entry(key).or_default().push(series);
-                        }
-                        Some(reason) => self.excluded.push(Excluded { series, reason }),
+                continue;
+            }
+            // Every system and variant has its own sum; within one, every trial.
+            let mut sums: BTreeMap<(SeriesKey, u32), Vec<&Series>> = BTreeMap::new();
+            for part in parts {
+                let key = SeriesKey { name: kind.name.clone(), ..SeriesKey::of(part) };
+                sums.entry((key, part.trial)).or_default().push(part);
+            }
+            let made: Vec<_> = sums
+                .into_iter()
+                .filter(|((key, _), _)| series.get(key).is_none_or(Vec::is_empty))
+                .map(|((key, _), parts)| (key, total(&kind.name, &parts, parts.len() == kind.sum_of.len())))
+                .collect();
+            for (key, (sum, exclusion)) in made {
+                match exclusion {
+                    None => {
+                        places.add(&key);
+                        series.entry(key).or_default().push(sum);
                     }
+                    Some(reason) => excluded.push(Excluded { series: sum, reason }),
                 }
             }
         }
     }
+}
+
+/// Whether the sum is listed already as one of too many.
+fn is_refused(excluded: &[Excluded], workload: &Workload, kind: &SeriesKind) -> bool {
+    let is_of = |series: &Series| {
+        (&series.workload, &series.name, series.direction) == (&workload.name, &kind.name, kind.direction)
+    };
+    excluded.iter().any(|one| one.reason == Exclusion::TooMany && is_of(&one.series))
 }
 
 /// The keys of every system and variant by workload, direction and name.
@@ -305,7 +327,7 @@ fn exclusion(trial: &Trial) -> Option<Exclusion> {
 
 /// The sum of series of one trial, value by value as far as all of them go; `complete` says whether
 /// all parts are there. Without values where it cannot be made.
-fn sum(name: &str, parts: &[&Series], complete: bool) -> (Series, Option<Exclusion>) {
+fn total(name: &str, parts: &[&Series], complete: bool) -> (Series, Option<Exclusion>) {
     let first = parts[0];
     let mut sum = Series { name: name.into(), ..head(first) };
     let alike = |part: &&Series| {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 
-use crate::{End, Error, FRAME_BYTES_MAX, Line, Result, Run, write_line};
+use crate::{End, Error, FRAME_BYTES_MAX, Line, Result, Run, SentLine, write_line};
 
 /// On digits the levels from 5 to 9 take four times as long and make larger frames than this one.
 const LEVEL: i32 = 3;
@@ -97,6 +97,16 @@ impl Writer {
         self.append_all(lines)
     }
 
+    /// The same of lines that were sent, which are written as they came.
+    ///
+    /// # Errors
+    /// Those of [`Writer::append`].
+    pub fn append_sent(&mut self, lines: &[SentLine]) -> Result<()> {
+        let mut text = Vec::new();
+        lines.iter().try_for_each(|line| line.write(&mut text)).map_err(|source| self.failed(source))?;
+        self.append_text(&text)
+    }
+
     /// Appends the last line and waits until all of the file is on the disk.
     ///
     /// # Errors
@@ -117,10 +127,14 @@ impl Writer {
         for line in lines {
             write_line(line, &mut text).map_err(|source| self.failed(source))?;
         }
+        self.append_text(&text)
+    }
+
+    fn append_text(&mut self, text: &[u8]) -> Result<()> {
         if text.len() > FRAME_BYTES_MAX {
             return Err(Error::TooLarge { path: self.path.clone(), bytes: text.len() });
         }
-        let frame = self.compressor.compress(&text).map_err(|source| self.failed(source))?;
+        let frame = self.compressor.compress(text).map_err(|source| self.failed(source))?;
         if let Err(source) = self.file.write_all(&frame) {
             // If even this fails, a reader still tells the whole frames from the rest.
             let _ = self.file.truncate(self.whole);

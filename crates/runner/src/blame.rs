@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use judge::{Findings, GrowthWindows};
-use record::{Line, Order, Outcome, ProfileOrder, ProfiledSeries, Recording, Shape, System, Trial};
+use record::{Line, Order, Outcome, ProfileOrder, ProfiledSeries, Recording, SentLine, Shape, System, Trial};
 
 use crate::Error;
 
@@ -15,7 +15,7 @@ pub struct BlameOptions {
     /// So many trials of each workload instead of as many as are needed.
     pub trials: Option<u32>,
     /// The run that has found out what grows; `None` is the one that samples.
-    pub run: Option<Recording>,
+    pub run: Option<(Recording, Findings)>,
     /// Sample although a system is another than that of the run.
     pub anyway: bool,
 }
@@ -48,8 +48,7 @@ pub(crate) struct Suspect {
 }
 
 /// What grows in a run, as far as it can be sampled.
-pub(crate) fn suspects(recording: &Recording, options: &BlameOptions) -> Vec<Suspect> {
-    let findings = Findings::of(recording);
+pub(crate) fn suspects(recording: &Recording, findings: &Findings, options: &BlameOptions) -> Vec<Suspect> {
     let mut series: BTreeMap<[&str; 3], Vec<ProfiledSeries>> = BTreeMap::new();
     for finding in &findings.series {
         let key = &finding.key;
@@ -111,7 +110,7 @@ impl Suspect {
     }
 
     /// Takes what a trial has sampled, and how long it took.
-    pub(crate) fn learn(&mut self, lines: &[Line], took: Duration) {
+    pub(crate) fn learn(&mut self, lines: &[SentLine], took: Duration) {
         self.spent += took;
         let series = self.order.profile.iter().flat_map(|profile| &profile.series);
         let places: BTreeMap<(&str, bool), usize> = series
@@ -119,7 +118,7 @@ impl Suspect {
             .map(|(place, series)| ((series.name.as_str(), series.direction == record::Direction::Up), place))
             .collect();
         for line in lines {
-            match line {
+            match line.line() {
                 Line::Trial(trial) => {
                     let went = matches!(
                         trial.outcome,
@@ -140,7 +139,7 @@ impl Suspect {
 }
 
 /// The lines of a run that say what grows there: the judged trials of the suspects.
-pub(crate) fn evidence(recording: &Recording, suspects: &[Suspect]) -> Vec<Line> {
+pub(crate) fn evidence(recording: &Recording, suspects: &[Suspect]) -> Vec<SentLine> {
     let is_suspect = |[system, workload, variant]: [&str; 3]| {
         suspects.iter().any(|suspect| {
             let order = &suspect.order;
@@ -160,7 +159,8 @@ pub(crate) fn evidence(recording: &Recording, suspects: &[Suspect]) -> Vec<Line>
     };
     let series =
         series.filter(is_measured).filter(|one| is_suspect([&one.system, &one.workload, &one.variant]));
-    trials.cloned().map(Line::Trial).chain(series.cloned().map(Line::Series)).collect()
+    let lines = trials.cloned().map(Line::Trial).chain(series.cloned().map(Line::Series));
+    lines.map(SentLine::from).collect()
 }
 
 /// What makes the growth of one run another than that of the next.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use judge::Findings;
 use record::{Outcome, Recording, System};
 
 use crate::Error;
@@ -34,8 +35,8 @@ pub enum RunEvent<'a> {
     },
     /// Items were judged, and more trials would decide no more of them.
     Decided {
-        /// What was measured of their workload.
-        recording: &'a Recording,
+        /// What was found of their workload.
+        findings: &'a Findings,
         /// The variants that are decided.
         variants: &'a [&'static str],
     },
@@ -64,6 +65,10 @@ pub enum RunEvent<'a> {
 pub struct Ran {
     /// All of it, as the record has it.
     pub recording: Recording,
+    /// What was found.
+    pub findings: Findings,
+    /// How many series were judged for that and at looks before, each once at a look.
+    pub judgements: usize,
     /// What kept the record from being written to its end; what was measured is above all the same.
     pub unwritten: Option<Error>,
     /// The user wanted it to stop.

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use record::Line;
+use record::Recording;
 
 use crate::plan::RunPlan;
 
@@ -35,16 +35,12 @@ pub(crate) struct FirstTrials {
 
 impl FirstTrials {
     /// Before a trial of this number, from what is recorded so far.
-    pub(crate) fn of(plan: &RunPlan, lines: &[Line], number: u32) -> FirstTrials {
+    pub(crate) fn of(plan: &RunPlan, recording: &Recording, number: u32) -> FirstTrials {
         let loads: BTreeSet<&str> =
             plan.items.iter().filter(|item| item.has_levels()).map(|item| item.workload.name).collect();
-        let costs = lines.iter().filter_map(|line| match line {
-            Line::Trial(trial) if trial.order.trial == 1 && loads.contains(&*trial.order.workload) => {
-                Some(trial.elapsed_seconds)
-            }
-            _ => None,
-        });
-        let costs: Vec<f64> = costs.collect();
+        let trials = recording.trials.iter().map(|trial| (&trial.order, trial.elapsed_seconds));
+        let first = trials.filter(|(order, _)| order.trial == 1 && loads.contains(&*order.workload));
+        let costs: Vec<f64> = first.map(|(_, elapsed_seconds)| elapsed_seconds).collect();
         let all = plan.items.iter().filter(|item| item.has_levels()).count() * plan.targets.len();
         FirstTrials {
             done: costs.len(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use background::HeldLoads;
 use host::{CommandRefusal, Deadline, Host, NoReply, Process};
-use record::{Background, Examination, Line, Order, Outcome, System, Trial};
+use record::{Background, Examination, Line, Order, Outcome, SentLine, System, Trial};
 use workload::Workload;
 
 use crate::lines::unsupported;
@@ -187,11 +187,11 @@ impl Executor for Launcher<'_> {
         }
     }
 
-    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
+    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<SentLine>>, Error> {
         order.scratch = self.files.to_string_lossy().into_owned();
         let program = match self.programs.of(workload) {
             Ok(program) => program,
-            Err(reason) => return Ok(Some(vec![unsupported(&order, reason)])),
+            Err(reason) => return Ok(Some(vec![unsupported(&order, reason).into()])),
         };
         let begun = Instant::now();
         let lines = host::until_loaded(|| {
@@ -208,7 +208,7 @@ impl Executor for Launcher<'_> {
             Ok(lines) => Ok(Some(lines)),
             Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Ok(None),
             Err(error) if error.no_reply().is_some() => {
-                Ok(Some(vec![crashed(&order, begun, error.to_string())]))
+                Ok(Some(vec![crashed(&order, begun, error.to_string()).into()]))
             }
             // What cannot start now will not start for the next trial.
             Err(error) => Err(self.unusable(error)),
@@ -231,7 +231,7 @@ fn receive(
     supervisor: &mut Process,
     order: &Order,
     interrupt: &AtomicBool,
-) -> Result<Vec<Line>, host::Error> {
+) -> Result<Vec<SentLine>, host::Error> {
     supervisor.send(order)?;
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
     let beside = if order.background.is_empty() { Duration::ZERO } else { background::TIME_MOST };
@@ -241,12 +241,10 @@ fn receive(
     let begun = Instant::now();
     let messages: Result<Vec<_>, _> = (0..count).map(|_| supervisor.receive_bytes(deadline)).collect();
     let lost = || crashed(order, begun, "its own line cannot be read".to_owned());
-    let mut lines = received::lines(&messages?, lost);
+    let mut lines = received::lines(messages?, lost);
     let stderr = supervisor.stderr();
-    for line in &mut lines {
-        if let Line::Trial(trial) = line {
-            trial.warnings.extend(remark(&stderr));
-        }
+    for trial in lines.iter_mut().filter_map(SentLine::trial_mut) {
+        trial.warnings.extend(remark(&stderr));
     }
     Ok(lines)
 }

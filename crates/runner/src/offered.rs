@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use judge::{LoadVerdict, load_verdict};
-use record::{GeneratorLevel, Line, OfferedLevel, Purpose};
+use record::{GeneratorLevel, OfferedLevel, Purpose};
 
 /// The share of the smallest capacity that is offered.
 const SHARE: f64 = 0.5;
@@ -20,15 +20,10 @@ const SPACE: f64 = 2.0;
 
 /// By level what the rivals of a workload are offered on all systems, after the first trial of each. Empty
 /// where none of them answered.
-pub(crate) fn offered(lines: &[Line], workload: &str) -> Vec<OfferedLevel> {
+pub(crate) fn offered(observed: &[GeneratorLevel], workload: &str) -> Vec<OfferedLevel> {
     let mut levels: BTreeMap<u64, Vec<&GeneratorLevel>> = BTreeMap::new();
-    for line in lines {
-        if let Line::Generator(level) = line
-            && level.of.workload == workload
-            && is_closed_loop(level)
-        {
-            levels.entry(level.n).or_default().push(level);
-        }
+    for level in observed.iter().filter(|level| level.of.workload == workload && is_closed_loop(level)) {
+        levels.entry(level.n).or_default().push(level);
     }
     levels.into_iter().filter_map(|(n, rivals)| of_level(n, &rivals)).collect()
 }
@@ -109,8 +104,7 @@ mod tests {
     }
 
     fn of(levels: Vec<GeneratorLevel>) -> Vec<OfferedLevel> {
-        let lines: Vec<Line> = levels.into_iter().map(Line::Generator).collect();
-        offered(&lines, "race")
+        offered(&levels, "race")
     }
 
     #[test]

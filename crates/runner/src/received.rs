@@ -1,33 +1,32 @@
 //! What a trial sent, as lines of the record.
 
-use record::{Check, Line, Loss, Losses};
+use record::{Check, Line, Loss, Losses, SentLine};
 
 /// What is proved of a trial by reading all that it sent.
 const CLAIM: &str = "every line that the trial sent can be read";
 
 /// The lines of the trial. What cannot be read is counted, and no number of such a trial counts: nobody knows
 /// what it was. `missing` makes the line of the trial itself where that is lost.
-pub(crate) fn lines(messages: &[Vec<u8>], missing: impl FnOnce() -> Line) -> Vec<Line> {
+pub(crate) fn lines(messages: Vec<Vec<u8>>, missing: impl FnOnce() -> Line) -> Vec<SentLine> {
     let (mut lines, mut losses, mut offset) = (Vec::new(), Losses::default(), 0);
     for message in messages {
-        match record::parse_line(&String::from_utf8_lossy(message)) {
+        let bytes = message.len() as u64;
+        match SentLine::parse(message) {
             Ok(line) => lines.push(line),
             Err(error) => losses.add(Loss { offset, count: 1, reason: error.into() }),
         }
-        offset += message.len() as u64;
+        offset += bytes;
     }
     if losses.as_slice().is_empty() {
         return lines;
     }
-    if !lines.iter().any(|line| matches!(line, Line::Trial(_))) {
-        lines.insert(0, missing());
+    if !lines.iter().any(|line| matches!(line.line(), Line::Trial(_))) {
+        lines.insert(0, missing().into());
     }
     let told: Vec<String> = losses.as_slice().iter().map(Loss::to_string).collect();
     let check = Check { claim: format!("{CLAIM} ({})", told.join("; ")), held: false };
-    for line in &mut lines {
-        if let Line::Trial(trial) = line {
-            trial.checks.push(check.clone());
-        }
+    for trial in lines.iter_mut().filter_map(SentLine::trial_mut) {
+        trial.checks.push(check.clone());
     }
     lines
 }
@@ -64,14 +63,10 @@ mod tests {
     }
 
     fn read(sent: &[Line]) -> (Trial, usize) {
-        let message = |line: &Line| {
-            let mut bytes = Vec::new();
-            record::write_line(line, &mut bytes).expect("memory can be written");
-            bytes
-        };
+        let message = |line: &Line| serde_json::to_vec(line).expect("a line");
         let messages: Vec<Vec<u8>> = sent.iter().map(message).collect();
-        let lines = lines(&messages, || failed(&order(), "lost".to_owned()));
-        let Some(Line::Trial(trial)) = lines.first() else { panic!("{lines:?}") };
+        let lines = lines(messages, || failed(&order(), "lost".to_owned()));
+        let Some(Line::Trial(trial)) = lines.first().map(SentLine::line) else { panic!("{lines:?}") };
         (trial.clone(), lines.len())
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use record::{Line, Writer};
+use record::{Line, Recording, Writer};
 
 use crate::blame::{BlameOptions, refuse_others};
 use crate::event::{Ran, RunEvent};
@@ -73,7 +73,7 @@ pub fn run_with<E: Executor>(
 ) -> Result<Ran, Error> {
     let Outside { executors, clock, create, interrupt } = outside;
     let (systems, measured) = describe(plan, executors, interrupt)?;
-    if let Some(BlameOptions { run: Some(run), anyway: false, .. }) = &plan.blame {
+    if let Some(BlameOptions { run: Some((run, _)), anyway: false, .. }) = &plan.blame {
         refuse_others(run, &systems)?;
     }
     let head = head(plan, command, &systems, clock.date());
@@ -81,6 +81,6 @@ pub fn run_with<E: Executor>(
     lines.extend(workloads(plan).map(Line::Workload));
     let writer = create(head.clone(), &lines)?;
     on_event(RunEvent::Begun { systems: &systems });
-    lines.insert(0, Line::Run(head));
-    Session::new(plan, measured, clock, interrupt, writer, lines).run(on_event)
+    let recording = Recording::of(head, lines);
+    Ok(Session::new(plan, measured, clock, interrupt, writer, recording).run(on_event))
 }

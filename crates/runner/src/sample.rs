@@ -1,6 +1,6 @@
 //! The part of a run that samples what grows.
 
-use record::{Line, Recording};
+use record::{Line, SentLine};
 
 use crate::Executor;
 use crate::blame::{Suspect, evidence, suspects};
@@ -18,12 +18,14 @@ impl<E: Executor> Session<'_, E> {
         on_event: &mut dyn FnMut(RunEvent<'_>),
     ) -> &'static str {
         let Some(options) = self.plan.blame.as_ref().filter(|_| !self.is_stopped()) else { return status };
-        let judged = Recording::new(self.lines.iter().cloned());
-        let Some(judged) = options.run.as_ref().or(judged.as_ref()) else { return status };
-        let mut suspects = suspects(judged, options);
-        if options.run.is_some() {
-            self.keep(evidence(judged, &suspects));
-        }
+        let mut suspects = match &options.run {
+            Some((run, findings)) => {
+                let suspects = suspects(run, findings, options);
+                self.keep(evidence(run, &suspects));
+                suspects
+            }
+            None => suspects(&self.recording, &self.judgements.findings(&self.recording), options),
+        };
         let mut functions = Functions::default();
         loop {
             let mut is_over = true;
@@ -71,10 +73,11 @@ impl<E: Executor> Session<'_, E> {
         let mut lines = match self.attempt(index, system, &order) {
             Ok(Some(lines)) => lines,
             Ok(None) => return false,
-            Err(error) => vec![failed(&order, error.to_string())],
+            Err(error) => vec![failed(&order, error.to_string()).into()],
         };
-        for line in &mut lines {
-            match line {
+        let is_changed = |line: &&mut SentLine| matches!(line.line(), Line::Trial(_) | Line::Profile(_));
+        for line in lines.iter_mut().filter(is_changed) {
+            match line.line_mut() {
                 Line::Trial(trial) => trial.started_seconds = started_seconds,
                 Line::Profile(profile) => functions.name(profile),
                 _ => {}

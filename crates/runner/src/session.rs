@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use record::{End, Line, OfferedLevel, Order, Outcome, Purpose, Recording, Writer};
+use judge::{Judgements, MeasuredVariant};
+use record::{End, Line, OfferedLevel, Order, Outcome, Purpose, Recording, SentLine, Writer};
 use workload::Sizes;
 
 use crate::boots::BootSchedule;
@@ -35,7 +36,8 @@ pub(crate) struct Session<'a, E> {
     boots: BootSchedule,
     writer: Option<Writer>,
     pub(crate) unwritten: Option<Error>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) recording: Recording,
+    pub(crate) judgements: Judgements,
     /// By workload what its rivals are offered, once their first trials have found it out.
     offered: BTreeMap<&'static str, Vec<OfferedLevel>>,
 }
@@ -48,7 +50,7 @@ impl<'a, E: Executor> Session<'a, E> {
         clock: &'a dyn RunClock,
         interrupt: &'a AtomicBool,
         writer: Writer,
-        lines: Vec<Line>,
+        recording: Recording,
     ) -> Self {
         Session {
             plan,
@@ -61,13 +63,14 @@ impl<'a, E: Executor> Session<'a, E> {
             random: fastrand::Rng::with_seed(plan.seed),
             writer: Some(writer),
             unwritten: None,
-            lines,
+            recording,
+            judgements: Judgements::default(),
             offered: BTreeMap::new(),
         }
     }
 
     /// Measures, and ends the record.
-    pub(crate) fn run(mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Result<Ran, Error> {
+    pub(crate) fn run(mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Ran {
         let status = match self.plan.blame.as_ref().and_then(|blame| blame.run.as_ref()) {
             Some(_) => "complete",
             None => self.measure(on_event),
@@ -274,25 +277,23 @@ impl<'a, E: Executor> Session<'a, E> {
         let mut lines = match self.attempt(index, system, &order) {
             Ok(Some(lines)) => lines,
             Ok(None) => return,
-            Err(error) => vec![failed(&order, error.to_string())],
+            Err(error) => vec![failed(&order, error.to_string()).into()],
         };
         let held = held_levels(&lines);
         let progress = &mut self.progress[index];
         let mut reach = None;
-        for line in &mut lines {
-            if let Line::Trial(trial) = line {
-                trial.started_seconds = started_seconds;
-                reach = progress.systems[system].learn(trial, &held).or(reach);
-                if let Sizes::Levels(levels) = item.workload.sizes
-                    && order.allowance_seconds.is_some()
-                {
-                    progress.learn_levels(&trial.outcome, &held, &levels(order.n));
-                }
-                // What keeps a whole system from being measured is reported at the beginning.
-                if is_trouble(&trial.outcome) && self.systems[system].unavailable.is_none() {
-                    let (system, outcome) = (&target.name, &trial.outcome);
-                    on_event(RunEvent::Trouble { item, system, trial: number, outcome });
-                }
+        for trial in lines.iter_mut().filter_map(SentLine::trial_mut) {
+            trial.started_seconds = started_seconds;
+            reach = progress.systems[system].learn(trial, &held).or(reach);
+            if let Sizes::Levels(levels) = item.workload.sizes
+                && order.allowance_seconds.is_some()
+            {
+                progress.learn_levels(&trial.outcome, &held, &levels(order.n));
+            }
+            // What keeps a whole system from being measured is reported at the beginning.
+            if is_trouble(&trial.outcome) && self.systems[system].unavailable.is_none() {
+                let (system, outcome) = (&target.name, &trial.outcome);
+                on_event(RunEvent::Trouble { item, system, trial: number, outcome });
             }
         }
         if let Some(reach) = reach {
@@ -309,7 +310,7 @@ impl<'a, E: Executor> Session<'a, E> {
         let progress = &self.progress[index];
         let n = own.n(index, progress.systems[system].n);
         let fitted = progress.systems[system].fitted;
-        let first = plan.budget.map(|_| (self.remaining(), FirstTrials::of(plan, &self.lines, number)));
+        let first = plan.budget.map(|_| (self.remaining(), FirstTrials::of(plan, &self.recording, number)));
         let timeouts = Timeouts::of(plan, item, (n, progress.top), fitted, first);
         Order {
             system: target.name.clone(),
@@ -347,7 +348,7 @@ impl<'a, E: Executor> Session<'a, E> {
             return Vec::new();
         }
         let of_workload = self.offered.entry(item.workload.name);
-        of_workload.or_insert_with(|| offered(&self.lines, item.workload.name)).clone()
+        of_workload.or_insert_with(|| offered(&self.recording.generators, item.workload.name)).clone()
     }
 
     /// Runs the trial, or says why there is none; `None` when it was interrupted.
@@ -356,30 +357,30 @@ impl<'a, E: Executor> Session<'a, E> {
         item: usize,
         system: usize,
         order: &Order,
-    ) -> Result<Option<Vec<Line>>, Error> {
+    ) -> Result<Option<Vec<SentLine>>, Error> {
         let system = &mut self.systems[system];
         if let Some(outcome) = &system.unavailable {
-            return Ok(Some(vec![not_begun(order, outcome.clone())]));
+            return Ok(Some(vec![not_begun(order, outcome.clone()).into()]));
         }
         if let Some(reason) = system.plan.unavailable_reason(item) {
-            return Ok(Some(vec![unsupported(order, &reason)]));
+            return Ok(Some(vec![unsupported(order, &reason).into()]));
         }
         system.executor.trial(self.plan.items[item].workload, order.clone())
     }
 
     /// Writes the lines down; a disk that is full ends the run but loses nothing that was written.
-    pub(crate) fn keep(&mut self, lines: Vec<Line>) {
+    pub(crate) fn keep(&mut self, lines: Vec<SentLine>) {
         if let Some(writer) = &mut self.writer
-            && let Err(error) = writer.append(&lines)
+            && let Err(error) = writer.append_sent(&lines)
         {
             self.unwritten = Some(error.into());
             self.writer = None;
         }
-        self.lines.extend(lines);
+        self.recording.extend(lines.into_iter().map(Line::from));
     }
 
     /// The items of which more trials may decide more, after these were measured.
-    fn undecided(&self, measured: &[usize], on_event: &mut dyn FnMut(RunEvent<'_>)) -> Vec<usize> {
+    fn undecided(&mut self, measured: &[usize], on_event: &mut dyn FnMut(RunEvent<'_>)) -> Vec<usize> {
         let workloads: BTreeSet<&str> =
             measured.iter().map(|&index| self.plan.items[index].workload.name).collect();
         workloads.into_iter().flat_map(|workload| self.undecided_of(workload, measured, on_event)).collect()
@@ -387,7 +388,7 @@ impl<'a, E: Executor> Session<'a, E> {
 
     /// The same of one workload.
     fn undecided_of(
-        &self,
+        &mut self,
         workload: &str,
         measured: &[usize],
         on_event: &mut dyn FnMut(RunEvent<'_>),
@@ -398,13 +399,15 @@ impl<'a, E: Executor> Session<'a, E> {
             let variant = self.plan.items[index].variant.name;
             let systems = self.plan.targets.iter().zip(&self.progress[index].systems);
             let open = systems.filter(|(_, system)| !system.hopeless);
-            changed.extend(open.map(|(target, _)| judge::MeasuredVariant { system: &target.name, variant }));
+            changed.extend(open.map(|(target, _)| MeasuredVariant { system: &target.name, variant }));
         }
-        let lines = self.lines.iter().filter(|line| line.workload().is_none_or(|name| name == workload));
-        let Some(recording) = Recording::new(lines.cloned()) else { return Vec::new() };
-        let variants = match self.plan.steps {
-            Some(margin) => judge::bisect::unsettled(&recording, margin),
-            None => judge::undecided(&recording, &changed, !self.plan.aa),
+        let (judgements, steps) = (&mut self.judgements, self.plan.steps);
+        let findings = judgements.of_workload(&self.recording, workload, &|system, variant| {
+            steps.is_some() || changed.contains(&MeasuredVariant { system, variant })
+        });
+        let variants = match steps {
+            Some(margin) => judge::bisect::unsettled(&self.recording, &findings, margin),
+            None => judge::undecided(&self.recording, &findings, &changed, !self.plan.aa),
         };
         let is_open = |&index: &usize| {
             variants.contains(self.plan.items[index].variant.name) && !self.progress[index].is_hopeless()
@@ -413,7 +416,7 @@ impl<'a, E: Executor> Session<'a, E> {
         let decided = measured.iter().filter(|index| is_of(index) && !open.contains(index));
         let decided: Vec<&str> = decided.map(|&index| self.plan.items[index].variant.name).collect();
         if !decided.is_empty() {
-            on_event(RunEvent::Decided { recording: &recording, variants: &decided });
+            on_event(RunEvent::Decided { findings: &findings, variants: &decided });
         }
         open
     }
@@ -455,26 +458,28 @@ impl<'a, E: Executor> Session<'a, E> {
         if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 }
     }
 
-    fn finish(mut self, end: End) -> Result<Ran, Error> {
+    fn finish(mut self, end: End) -> Ran {
         let interrupted = end.status == "interrupted";
-        let reason = "its first line is missing".to_owned();
-        let recording = Recording::new(std::mem::take(&mut self.lines));
-        let mut recording =
-            recording.ok_or_else(|| Error::Describe { name: self.plan.targets[0].name.clone(), reason })?;
         if self.plan.aa
-            && let Some(floor) = judge::noise_floor::measured(&recording)
+            && let Some(floor) = judge::noise_floor::measured(&self.recording)
         {
-            self.keep(vec![Line::NoiseFloor(floor.clone())]);
-            let floor = Some(floor);
-            recording.systems.iter_mut().for_each(|system| system.noise_floor.clone_from(&floor));
+            self.keep(vec![Line::NoiseFloor(floor).into()]);
         }
-        recording.end = Some(end.clone());
+        self.recording.end = Some(end.clone());
         if let Some(writer) = self.writer.take()
             && let Err(error) = writer.finish(end)
         {
             self.unwritten = Some(error.into());
         }
-        Ok(Ran { recording, unwritten: self.unwritten, interrupted, floor_kept: None, removal: None })
+        Ran {
+            findings: self.judgements.findings(&self.recording),
+            judgements: self.judgements.count(),
+            recording: self.recording,
+            unwritten: self.unwritten,
+            interrupted,
+            floor_kept: None,
+            removal: None,
+        }
     }
 }
 
@@ -483,8 +488,8 @@ fn is_trouble(outcome: &Outcome) -> bool {
 }
 
 /// The levels at which the load of a trial was held.
-fn held_levels(lines: &[Line]) -> Vec<u64> {
-    let levels = lines.iter().flat_map(|line| match line {
+fn held_levels(lines: &[SentLine]) -> Vec<u64> {
+    let levels = lines.iter().flat_map(|line| match line.line() {
         Line::Series(series) => series.sizes.clone(),
         Line::Generator(level) if level.purpose == Purpose::Level => vec![level.n],
         _ => Vec::new(),

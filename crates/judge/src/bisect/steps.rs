@@ -7,7 +7,8 @@ use stats::{Change, Contrast, Interval};
 
 use super::search::RoundAnswers;
 use crate::compare::series_of;
-use crate::finding::{ALPHA, MARGIN as GROWTH_MARGIN, findings, looks};
+use crate::finding::{ALPHA, Finding, looks};
+use crate::findings::Findings;
 
 /// What a run shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,9 +53,9 @@ impl Steps {
     ///
     /// Every comparison has its share of the error rate: of all steps and the two ends, in all series, at all
     /// looks (Bonferroni).
-    pub fn of(recording: &Recording, margin: f64) -> Steps {
-        let mut findings = findings(recording, GROWTH_MARGIN, false, &|_, _| true);
-        findings.retain(|finding| !finding.detail);
+    pub fn of(recording: &Recording, findings: &Findings, margin: f64) -> Steps {
+        let findings: Vec<Finding> =
+            findings.series.iter().filter(|finding| !finding.detail).cloned().collect();
         let has_number = |system: &record::System| {
             findings.iter().any(|finding| finding.key.system == system.name && finding.verdict.is_some())
         };
@@ -114,8 +115,8 @@ fn together(series: impl Iterator<Item = Option<SeriesStep>>) -> Change {
 
 /// The variants of which more boots may settle a step. What has changed is settled whatever the other series
 /// of that step say.
-pub fn unsettled(recording: &Recording, margin: f64) -> BTreeSet<String> {
-    let steps = Steps::of(recording, margin);
+pub fn unsettled(recording: &Recording, findings: &Findings, margin: f64) -> BTreeSet<String> {
+    let steps = Steps::of(recording, findings, margin);
     let count = steps.measured.len().saturating_sub(1);
     let of = |place: usize| {
         steps.series.iter().filter_map(move |series| Some((series, (*series.steps.get(place)?)?)))

@@ -6,7 +6,8 @@ use super::levels::{OfCurve, sample, trials};
 use super::ranking::{Compared, Field, compare};
 use super::result::{Comparison, Contender, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
 use super::sample::Sample;
-use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN, findings};
+use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN};
+use crate::findings::Findings;
 use crate::generator::Bounds;
 use crate::{engine, environment};
 
@@ -34,10 +35,20 @@ impl Comparison {
 
     /// Compares with another idea of what matters.
     pub fn with_margin(recordings: &[(&str, &Recording)], margin: f64) -> Result<Comparison, Refusal> {
-        let judged = |recording| findings(recording, GROWTH_MARGIN, false, &|_, _| true);
+        let judged = |recording| Findings::of(recording).series;
         let judged: Vec<(&str, &Recording, Vec<Finding>)> =
             recordings.iter().map(|(name, recording)| (*name, *recording, judged(recording))).collect();
         between(&sources(&judged), margin)
+    }
+
+    /// Compares the systems of one recording that was judged already; anew if that was with a margin of the
+    /// reader's own.
+    pub fn of_judged(name: &str, recording: &Recording, findings: &Findings) -> Result<Comparison, Refusal> {
+        let series = match findings.margin == GROWTH_MARGIN {
+            true => findings.series.clone(),
+            false => Findings::of(recording).series,
+        };
+        between(&sources(&[(name, recording, series)]), MARGIN)
     }
 }
 

@@ -9,15 +9,8 @@ use super::sample::Sample;
 use crate::finding::ALPHA;
 use crate::generator::Bounds;
 
-/// All variants that compete, by system and workload.
-pub(crate) fn of_variants(recording: &Recording) -> Vec<Comparison> {
-    let compete = || recording.workloads.iter().filter(|workload| workload.rivals);
-    let pairs = recording.systems.iter().flat_map(|system| compete().map(move |workload| (system, workload)));
-    pairs.filter_map(|(system, workload)| of_workload(recording, system, workload)).collect()
-}
-
 /// The variants of one workload; `None` where no two of them measured the same.
-fn of_workload(recording: &Recording, system: &System, workload: &Workload) -> Option<Comparison> {
+pub(crate) fn of_variants(recording: &Recording, system: &System, workload: &Workload) -> Option<Comparison> {
     let trials: Vec<Vec<&Trial>> = workload
         .variants
         .iter()

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use judge::{Findings, MeasuredVariant, undecided};
+use judge::{Findings, Judgements, MeasuredVariant, undecided};
 use record::{Line, Recording};
 use serde_json::{Value, json};
 use stats::{Answer, Class};
@@ -63,7 +63,7 @@ fn open(recording: &Recording, compares: bool) -> BTreeSet<String> {
     let systems = || recording.systems.iter().map(|system| system.name.as_str());
     let all: Vec<MeasuredVariant<'_>> =
         systems().flat_map(|system| ["a", "b"].map(|variant| MeasuredVariant { system, variant })).collect();
-    undecided(recording, &all, compares)
+    undecided(recording, &Findings::of(recording), &all, compares)
 }
 
 fn names(names: &[&str]) -> BTreeSet<String> {
@@ -95,7 +95,26 @@ fn systems_that_are_not_resolved_go_on() {
     assert_eq!(open(&two, false), names(&[]), "one system against itself has no answer to wait for");
     let only_a =
         [MeasuredVariant { system: "old", variant: "a" }, MeasuredVariant { system: "new", variant: "a" }];
-    assert_eq!(undecided(&two, &only_a, true), names(&[]), "what did not change is not judged again");
+    let open = undecided(&two, &Findings::of(&two), &only_a, true);
+    assert_eq!(open, names(&[]), "what was not measured has no say");
+}
+
+/// Every look judges the series with new trials, once; what is asked between looks judges nothing.
+#[test]
+fn a_series_is_judged_once_at_each_look() {
+    let costs = |_: &str, variant: &str| if variant == "a" { 1e-3 } else { 1.05e-3 };
+    let looks = [10, 20].map(|trials| load(&["old", "new"], true, trials, 0.1, costs));
+    let mut judgements = Judgements::default();
+    for (recording, judged) in looks.iter().zip([4, 8]) {
+        let findings = judgements.of_workload(recording, "race", &|_, _| true);
+        assert_eq!(judgements.count(), judged, "two variants on two systems");
+        assert_eq!(judgements.findings(recording), findings);
+        let undue =
+            judgements.of_workload(&load(&["old", "new"], true, 30, 0.1, costs), "race", &|_, _| false);
+        assert_eq!(undue.series, findings.series, "they keep their last ones");
+        assert_eq!(Findings::of(recording), findings);
+        assert_eq!(judgements.count(), judged, "no trial came");
+    }
 }
 
 /// Details are shown only on demand, so they add nothing to the time that is proposed.

@@ -78,19 +78,20 @@ pub(crate) fn blame(args: &Args, console: &Console) -> Done {
     }
     let measured = read(&args.run)?;
     let is_sampled = !measured.profiles.is_empty() || !measured.sampled_trials.is_empty();
-    let grows = !Blame::of(&measured, &Findings::of(&measured)).unexplained.is_empty();
+    let findings = Findings::of(&measured);
+    let grows = !Blame::of(&measured, &findings).unexplained.is_empty();
     if is_sampled || !grows {
         if let Some(out) = &args.out {
             let why = if is_sampled { "has samples already" } else { "has no cost that grows" };
             warn(&format!("{} {why}, so nothing is written to {}", args.run.display(), out.display()));
         }
-        return answer(args, &measured, args.page.as_deref(), Vec::new(), console);
+        return answer(args, (&measured, &findings), args.page.as_deref(), Vec::new(), console);
     }
-    sample(args, measured, console)
+    sample(args, (measured, findings), console)
 }
 
 /// Samples what grows in the run, and answers.
-fn sample(args: &Args, measured: Recording, console: &Console) -> Done {
+fn sample(args: &Args, measured: (Recording, Findings), console: &Console) -> Done {
     let file = args.out.clone().unwrap_or_else(|| beside(&args.run, "osdyno"));
     let page = args.page.clone().unwrap_or_else(|| file.with_extension("html"));
     if let (None, true) = (&args.out, file.exists()) {
@@ -113,14 +114,15 @@ fn sample(args: &Args, measured: Recording, console: &Console) -> Done {
     if let Some(error) = ran.unwritten {
         return Err(error.into());
     }
-    let done = answer(args, &ran.recording, Some(&page), vec![("run", &file)], console);
+    let done = answer(args, (&ran.recording, &ran.findings), Some(&page), vec![("run", &file)], console);
     wait_for(ran.removal, &interrupt);
     if ran.interrupted { done.map(|_| ExitCode::from(INTERRUPTED)) } else { done }
 }
 
 /// The plan that repeats what grows in a run, as its trials were ordered.
-fn options(args: &Args, run: Recording) -> Result<RunOptions, Failure> {
+fn options(args: &Args, measured: (Recording, Findings)) -> Result<RunOptions, Failure> {
     let mut targets = Vec::new();
+    let run = &measured.0;
     for system in &run.systems {
         let first = system.prefix.first().map(String::as_str).unwrap_or_default();
         if first.starts_with("--") {
@@ -152,7 +154,7 @@ fn options(args: &Args, run: Recording) -> Result<RunOptions, Failure> {
         // The run was allowed what it has measured.
         allow_public: true,
         trials: Some(1),
-        blame: Some(BlameOptions { trials: args.trials, run: Some(run), anyway: args.anyway }),
+        blame: Some(BlameOptions { trials: args.trials, run: Some(measured), anyway: args.anyway }),
         ..RunOptions::default()
     })
 }
@@ -167,16 +169,15 @@ fn name(order: &Order) -> String {
 /// Prints and writes what the samples of a run explain.
 fn answer<'a>(
     args: &'a Args,
-    recording: &Recording,
+    (recording, findings): (&Recording, &Findings),
     page: Option<&'a Path>,
     mut places: Vec<(&'static str, &'a Path)>,
     console: &Console,
 ) -> Done {
-    let findings = Findings::of(recording);
-    let blame = Blame::of(recording, &findings);
+    let blame = Blame::of(recording, findings);
     // Before anything is printed: a reader may close the pipe.
     if let Some(page) = page {
-        write_file(page, args.force, |out| page::write(&blame, &findings, out))?;
+        write_file(page, args.force, |out| page::write(&blame, findings, out))?;
         places.push(("page", page));
     }
     if let Some(file) = &args.folded {

@@ -234,10 +234,14 @@ fn print_findings(
 }
 
 /// Compares the systems of a run; `None` where it has only one, or one against itself.
-fn compare_systems(recording: &Recording, file: &Path) -> Option<Result<Comparison, Refusal>> {
+fn compare_systems(
+    recording: &Recording,
+    findings: &Findings,
+    file: &Path,
+) -> Option<Result<Comparison, Refusal>> {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let differ = recording.systems.len() > 1 && recording.measured_noise_floor().is_none();
-    differ.then(|| Comparison::of(&[(&name, recording)]))
+    differ.then(|| Comparison::of_judged(&name, recording, findings))
 }
 
 /// Prints what a system showed against itself.

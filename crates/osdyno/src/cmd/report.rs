@@ -50,7 +50,7 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let page = Page::of(args)?;
     let recording = read(&args.run)?;
     let findings = Findings::with_margin(&recording, args.margin);
-    let compared = compare_systems(&recording, &args.run);
+    let compared = compare_systems(&recording, &findings, &args.run);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
     // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
     // page too.

@@ -11,8 +11,8 @@ use ::report::Style;
 use background::BackgroundSpec;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
+use record::Outcome;
 use record::units::{self, Unreadable};
-use record::{Outcome, Recording};
 use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target, TimeLeft};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -193,13 +193,13 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
 
-    let findings = Findings::of(&ran.recording);
+    let findings = ran.findings;
     let detail = match Detail::of(args.verbose) {
         Detail::Overview if sys::handle::are_outputs_one() => Detail::OverviewAfterMachine,
         detail => detail,
     };
     // A system against itself has a noise floor instead.
-    let compared = compare_systems(&ran.recording, &file).filter(|_| !plan.aa);
+    let compared = compare_systems(&ran.recording, &findings, &file).filter(|_| !plan.aa);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
     if let Some(error) = ran.unwritten {
         print_findings(&findings, systems, detail, args.format, console)?;
@@ -410,7 +410,7 @@ impl Screen {
                 let text = format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default());
                 self.bar.set_message(::report::printable(&text).into_owned());
             }
-            RunEvent::Decided { recording, variants } => self.found(recording, variants),
+            RunEvent::Decided { findings, variants } => self.found(findings, variants),
             RunEvent::Looked { open, of } => {
                 self.bar.set_prefix(::report::printable(&deciding(open, *of)).into_owned());
             }
@@ -421,14 +421,12 @@ impl Screen {
     }
 
     /// Prints the growths that are certain, for a person that waits; the overview has them in their order.
-    fn found(&self, recording: &Recording, variants: &[&str]) {
+    fn found(&self, findings: &Findings, variants: &[&str]) {
         if self.bar.is_hidden() {
             return;
         }
-        let findings = Findings::of(recording);
-        let growths = ::report::overview::growths(&findings, |finding| {
-            variants.contains(&finding.key.variant.as_str())
-        });
+        let growths =
+            ::report::overview::growths(findings, |finding| variants.contains(&finding.key.variant.as_str()));
         self.bar.suspend(|| {
             for growth in growths {
                 let mut out = io::stderr().lock();

@@ -149,8 +149,8 @@ fn what_proves_nothing_is_listed_apart() {
     bind/v6 bind trial 6, 1 values: it is recorded twice
     bind/v6 close trial 4, 1 values: the trial failed: bind returned port 0
     bind/v6 close trial 5, 1 values: the line of its trial is missing
-    bind/v6 socket trial 2, 1 values: a check did not hold: every port is distinct
     bind/v6 open trial 6, 0 values: the parts of the sum do not match
+    bind/v6 socket trial 2, 1 values: a check did not hold: every port is distinct
     ");
     assert_eq!(recording.trials.len(), 5, "the trials themselves are all there");
 }

@@ -29,6 +29,26 @@ fn keys_in_another_order_and_fields_of_the_future_are_read() {
 }
 
 #[test]
+fn a_line_is_written_as_it_was_sent_unless_it_is_changed() {
+    let line = sample::series(1, "bind", Direction::Up, &[1e-6]);
+    let text = sample::json(&line).replace(':', ": ").into_bytes();
+    let written = |sent: &SentLine| {
+        let mut bytes = Vec::new();
+        sent.write(&mut bytes).unwrap();
+        bytes
+    };
+    let mut sent = SentLine::parse(text.clone()).unwrap();
+    assert_eq!((sent.line(), written(&sent)), (&line, [&text[..], b"\n"].concat()));
+    let Line::Series(series) = sent.line_mut() else { panic!("a series") };
+    series.batch = 7;
+    let changed = written(&sent);
+    assert_eq!(parse_line(std::str::from_utf8(&changed).unwrap()).unwrap(), *sent.line());
+    assert_ne!(*sent.line(), line);
+    let broken = [&text[..text.len() - 1], b"\n}"].concat();
+    assert!(matches!(SentLine::parse(broken), Err(LineError::Several)), "a reader would find two lines");
+}
+
+#[test]
 fn unknown_and_malformed_lines_are_told_apart() {
     let error = |text| parse_line(text).unwrap_err();
     assert!(matches!(error(r#"{"type":"phase","buckets":[]}"#), LineError::Unknown(kind) if kind == "phase"));

@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod disk;
+mod judged;
 mod promises;
 mod scenario;
 mod trials;

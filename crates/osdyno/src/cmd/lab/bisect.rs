@@ -9,7 +9,7 @@ use ::report::bisect::{Bisection, Proof};
 use judge::Findings;
 use judge::bisect::{Round, Search, Steps};
 use record::{Recording, units};
-use runner::{RunOptions, RunPlan, StepOptions, Target};
+use runner::{Ran, RunOptions, RunPlan, StepOptions, Target};
 
 use super::kernel_list::{ListOptions, targets};
 use super::machine;
@@ -87,12 +87,12 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
     for number in 1.. {
         let Some(round) = search.next() else { break };
         let measured = bisecting.measure(&round, number)?;
-        let Some((recording, path)) = measured else { return Ok(ExitCode::from(INTERRUPTED)) };
-        let steps = Steps::of(&recording, args.margin);
+        let Some((ran, path)) = measured else { return Ok(ExitCode::from(INTERRUPTED)) };
+        let steps = Steps::of(&ran.recording, &ran.findings, args.margin);
         let known = search.changes().len();
         search.learn(&round, &steps.answers(&round.places));
         if search.changes().len() > known {
-            bisecting.write_page(&recording, &path)?;
+            bisecting.write_page(&ran.recording, &ran.findings, &path)?;
             proofs.push(Proof { steps, file: path.display().to_string() });
         }
     }
@@ -118,7 +118,7 @@ struct Bisecting<'a> {
 
 impl Bisecting<'_> {
     /// Measures a round; `None` where the user stopped it.
-    fn measure(&self, round: &Round, number: u32) -> Result<Option<(Recording, PathBuf)>, Failure> {
+    fn measure(&self, round: &Round, number: u32) -> Result<Option<(Ran, PathBuf)>, Failure> {
         let args = self.args;
         let targets: Vec<Target> = round.places.iter().map(|place| self.list[*place].clone()).collect();
         let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
@@ -142,17 +142,16 @@ impl Bisecting<'_> {
         screen.clear();
         match ran.unwritten {
             Some(error) => Err(error.into()),
-            None => Ok((!ran.interrupted).then_some((ran.recording, path))),
+            None => Ok((!ran.interrupted).then_some((ran, path))),
         }
     }
 
     /// The report of two neighbours.
-    fn write_page(&self, recording: &Recording, path: &Path) -> Result<(), Failure> {
-        let findings = Findings::of(recording);
-        let compared = compare_systems(recording, path);
+    fn write_page(&self, recording: &Recording, findings: &Findings, path: &Path) -> Result<(), Failure> {
+        let compared = compare_systems(recording, findings, path);
         let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
         let page = path.with_extension("html");
-        write_file(&page, false, |out| ::report::html::write(recording, &findings, systems, out))
+        write_file(&page, false, |out| ::report::html::write(recording, findings, systems, out))
     }
 }
 

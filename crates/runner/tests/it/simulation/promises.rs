@@ -6,6 +6,7 @@ use std::time::Duration;
 use record::{Outcome, Trial};
 use runner::{Boots, Ran, Trials};
 
+use super::judged;
 use super::scenario::LOOKS;
 use super::world::{Ended, Executed, Simulation, Status};
 use super::written;
@@ -24,6 +25,7 @@ pub(crate) fn check(simulation: &Simulation) -> Result<(), String> {
     let items = items(simulation, ran);
     named("budget", budget_is_kept(simulation, &items))?;
     named("recorded once", written::check(simulation, ran))?;
+    named("judged once", judged::check(ran))?;
     named("pair", trials_are_pairs(simulation, ran, &items))?;
     named("boots", boots_are_alike(simulation, &items))?;
     named("starved", none_is_starved(simulation, ran, &items))?;

@@ -1,6 +1,6 @@
 //! How often the verdicts of simulated runs on flat costs are wrong.
 
-use judge::{ALPHA, Findings};
+use judge::ALPHA;
 use runner::Ran;
 
 use super::scenario::{Fate, Scenario};
@@ -18,7 +18,7 @@ pub(crate) struct Verdicts {
 impl Verdicts {
     pub(crate) fn of(simulation: &Simulation, ran: &Ran) -> Verdicts {
         let mut verdicts = Verdicts::default();
-        for finding in Findings::of(&ran.recording).series {
+        for finding in &ran.findings.series {
             let Some(verdict) = &finding.verdict else { continue };
             if !is_flat(&simulation.world.scenario, &finding.key) {
                 continue;

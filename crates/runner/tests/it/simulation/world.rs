@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use record::{Line, Order, System, Writer};
+use record::{Line, Order, SentLine, System, Writer};
 use runner::{Error, Executor, Outside, Ran, RunClock, RunEvent, TimeLeft};
 use workload::Workload;
 
@@ -236,7 +236,7 @@ impl Executor for Place<'_> {
         self.boots += 1;
     }
 
-    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
+    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<SentLine>>, Error> {
         order.boot = self.boots;
         let world = self.world;
         let item = world.scenario.item(workload.name, &order.variant);
@@ -256,7 +256,7 @@ impl Executor for Place<'_> {
         match simulated.lines {
             _ if is_interrupted => Ok(None),
             None => Err(self.unusable()),
-            Some(lines) => Ok(Some(self.reported(lines, &order))),
+            Some(lines) => Ok(Some(self.reported(lines, &order).into_iter().map(SentLine::from).collect())),
         }
     }
 }

@@ -1,0 +1,169 @@
+//! A run that grows, judged: a series is judged again only when trials came.
+
+use std::collections::{BTreeMap, HashMap};
+
+use record::{Order, Recording, System, Trial, Workload};
+use stats::JudgeSettings;
+
+use crate::compare::{self, Comparison};
+use crate::finding::{ALPHA, Finding, MARGIN, SEED, looks, of_variant, variants};
+use crate::findings::Findings;
+use crate::generator::Bounds;
+
+/// The judgements of one recording, to which trials may be added.
+#[derive(Debug)]
+pub struct Judgements {
+    margin: f64,
+    /// Whether the first n of a series count too.
+    whole: bool,
+    /// By system, workload and variant.
+    variants: BTreeMap<[String; 3], JudgedVariant>,
+    /// By system and workload, of workloads whose variants compete.
+    comparisons: BTreeMap<[String; 2], ComparedVariants>,
+    count: usize,
+}
+
+/// What was found of one variant on one system.
+#[derive(Debug)]
+struct JudgedVariant {
+    /// How many trials it had then.
+    trials: usize,
+    findings: Vec<Finding>,
+}
+
+/// How the variants of a workload on one system compare.
+#[derive(Debug)]
+struct ComparedVariants {
+    /// How many trials they had then.
+    trials: usize,
+    /// As it was then: a noise floor may be found at the end of a run.
+    system: System,
+    comparison: Option<Comparison>,
+}
+
+/// The trials of a recording by system, workload and variant.
+type TrialsOf<'a> = HashMap<[&'a str; 3], Vec<&'a Trial>>;
+
+impl Default for Judgements {
+    fn default() -> Judgements {
+        Judgements::new(MARGIN, false)
+    }
+}
+
+impl Judgements {
+    /// Nothing so far. Growth below the margin is not worth a word; `whole` counts the first n of a series too.
+    pub(crate) fn new(margin: f64, whole: bool) -> Judgements {
+        Judgements { margin, whole, variants: BTreeMap::new(), comparisons: BTreeMap::new(), count: 0 }
+    }
+
+    /// How many series were judged so far, each as often as it was.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// All findings, after series with new trials were judged.
+    pub fn findings(&mut self, recording: &Recording) -> Findings {
+        self.findings_of(recording, &|_| true, &|_, _| true)
+    }
+
+    /// The findings of one workload, after series with new trials were judged of the systems and variants that
+    /// are due. Those that are between two looks keep their last ones.
+    pub fn of_workload(
+        &mut self,
+        recording: &Recording,
+        workload: &str,
+        is_due: &dyn Fn(&str, &str) -> bool,
+    ) -> Findings {
+        self.findings_of(recording, &|name| name == workload, is_due)
+    }
+
+    fn findings_of(
+        &mut self,
+        recording: &Recording,
+        is_wanted: &dyn Fn(&str) -> bool,
+        is_due: &dyn Fn(&str, &str) -> bool,
+    ) -> Findings {
+        let mut trials: TrialsOf<'_> = HashMap::new();
+        for trial in recording.trials.iter().filter(|trial| is_wanted(&trial.order.workload)) {
+            let Order { system, workload, variant, .. } = &trial.order;
+            trials.entry([system, workload, variant]).or_default().push(trial);
+        }
+        let bounds = Bounds::of(recording);
+        let workloads: Vec<&Workload> =
+            recording.workloads.iter().filter(|workload| is_wanted(&workload.name)).collect();
+        let (mut series, mut comparisons) = (Vec::new(), Vec::new());
+        for system in &recording.systems {
+            for workload in &workloads {
+                for variant in variants(workload) {
+                    let of = (system, *workload, variant);
+                    if is_due(&system.name, variant) {
+                        self.judge(recording, &trials, &bounds, of);
+                    }
+                    let judged = self.variants.get(&key(of));
+                    series.extend(judged.iter().flat_map(|judged| &judged.findings).cloned());
+                }
+                comparisons.extend(self.comparison(recording, &trials, system, workload).cloned());
+            }
+        }
+        Findings::new(recording, workloads, self.margin, series, comparisons)
+    }
+
+    /// Judges one variant on one system, if trials came.
+    fn judge(
+        &mut self,
+        recording: &Recording,
+        trials: &TrialsOf<'_>,
+        bounds: &Bounds<'_>,
+        of: (&System, &Workload, &str),
+    ) {
+        let (system, workload, variant) = of;
+        let trials = trials.get(&[&*system.name, &workload.name, variant]).map_or(&[][..], Vec::as_slice);
+        // Without a trial the end of the run says why.
+        let is_known = |judged: &JudgedVariant| !trials.is_empty() && judged.trials == trials.len();
+        if self.variants.get(&key(of)).is_some_and(is_known) {
+            return;
+        }
+        let settings = JudgeSettings {
+            margin: self.margin,
+            alpha: ALPHA,
+            looks: looks(&recording.run),
+            tick_seconds: 0.0,
+            seed: SEED,
+            whole: self.whole,
+        };
+        let bounds = bounds.of_variant(&system.name, &workload.name, variant);
+        let findings = of_variant(recording, (trials, bounds), of, &settings);
+        self.count += findings.iter().filter(|finding| finding.measurements > 0).count();
+        self.variants.insert(key(of), JudgedVariant { trials: trials.len(), findings });
+    }
+
+    /// How the variants of a workload compare, if they do.
+    fn comparison(
+        &mut self,
+        recording: &Recording,
+        trials: &TrialsOf<'_>,
+        system: &System,
+        workload: &Workload,
+    ) -> Option<&Comparison> {
+        if !workload.rivals {
+            return None;
+        }
+        let of_variant = |variant| trials.get(&[&*system.name, &*workload.name, variant]).map_or(0, Vec::len);
+        let trials = variants(workload).into_iter().map(of_variant).sum();
+        let compare = || ComparedVariants {
+            trials,
+            system: system.clone(),
+            comparison: compare::of_variants(recording, system, workload),
+        };
+        let key = [&system.name, &workload.name].map(String::clone);
+        let compared = self.comparisons.entry(key).or_insert_with(compare);
+        if compared.trials != trials || compared.system != *system {
+            *compared = compare();
+        }
+        compared.comparison.as_ref()
+    }
+}
+
+fn key((system, workload, variant): (&System, &Workload, &str)) -> [String; 3] {
+    [&*system.name, &workload.name, variant].map(str::to_owned)
+}
