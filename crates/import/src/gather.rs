@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::{
-    Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape, Side,
-    System, Tool, Trial, TrialClock, Unit, Workload,
+    Direction, End, EndStatus, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind,
+    Shape, Side, System, Tool, Trial, TrialClock, Unit, Workload,
 };
 
 /// So many series are read; more are no plan of measurements but another kind of file.
@@ -181,7 +181,7 @@ impl Gather {
                 tracks.into_iter().flat_map(|track| track.lines(system, &series[of])).collect();
             [head].into_iter().chain(lines)
         });
-        let end = [Line::End(End { status: "complete".into(), elapsed_seconds: 0.0 })];
+        let end = [Line::End(End { status: EndStatus::Complete, elapsed_seconds: 0.0 })];
         Recording::of(run(), head.into_iter().chain(workloads).chain(measured).chain(end))
     }
 }

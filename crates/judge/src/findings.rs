@@ -1,6 +1,6 @@
 //! What a run found: every series judged once, every outcome counted.
 
-use record::{End, HeldBackground, Recording, Run, SeriesKey, System, Workload};
+use record::{End, EndStatus, HeldBackground, Recording, Run, SeriesKey, System, Workload};
 use stats::Class;
 
 use crate::compare::Comparison;
@@ -62,8 +62,8 @@ pub enum Note {
     OutOfTime,
     /// It ended otherwise than complete.
     EndedEarly {
-        /// Its word for that.
-        status: String,
+        /// How.
+        status: EndStatus,
     },
     /// What a system's check of its readiness found.
     Readiness {
@@ -198,9 +198,9 @@ fn answers(comparisons: &[Comparison], finding: &Finding) -> bool {
 fn notes(recording: &Recording, workloads: &[&Workload]) -> Vec<Note> {
     let end = match &recording.end {
         None => Some(Note::CutOff),
-        Some(end) if end.status == "complete" => None,
-        Some(end) if end.status == "budget" => Some(Note::OutOfTime),
-        Some(end) => Some(Note::EndedEarly { status: end.status.clone() }),
+        Some(End { status: EndStatus::Complete, .. }) => None,
+        Some(End { status: EndStatus::Budget, .. }) => Some(Note::OutOfTime),
+        Some(End { status, .. }) => Some(Note::EndedEarly { status: status.clone() }),
     };
     let warnings = recording
         .systems

@@ -51,7 +51,7 @@ impl Default for Judgements {
 }
 
 impl Judgements {
-    /// Nothing so far. Growth below the margin is not worth a word; `whole` counts the first n of a series too.
+    /// No judgement so far. Growth below the margin does not matter; `whole` counts the first n of a series.
     pub(crate) fn new(margin: f64, whole: bool) -> Judgements {
         Judgements { margin, whole, variants: BTreeMap::new(), comparisons: BTreeMap::new(), count: 0 }
     }
@@ -66,8 +66,8 @@ impl Judgements {
         self.findings_of(recording, &|_| true, &|_, _| true)
     }
 
-    /// The findings of one workload, after series with new trials were judged of the systems and variants that
-    /// are due. Those that are between two looks keep their last ones.
+    /// The findings of one workload, after the series with new trials were judged, of the systems and variants
+    /// that are due. Those between two looks keep their last findings.
     pub fn of_workload(
         &mut self,
         recording: &Recording,

@@ -1,6 +1,6 @@
 //! How trials stopped short. A limit is a result; alike stops of many trials are said once.
 
-use record::{End, Outcome, Trial, Workload};
+use record::{End, EndStatus, Outcome, Trial, Workload};
 
 /// Trials that stopped short in the same way.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +67,7 @@ impl Stop {
 
 /// What stands for a workload that was defined and never tried.
 pub(crate) fn not_measured(end: Option<&End>) -> Stop {
-    let out_of_time = end.is_some_and(|end| end.status == "budget");
+    let out_of_time = end.is_some_and(|end| end.status == EndStatus::Budget);
     Stop { cause: Cause::NotMeasured { out_of_time }, n: None, trials: 0, of: 0 }
 }
 

@@ -22,7 +22,7 @@ fn main() -> std::result::Result<(), Box<dyn error::Error>> {
             .collect();
         writer.append(&lines)?;
     }
-    writer.finish(End { status: "complete".into(), elapsed_seconds: 1.0 })?;
+    writer.finish(End { status: EndStatus::Complete, elapsed_seconds: 1.0 })?;
     println!("written in {:.2} s, {} bytes", begin.elapsed().as_secs_f64(), fs::metadata(&path)?.len());
 
     let begin = Instant::now();

@@ -44,7 +44,7 @@ mod writer;
 pub use background::{Background, HeldBackground};
 pub use examination::{Condition, ConditionWeight, Examination, Steadiness};
 pub use json::{LINE_BYTES_MAX, LineError, SentLine, parse_line, write_line};
-pub use line::{End, Line, Run, SCHEMA, Tool};
+pub use line::{End, EndStatus, Line, Run, SCHEMA, Tool};
 pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose, Tester};
 pub use noise_floor::NoiseFloor;
 pub use offered::OfferedLevel;

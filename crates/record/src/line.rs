@@ -109,8 +109,38 @@ pub struct Tool {
 /// Last line of a run that came to its own end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
-    /// `complete`, `budget`, `interrupted` or `failed`.
-    pub status: String,
+    /// How it ended.
+    pub status: EndStatus,
     /// How long the run took.
     pub elapsed_seconds: f64,
+}
+
+/// How a run came to its own end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndStatus {
+    /// All that was planned is measured.
+    Complete,
+    /// The time of the run was used up.
+    Budget,
+    /// The user stopped it.
+    Interrupted,
+    /// The record could not be written.
+    Failed,
+    /// The word of another version.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl EndStatus {
+    /// The word in the record.
+    pub fn as_str(&self) -> &str {
+        match self {
+            EndStatus::Complete => "complete",
+            EndStatus::Budget => "budget",
+            EndStatus::Interrupted => "interrupted",
+            EndStatus::Failed => "failed",
+            EndStatus::Other(word) => word,
+        }
+    }
 }

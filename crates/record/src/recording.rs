@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 
 use crate::{
-    Direction, End, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Order, Outcome, Profile, Run,
-    Series, SeriesKey, SeriesKind, System, Trial, Workload,
+    Direction, End, EndStatus, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Order, Outcome,
+    Profile, Run, Series, SeriesKey, SeriesKind, System, Trial, Workload,
 };
 
 /// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so
@@ -103,7 +103,7 @@ impl Recording {
         recording
     }
 
-    /// Adds more lines of the run; all lines of one trial come together, after the definition of its workload.
+    /// Adds lines of the run. The lines of one trial come together, after the definition of its workload.
     pub fn extend(&mut self, lines: impl IntoIterator<Item = Line>) {
         let (first, mut floor) = (self.trials.len(), None);
         let mut series: BTreeMap<SeriesKey, Vec<Series>> = BTreeMap::new();
@@ -207,7 +207,7 @@ impl Recording {
     /// Whether the run did not come to its own end.
     #[must_use]
     pub fn interrupted(&self) -> bool {
-        self.end.as_ref().is_none_or(|end| end.status == "interrupted")
+        self.end.as_ref().is_none_or(|end| end.status == EndStatus::Interrupted)
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn lines(messages: Vec<Vec<u8>>, missing: impl FnOnce() -> Line) -> V
 
 #[cfg(test)]
 mod tests {
-    use record::{Direction, End, Order, Outcome, Series, Trial};
+    use record::{Direction, End, EndStatus, Order, Outcome, Series, Trial};
 
     use super::*;
     use crate::lines::failed;
@@ -85,7 +85,8 @@ mod tests {
         let [check] = &trial.checks[..] else { panic!("{:?}", trial.checks) };
         assert!(!check.held && check.claim.contains("unreadable line (") && count == 2, "{check:?}");
         assert!(check.claim.ends_with("2 in all)"), "{}", check.claim);
-        let (trial, count) = read(&[lost, Line::End(End { status: String::new(), elapsed_seconds: 0.0 })]);
+        let (trial, count) =
+            read(&[lost, Line::End(End { status: EndStatus::Complete, elapsed_seconds: 0.0 })]);
         assert_eq!(
             (trial.outcome, trial.checks.len(), count),
             (Outcome::Failed { reason: "lost".into() }, 1, 2)

@@ -11,8 +11,8 @@ use crate::executor::{Executor, MachineClock, Outside};
 use crate::launch::Launcher;
 use crate::lines::{head, workloads};
 use crate::plan::RunPlan;
+use crate::run_loop::RunLoop;
 use crate::scratch::{Folder, Removal, Scratch};
-use crate::session::Session;
 use crate::systems::describe;
 use crate::{Error, Target, noise_floor};
 
@@ -82,5 +82,5 @@ pub fn run_with<E: Executor>(
     let writer = create(head.clone(), &lines)?;
     on_event(RunEvent::Begun { systems: &systems });
     let recording = Recording::of(head, lines);
-    Ok(Session::new(plan, measured, clock, interrupt, writer, recording).run(on_event))
+    Ok(RunLoop::new(plan, measured, clock, interrupt, writer, recording).run(on_event))
 }

@@ -1,22 +1,18 @@
 //! The part of a run that samples what grows.
 
-use record::{Line, SentLine};
+use record::{EndStatus, Line, SentLine};
 
 use crate::Executor;
 use crate::blame::{Suspect, evidence, suspects};
 use crate::event::RunEvent;
 use crate::functions::Functions;
 use crate::lines::failed;
-use crate::session::Session;
+use crate::run_loop::RunLoop;
 
-impl<E: Executor> Session<'_, E> {
+impl<E: Executor> RunLoop<'_, E> {
     /// Samples what grows, if that is wanted, and returns how the run ended, which without it ends as
     /// `status`.
-    pub(crate) fn sample(
-        &mut self,
-        status: &'static str,
-        on_event: &mut dyn FnMut(RunEvent<'_>),
-    ) -> &'static str {
+    pub(crate) fn sample(&mut self, status: EndStatus, on_event: &mut dyn FnMut(RunEvent<'_>)) -> EndStatus {
         let Some(options) = self.plan.blame.as_ref().filter(|_| !self.is_stopped()) else { return status };
         let mut suspects = match &options.run {
             Some((run, findings)) => {
@@ -32,7 +28,10 @@ impl<E: Executor> Session<'_, E> {
             // In turns, so that what else the machine does meets all alike.
             for suspect in &mut suspects {
                 if self.is_stopped() {
-                    return if self.unwritten.is_some() { "failed" } else { "interrupted" };
+                    return match self.unwritten {
+                        Some(_) => EndStatus::Failed,
+                        None => EndStatus::Interrupted,
+                    };
                 }
                 is_over &= !self.sample_one(suspect, &mut functions, on_event);
             }

@@ -34,7 +34,7 @@ fn interrupted_it_keeps_what_is_measured_and_leaves_nothing_behind() {
         assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
         let (recording, losses) = record::read(folder.path().join("a.osdyno")).expect("the run file");
         assert!(losses.is_empty() && !recording.trials.is_empty());
-        assert_eq!(recording.end.expect("an end").status, "interrupted");
+        assert_eq!(recording.end.expect("an end").status, record::EndStatus::Interrupted);
         assert!(folder.path().join("a.html").exists(), "the report of what was measured");
         assert!(text(&output.stdout).contains("fork"), "the verdicts of what was measured");
         expect_nothing_left(folder.path());

@@ -32,7 +32,7 @@ fn a_run_prints_verdicts_and_writes_a_record_and_a_page() {
     assert!(losses.is_empty(), "{losses:?}");
     assert_eq!(recording.run.seed, 1);
     assert_eq!(recording.trials.len(), 3 * 4);
-    assert_eq!(recording.end.expect("an end").status, "complete");
+    assert_eq!(recording.end.expect("an end").status, record::EndStatus::Complete);
     expect_nothing_left(folder.path());
 }
 

@@ -182,8 +182,8 @@ fn a_first_look_measures_reports_and_compares() {
         let code = if left_out == 0 { 0 } else { 3 };
         assert_eq!(output.status.code(), Some(code), "{left_out} are left out: {told}");
         assert!(
-            left_out == 0 || status == "budget",
-            "{left_out} are left out of a run that ended as {status}"
+            left_out == 0 || *status == record::EndStatus::Budget,
+            "{left_out} are left out of a run that ended as {status:?}"
         );
         let is_measured = |series: &record::Series| series.values.iter().any(|&value| value > 0.0);
         assert!(recording.series().all(|(_, trials)| trials.iter().all(is_measured)));

@@ -76,7 +76,7 @@ pub fn notes(findings: &Findings) -> Vec<String> {
         ),
         Note::CutOff => "The run was cut off; all trials that it finished are here.".to_string(),
         Note::OutOfTime => "The time was used up; a larger --budget would decide more.".to_string(),
-        Note::EndedEarly { status } => format!("The run ended early ({status})."),
+        Note::EndedEarly { status } => format!("The run ended early ({}).", status.as_str()),
         Note::Readiness { system, warning } if several => format!("{system}: {warning}"),
         Note::Readiness { warning, .. } => warning.clone(),
     };

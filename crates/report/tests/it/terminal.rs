@@ -64,10 +64,10 @@ fn what_is_shown_is_what_was_judged() {
 
 #[test]
 fn what_was_never_tried_is_named() {
-    use record::{End, Line, Variant};
+    use record::{End, EndStatus, Line, Variant};
     let mut workloads = emulated::mixed(300);
     workloads.truncate(2);
-    let run = |status: Option<&str>| {
+    let run = |status: Option<EndStatus>| {
         let mut lines = emulated::lines(emulated::system("local", &[]), &workloads, 4, 1);
         lines.retain(|line| match line {
             Line::Trial(trial) => trial.order.workload != "bind",
@@ -80,13 +80,13 @@ fn what_was_never_tried_is_named() {
                 workload.variants.push(Variant { name: "v6".into(), summary: String::new() });
             }
         }
-        let end = |status: &str| Line::End(End { status: status.into(), elapsed_seconds: 1.0 });
+        let end = |status| Line::End(End { status, elapsed_seconds: 1.0 });
         lines.extend(status.map(end));
         Findings::of(&record::Recording::new(lines).expect("a run"))
     };
     for (status, words) in [
-        (Some("budget"), "not measured: the time was used up"),
-        (Some("interrupted"), "not measured"),
+        (Some(EndStatus::Budget), "not measured: the time was used up"),
+        (Some(EndStatus::Interrupted), "not measured"),
         (None, "not measured"),
     ] {
         let findings = run(status);

@@ -269,7 +269,7 @@ pub(crate) fn trials() -> Vec<Vec<Line>> {
 }
 
 pub(crate) fn end() -> End {
-    End { status: "complete".into(), elapsed_seconds: 2.5 }
+    End { status: EndStatus::Complete, elapsed_seconds: 2.5 }
 }
 
 /// Every line of the sample, in order.

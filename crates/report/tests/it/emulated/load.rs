@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Check, Direction, End, Expect, GeneratorLevel, Limitation, LimitedBy, Line, OfferedLevel, Order, Outcome,
-    Purpose, Recording, Series, SeriesKind, Shape, Side, Tester, Trial, TrialKey, Unit, Variant, Workload,
+    Check, Direction, End, EndStatus, Expect, GeneratorLevel, Limitation, LimitedBy, Line, OfferedLevel,
+    Order, Outcome, Purpose, Recording, Series, SeriesKind, Shape, Side, Tester, Trial, TrialKey, Unit,
+    Variant, Workload,
 };
 
 use judge::compare::Ratio;
@@ -157,7 +158,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
             }
         }
     }
-    lines.push(Line::End(End { status: "complete".into(), elapsed_seconds: 97.0 }));
+    lines.push(Line::End(End { status: EndStatus::Complete, elapsed_seconds: 97.0 }));
     lines
 }
 

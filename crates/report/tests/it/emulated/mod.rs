@@ -10,8 +10,8 @@ pub(crate) mod pinned;
 use std::collections::BTreeMap;
 
 use record::{
-    Check, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape,
-    Side, System, Tool, Trial, TrialClock, Unit, Variant, Workload,
+    Check, Direction, End, EndStatus, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series,
+    SeriesKind, Shape, Side, System, Tool, Trial, TrialClock, Unit, Variant, Workload,
 };
 
 /// How one emulated series behaves.
@@ -143,7 +143,7 @@ pub(crate) fn lines(system: System, workloads: &[Emulated], trials: u32, seed: u
             }
         }
     }
-    lines.push(Line::End(End { status: "complete".into(), elapsed_seconds: 97.0 }));
+    lines.push(Line::End(End { status: EndStatus::Complete, elapsed_seconds: 97.0 }));
     lines
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use record::{Outcome, Trial};
+use record::{EndStatus, Outcome, Trial};
 use runner::{Boots, Ran, Trials};
 
 use super::judged;
@@ -232,11 +232,11 @@ fn end_is_right(simulation: &Simulation, ran: &Ran, items: &[Measured<'_>]) -> R
         matches!(plan.trials, Trials::Looks(_)) && !item.is_given_up() && item.done() < least(of)
     };
     let starved = items.iter().zip(&plan.items).any(is_starved);
-    let is_right = match end.status.as_str() {
-        "failed" => has_failed,
-        "interrupted" => simulation.world.is_interrupted() && ran.interrupted,
-        "budget" => (starved || end.elapsed_seconds >= budget) && !was_cut,
-        "complete" => !starved && !was_cut && end.elapsed_seconds <= budget + SLACK.as_secs_f64(),
+    let is_right = match &end.status {
+        EndStatus::Failed => has_failed,
+        EndStatus::Interrupted => simulation.world.is_interrupted() && ran.interrupted,
+        EndStatus::Budget => (starved || end.elapsed_seconds >= budget) && !was_cut,
+        EndStatus::Complete => !starved && !was_cut && end.elapsed_seconds <= budget + SLACK.as_secs_f64(),
         _ => false,
     };
     ensure(is_right, || {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use judge::{Judgements, MeasuredVariant};
-use record::{End, Line, OfferedLevel, Order, Outcome, Purpose, Recording, SentLine, Writer};
+use judge::Judgements;
+use record::{End, EndStatus, Line, OfferedLevel, Order, Outcome, Purpose, Recording, SentLine, Writer};
 use workload::Sizes;
 
 use crate::boots::BootSchedule;
@@ -17,14 +17,14 @@ use crate::offered::offered;
 use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
 use crate::progress::Progress;
-use crate::schedule::{self, Step};
+use crate::schedule;
 use crate::systems::MeasuredSystem;
 use crate::time_left::TimeLeft;
 use crate::timeouts::Timeouts;
 use crate::{Error, system_plan};
 
 /// One run at work.
-pub(crate) struct Session<'a, E> {
+pub(crate) struct RunLoop<'a, E> {
     pub(crate) plan: &'a RunPlan,
     systems: Vec<MeasuredSystem<E>>,
     pub(crate) clock: &'a dyn RunClock,
@@ -32,7 +32,7 @@ pub(crate) struct Session<'a, E> {
     /// By the clock, when measuring began.
     begun: Duration,
     pub(crate) random: fastrand::Rng,
-    progress: Vec<Progress>,
+    pub(crate) progress: Vec<Progress>,
     boots: BootSchedule,
     writer: Option<Writer>,
     pub(crate) unwritten: Option<Error>,
@@ -42,7 +42,7 @@ pub(crate) struct Session<'a, E> {
     offered: BTreeMap<&'static str, Vec<OfferedLevel>>,
 }
 
-impl<'a, E: Executor> Session<'a, E> {
+impl<'a, E: Executor> RunLoop<'a, E> {
     /// A run that begins now, with the record as far as it is written.
     pub(crate) fn new(
         plan: &'a RunPlan,
@@ -52,7 +52,7 @@ impl<'a, E: Executor> Session<'a, E> {
         writer: Writer,
         recording: Recording,
     ) -> Self {
-        Session {
+        RunLoop {
             plan,
             progress: progress(plan, &systems),
             boots: BootSchedule::of(plan.boots, plan.items.len()),
@@ -72,16 +72,16 @@ impl<'a, E: Executor> Session<'a, E> {
     /// Measures, and ends the record.
     pub(crate) fn run(mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Ran {
         let status = match self.plan.blame.as_ref().and_then(|blame| blame.run.as_ref()) {
-            Some(_) => "complete",
+            Some(_) => EndStatus::Complete,
             None => self.measure(on_event),
         };
         let status = self.sample(status, on_event);
-        let end = End { status: status.to_owned(), elapsed_seconds: self.elapsed().as_secs_f64() };
+        let end = End { status, elapsed_seconds: self.elapsed().as_secs_f64() };
         self.finish(end)
     }
 
     /// Runs all trials and says how it ended.
-    fn measure(&mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> &'static str {
+    fn measure(&mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> EndStatus {
         let all: Vec<usize> = (0..self.plan.items.len()).collect();
         match self.plan.trials {
             Trials::Fixed(trials) => self.bring_to(&all, &vec![trials; all.len()], on_event),
@@ -97,13 +97,13 @@ impl<'a, E: Executor> Session<'a, E> {
             }
         }
         if self.unwritten.is_some() {
-            "failed"
+            EndStatus::Failed
         } else if self.interrupt.load(Ordering::Relaxed) {
-            "interrupted"
+            EndStatus::Interrupted
         } else if self.remaining().is_zero() || self.is_any_starved() {
-            "budget"
+            EndStatus::Budget
         } else {
-            "complete"
+            EndStatus::Complete
         }
     }
 
@@ -118,74 +118,13 @@ impl<'a, E: Executor> Session<'a, E> {
         self.plan.items.iter().zip(&self.progress).any(is_starved)
     }
 
-    /// Gives every item the trials of the first look, then more to those that are undecided.
-    fn adapt(&mut self, looks: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
-        let Some(&first) = looks.first() else { return };
-        let all: Vec<usize> =
-            (0..self.progress.len()).filter(|&index| !self.progress[index].is_hopeless()).collect();
-        let costs: Vec<f64> = all.iter().map(|&index| self.progress[index].cost()).collect();
-        let done: Vec<u32> = all.iter().map(|&index| self.progress[index].done).collect();
-        let least = |&index: &usize| schedule::least(self.plan.items[index].workload, self.plan.least);
-        let least: Vec<u32> = all.iter().map(least).collect();
-        let owed = |&place: &usize| costs[place] * f64::from(least[place].saturating_sub(done[place]));
-        if (0..all.len()).map(|place| owed(&place)).sum::<f64>() > self.remaining().as_secs_f64() {
-            self.principal_first(&all, &least, on_event);
-        }
-        let done: Vec<u32> = all.iter().map(|&index| self.progress[index].done).collect();
-        let shares = schedule::share(&costs, &done, first, &least, self.remaining());
-        let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
-        all.iter().zip(shares).for_each(|(&index, share)| targets[index] = share);
-        self.bring_to(&all, &targets, on_event);
-
-        let mut looked_at = all;
-        let mut open: Vec<usize> = Vec::new();
-        while !self.is_over() {
-            let at_look = |&index: &usize| looks.contains(&self.progress[index].done);
-            let (at_look, between): (Vec<usize>, Vec<usize>) =
-                looked_at.iter().partition(|&index| at_look(index));
-            open.extend(self.undecided(&at_look, on_event));
-            // What was cut short of a look was not looked at: it goes on if there is time after all.
-            open.extend(between.into_iter().filter(|&index| !self.progress[index].is_hopeless()));
-            open.sort_unstable();
-            open.dedup();
-            let items = &self.plan.items;
-            let still_open: Vec<&Item> = open.iter().map(|&index| &items[index]).collect();
-            on_event(RunEvent::Looked { open: &still_open, of: items.len() });
-            let steps = open.iter().filter_map(|&index| self.step(index, looks)).collect();
-            let steps = schedule::next(steps, self.remaining());
-            if steps.is_empty() {
-                return;
-            }
-            looked_at = steps.iter().map(|step| step.item).collect();
-            open.retain(|index| !looked_at.contains(index));
-            steps.iter().for_each(|step| targets[step.item] = self.progress[step.item].done + step.trials);
-            self.bring_to(&looked_at, &targets, on_event);
-        }
-    }
-
-    /// Gives the rivals that answer the question of their workload what a comparison needs. Where some rivals
-    /// were chosen by name, none of them comes before another: each answers what was asked.
-    fn principal_first(&mut self, items: &[usize], least: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
-        let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
-        items.iter().zip(least).for_each(|(&index, &least)| targets[index] = least);
-        let is_principal = |&index: &usize| {
-            let Item { workload, variant, .. } = &self.plan.items[index];
-            let chosen = self.plan.items.iter().filter(|item| item.workload.name == workload.name).count();
-            workload.principal.contains(&variant.name) && chosen == workload.variants.len()
-        };
-        let principal: Vec<usize> = items.iter().copied().filter(is_principal).collect();
-        self.bring_to(&principal, &targets, on_event);
-    }
-
-    /// What the item needs to come to the next look; nothing after the last.
-    fn step(&self, item: usize, looks: &[u32]) -> Option<Step> {
-        let progress = &self.progress[item];
-        let trials = looks.iter().find(|&&look| look > progress.done)? - progress.done;
-        Some(Step { item, trials, cost_seconds: progress.cost() * f64::from(trials) })
-    }
-
     /// Runs blocks of the items until each has its target, in random order.
-    fn bring_to(&mut self, items: &[usize], targets: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
+    pub(crate) fn bring_to(
+        &mut self,
+        items: &[usize],
+        targets: &[u32],
+        on_event: &mut dyn FnMut(RunEvent<'_>),
+    ) {
         let counts: Vec<(usize, u32)> = items
             .iter()
             .map(|&index| (index, targets[index].saturating_sub(self.progress[index].done)))
@@ -379,55 +318,13 @@ impl<'a, E: Executor> Session<'a, E> {
         self.recording.extend(lines.into_iter().map(Line::from));
     }
 
-    /// The items of which more trials may decide more, after these were measured.
-    fn undecided(&mut self, measured: &[usize], on_event: &mut dyn FnMut(RunEvent<'_>)) -> Vec<usize> {
-        let workloads: BTreeSet<&str> =
-            measured.iter().map(|&index| self.plan.items[index].workload.name).collect();
-        workloads.into_iter().flat_map(|workload| self.undecided_of(workload, measured, on_event)).collect()
-    }
-
-    /// The same of one workload.
-    fn undecided_of(
-        &mut self,
-        workload: &str,
-        measured: &[usize],
-        on_event: &mut dyn FnMut(RunEvent<'_>),
-    ) -> Vec<usize> {
-        let is_of = |&index: &usize| self.plan.items[index].workload.name == workload;
-        let mut changed = Vec::new();
-        for &index in measured.iter().filter(|index| is_of(index)) {
-            let variant = self.plan.items[index].variant.name;
-            let systems = self.plan.targets.iter().zip(&self.progress[index].systems);
-            let open = systems.filter(|(_, system)| !system.hopeless);
-            changed.extend(open.map(|(target, _)| MeasuredVariant { system: &target.name, variant }));
-        }
-        let (judgements, steps) = (&mut self.judgements, self.plan.steps);
-        let findings = judgements.of_workload(&self.recording, workload, &|system, variant| {
-            steps.is_some() || changed.contains(&MeasuredVariant { system, variant })
-        });
-        let variants = match steps {
-            Some(margin) => judge::bisect::unsettled(&self.recording, &findings, margin),
-            None => judge::undecided(&self.recording, &findings, &changed, !self.plan.aa),
-        };
-        let is_open = |&index: &usize| {
-            variants.contains(self.plan.items[index].variant.name) && !self.progress[index].is_hopeless()
-        };
-        let open: Vec<usize> = (0..self.plan.items.len()).filter(is_of).filter(is_open).collect();
-        let decided = measured.iter().filter(|index| is_of(index) && !open.contains(index));
-        let decided: Vec<&str> = decided.map(|&index| self.plan.items[index].variant.name).collect();
-        if !decided.is_empty() {
-            on_event(RunEvent::Decided { findings: &findings, variants: &decided });
-        }
-        open
-    }
-
     /// Time since measuring began.
     pub(crate) fn elapsed(&self) -> Duration {
         self.clock.now().saturating_sub(self.begun)
     }
 
     /// Time that is left of the budget.
-    fn remaining(&self) -> Duration {
+    pub(crate) fn remaining(&self) -> Duration {
         self.plan.budget.map_or(Duration::MAX, |budget| budget.saturating_sub(self.elapsed()))
     }
 
@@ -436,7 +333,7 @@ impl<'a, E: Executor> Session<'a, E> {
         self.interrupt.load(Ordering::Relaxed) || self.unwritten.is_some()
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_stopped() || self.remaining().is_zero()
     }
 
@@ -459,7 +356,7 @@ impl<'a, E: Executor> Session<'a, E> {
     }
 
     fn finish(mut self, end: End) -> Ran {
-        let interrupted = end.status == "interrupted";
+        let interrupted = end.status == EndStatus::Interrupted;
         if self.plan.aa
             && let Some(floor) = judge::noise_floor::measured(&self.recording)
         {
