@@ -48,7 +48,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(process: u32) -> Counted {
+    fn read(process: u32) -> Counted {
         let text = |name: &str| fs::read_to_string(format!("/proc/{process}/{name}")).expect(name);
         let io = text("io");
         let field = |name: &str| -> f64 {
@@ -72,12 +72,12 @@ fn held(texts: &[&str]) -> (Vec<HeldBackground>, Vec<(Counted, Counted)>, f64) {
     let mut beside = start(texts, folder.path());
     beside.settle().expect("loads");
     let processes: Vec<u32> = beside.processes().collect();
-    let before: Vec<Counted> = processes.iter().map(|process| Counted::of(*process)).collect();
+    let before: Vec<Counted> = processes.iter().map(|process| Counted::read(*process)).collect();
     let begun = Instant::now();
     beside.mark();
     std::thread::sleep(Duration::from_millis(2500));
     let reported = beside.report();
-    let after: Vec<Counted> = processes.iter().map(|process| Counted::of(*process)).collect();
+    let after: Vec<Counted> = processes.iter().map(|process| Counted::read(*process)).collect();
     let elapsed = begun.elapsed().as_secs_f64();
     drop(beside);
     for process in processes {

@@ -27,7 +27,7 @@ struct Call {
 
 impl<'a> Calls<'a> {
     /// No calls yet, of these operations.
-    pub(crate) fn of(clock: &'a Clock, names: &[&'static str]) -> io::Result<Calls<'a>> {
+    pub(crate) fn new(clock: &'a Clock, names: &[&'static str]) -> io::Result<Calls<'a>> {
         let call = |&name: &&'static str| -> io::Result<Call> {
             let times = Times::new().map_err(io::Error::other)?;
             Ok(Call { name, ticks: 0, units: 0, times })

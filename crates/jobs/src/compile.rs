@@ -84,7 +84,7 @@ mod measured {
         trial.job(|compilers, job| {
             let make = |number: u64| -> io::Result<Compiler<'_>> {
                 let object = program.folder.join(format!("{number}.o"));
-                Ok(Compiler { program, object, calls: Calls::of(clock, &CALL)?, objects: Vec::new() })
+                Ok(Compiler { program, object, calls: Calls::new(clock, &CALL)?, objects: Vec::new() })
             };
             let mut all = (0..compilers).map(make).collect::<io::Result<Vec<_>>>()?;
             let (begun, mut rounds) = (Instant::now(), 0);
@@ -101,7 +101,7 @@ mod measured {
             }
             let elapsed_seconds = begun.elapsed().as_secs_f64();
             let units = (rounds * program.units.len()) as f64;
-            let mut calls = Calls::of(clock, &CALL)?;
+            let mut calls = Calls::new(clock, &CALL)?;
             all.iter().for_each(|one| calls.add_all(&one.calls));
             calls.report(job);
             job.value("program", elapsed_seconds / rounds as f64);

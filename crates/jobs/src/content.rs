@@ -21,7 +21,7 @@ impl Content {
     }
 
     /// The content of a file of `bytes`, at least [`NUMBER_BYTES`] of them.
-    pub(crate) fn of(&mut self, number: u64, bytes: usize) -> &[u8] {
+    pub(crate) fn bytes(&mut self, number: u64, bytes: usize) -> &[u8] {
         self.block[..NUMBER_BYTES].copy_from_slice(&number.to_le_bytes());
         &self.block[..bytes.clamp(NUMBER_BYTES, self.block.len())]
     }
@@ -36,7 +36,7 @@ impl Content {
     /// # Errors
     /// `InvalidData` where they differ.
     pub(crate) fn verify(&mut self, number: u64, bytes: usize) -> io::Result<()> {
-        let bytes = self.of(number, bytes).len();
+        let bytes = self.bytes(number, bytes).len();
         if self.read[..bytes] == self.block[..bytes] {
             return Ok(());
         }
@@ -52,10 +52,10 @@ mod tests {
     #[test]
     fn each_file_has_content_of_its_own() {
         let mut content = Content::new(7, 4096);
-        let first = content.of(1, 4096).to_vec();
-        assert_ne!(first, content.of(2, 4096));
-        assert_eq!(content.of(1, 4096), first);
-        assert_eq!(content.of(1, 0).len(), 8, "its number");
+        let first = content.bytes(1, 4096).to_vec();
+        assert_ne!(first, content.bytes(2, 4096));
+        assert_eq!(content.bytes(1, 4096), first);
+        assert_eq!(content.bytes(1, 0).len(), 8, "its number");
         content.buffer().copy_from_slice(&first);
         assert!(content.verify(1, 4096).is_ok());
         assert!(content.verify(2, 4096).is_err(), "another file");

@@ -80,7 +80,7 @@ mod measured {
             WORKLOAD.measured().map(|operation| operation.name).filter(|&name| name != "total").collect();
         let outcome = trial.job(|mib, job| {
             job.level().doing("the source");
-            let mut copying = Copying::prepare(&folder, mib, variant, Calls::of(clock, &names)?, seed)?;
+            let mut copying = Copying::prepare(&folder, mib, variant, Calls::new(clock, &names)?, seed)?;
             job.level().doing(variant_call(variant));
             let begun = Instant::now();
             loop {
@@ -134,7 +134,7 @@ mod measured {
         ) -> io::Result<Copying<'a>> {
             let mut content = Content::new(seed, MIB);
             let mut source = File::create(folder.join("source"))?;
-            (0..mib).try_for_each(|number| source.write_all(content.of(number, MIB)))?;
+            (0..mib).try_for_each(|number| source.write_all(content.bytes(number, MIB)))?;
             let path = |name: &str| file::Path::try_from(folder.join(name).as_path());
             let buffer = vec![0; BUFFER_BYTES];
             Ok(Copying {

@@ -175,7 +175,7 @@ mod measured {
     /// Writes the file in one go.
     fn contiguous(path: &Path, mib: u64, content: &mut Content) -> io::Result<()> {
         let mut file = File::create_new(path)?;
-        (0..mib).try_for_each(|number| file.write_all(content.of(number, MIB)))?;
+        (0..mib).try_for_each(|number| file.write_all(content.bytes(number, MIB)))?;
         file.sync_all()?;
         if file::pieces(&file, GAP_BYTES)? > 1 + FIRST_PIECES + mib / MIB_PER_PIECE {
             return Err(Unsupported("the free space is in pieces: no contiguous file can be made").into());
@@ -207,7 +207,7 @@ mod measured {
     fn spread_by_removal(path: &Path, mib: u64, piece_bytes: usize, content: &mut Content) -> io::Result<()> {
         let mut file = File::create_new(path)?;
         for number in 0..mib {
-            for piece in content.of(number, MIB).chunks(piece_bytes) {
+            for piece in content.bytes(number, MIB).chunks(piece_bytes) {
                 file.write_all(piece)?;
                 file.write_all(piece)?;
             }
@@ -230,7 +230,7 @@ mod measured {
             file.sync_all()
         };
         for number in 0..mib {
-            for piece in content.of(number, MIB).chunks(piece_bytes) {
+            for piece in content.bytes(number, MIB).chunks(piece_bytes) {
                 append(path, piece)?;
                 append(&other, piece)?;
             }

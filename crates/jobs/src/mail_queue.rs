@@ -87,7 +87,7 @@ mod measured {
                     queue: &queue,
                     bytes,
                     content: Content::new(seed ^ number, bytes),
-                    calls: Calls::of(clock, &CALLS)?,
+                    calls: Calls::new(clock, &CALLS)?,
                     messages: 0,
                     all_equal: true,
                 })
@@ -100,7 +100,7 @@ mod measured {
                 job.level().doing(refused.operation);
                 return Err(refused.error);
             }
-            let mut calls = Calls::of(clock, &CALLS)?;
+            let mut calls = Calls::new(clock, &CALLS)?;
             all.iter().for_each(|writer| calls.add_all(&writer.calls));
             calls.report(job);
             let messages: u64 = all.iter().map(|writer| writer.messages).sum();
@@ -179,7 +179,7 @@ mod measured {
             let incoming = path(&self.queue.incoming).map_err(Refused::at("create"))?;
             let active = path(&self.queue.active).map_err(Refused::at("create"))?;
             let calls = &mut self.calls;
-            let content = self.content.of(number, self.bytes);
+            let content = self.content.bytes(number, self.bytes);
 
             calls.begin();
             let mut written = file::create_new(&incoming).map_err(Refused::at("create"))?;

@@ -102,7 +102,7 @@ mod measured {
             WORKLOAD.measured().map(|operation| operation.name).filter(|&name| name != "total").collect();
         // A trial that was killed may have left it.
         let _ = fs::remove_dir_all(&folder);
-        let paths = Paths::of(&folder, count).map_err(TrialError::at("to name the files"))?;
+        let paths = Paths::new(&folder, count).map_err(TrialError::at("to name the files"))?;
         let outcome = trial.job(|kib, job| {
             let bytes = (kib << 10) as usize;
             let fitting = file::free(scratch)?.files_of(kib << 10) as usize / 2;
@@ -113,7 +113,7 @@ mod measured {
                 bytes,
                 content: Content::new(seed, bytes),
                 random: fastrand::Rng::with_seed(seed),
-                calls: Calls::of(clock, &names)?,
+                calls: Calls::new(clock, &names)?,
                 made: 0,
                 most: fitting.max(FILES_MIN).min(count),
                 deadline: Instant::now() + window,
@@ -160,7 +160,7 @@ mod measured {
     }
 
     impl Paths {
-        fn of(folder: &Path, count: usize) -> io::Result<Paths> {
+        fn new(folder: &Path, count: usize) -> io::Result<Paths> {
             let named = |prefix: &str| -> io::Result<Vec<file::Path>> {
                 let path = |number: usize| -> PathBuf { folder.join(format!("{prefix}{number}")) };
                 (0..count).map(|number| file::Path::try_from(path(number).as_path())).collect()
@@ -228,7 +228,7 @@ mod measured {
         }
 
         fn write(&mut self, number: usize, folder: &fs::File) -> io::Result<()> {
-            let content = self.content.of(number as u64, self.bytes);
+            let content = self.content.bytes(number as u64, self.bytes);
             self.calls.begin();
             let mut file = file::create_new(&self.paths.first[number])?;
             self.calls.end("create");

@@ -34,7 +34,7 @@ pub(crate) struct SourceTree {
 
 impl SourceTree {
     /// The tree of so many files.
-    pub(crate) fn of(count: usize) -> SourceTree {
+    pub(crate) fn with_files(count: usize) -> SourceTree {
         let mut random = fastrand::Rng::with_seed(count as u64);
         let mut folders = vec![PathBuf::from("tree")];
         let mut files = Vec::with_capacity(count);
@@ -65,7 +65,7 @@ impl SourceTree {
         }
         let mut content = Content::new(self.files.len() as u64, BYTES_MAX);
         for (number, (path, bytes)) in self.files.iter().enumerate() {
-            let content = content.of(number as u64, *bytes);
+            let content = content.bytes(number as u64, *bytes);
             let mut header = header(tar::EntryType::Regular, 0o644, content.len() as u64);
             builder.append_data(&mut header, path, content)?;
         }
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn a_tree_is_the_same_for_the_same_size_and_every_folder_comes_after_its_parent() {
-        let tree = SourceTree::of(5000);
-        assert_eq!(tree, SourceTree::of(5000));
+        let tree = SourceTree::with_files(5000);
+        assert_eq!(tree, SourceTree::with_files(5000));
         assert_eq!((tree.files.len(), tree.folders.len()), (5000, 1 + 5000 / FILES_PER_FOLDER));
         for (place, folder) in tree.folders.iter().enumerate().skip(1) {
             assert!(tree.folders[..place].contains(&folder.parent().unwrap().to_path_buf()));
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn what_is_packed_is_unpacked() {
         let scratch = tempfile::tempdir().unwrap();
-        let tree = SourceTree::of(40);
+        let tree = SourceTree::with_files(40);
         tree.archive(&scratch.path().join("tree.tar")).unwrap();
         let counted = unpack(&scratch.path().join("tree.tar"), scratch.path(), 40).unwrap();
         assert_eq!(counted.files, 40);
@@ -295,7 +295,7 @@ mod tests {
     fn an_archive_that_is_cut_short_is_an_error() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("tree.tar");
-        SourceTree::of(40).archive(&path).unwrap();
+        SourceTree::with_files(40).archive(&path).unwrap();
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         assert!(unpack(&path, scratch.path(), 40).is_err());

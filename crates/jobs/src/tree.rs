@@ -113,7 +113,7 @@ mod measured {
         let archive = scratch.join(format!("tree-{files}.tar"));
         if !archive.exists() {
             let unfinished = archive.with_extension("unfinished");
-            SourceTree::of(files as usize).archive(&unfinished)?;
+            SourceTree::with_files(files as usize).archive(&unfinished)?;
             fs::rename(unfinished, &archive)?;
         }
         Ok(archive)

@@ -57,7 +57,7 @@ mod measured {
 
     use super::WATCHED;
 
-    /// So long no wait lasts, for something is ready.
+    /// No wait lasts this long, because something is ready.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
@@ -72,7 +72,7 @@ mod measured {
             #[cfg(not(unix))]
             "uring" => missing(trial, "io_uring exists only on Linux"),
             #[cfg(target_os = "linux")]
-            _ => measure(trial, sys::event::Epoll::telling(watched(trial))),
+            _ => measure(trial, sys::event::Epoll::with_capacity(watched(trial))),
             #[cfg(not(target_os = "linux"))]
             _ => missing(trial, "epoll exists only on Linux"),
         }

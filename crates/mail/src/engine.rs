@@ -294,7 +294,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         if let Err(error) = self.settings.permission.check(address) {
             return self.fail(session, &error.to_string());
         }
-        let from = self.settings.sources.of(self.settings.queue.share.place(self.slots.vacant_key()));
+        let from = self.settings.sources.address(self.settings.queue.share.place(self.slots.vacant_key()));
         let connection = match Connection::connect(address, from, Waiting::NonBlocking) {
             Ok(connection) => connection,
             Err(error) => return self.not_connected(session, error),

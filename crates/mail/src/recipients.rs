@@ -120,7 +120,7 @@ impl Recipients {
 
     /// A list of addresses in the order given. Domains are the same where they differ in case only. What is
     /// no address is kept apart, so that it can be reported.
-    pub fn of<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Recipients {
+    pub fn from_addresses<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Recipients {
         let mut recipients = Recipients::default();
         let mut domains: HashMap<String, u32> = HashMap::new();
         for address in addresses {
@@ -144,10 +144,10 @@ impl Recipients {
     }
 
     /// A list of a user's: one address a line. Blank lines, and those that begin with `#`, are comments.
-    pub fn of_list(bytes: &[u8]) -> Recipients {
+    pub fn from_list(bytes: &[u8]) -> Recipients {
         let text = list_text(bytes);
         let lines = text.lines().map(str::trim);
-        Recipients::of(lines.filter(|line| !line.is_empty() && !line.starts_with('#')))
+        Recipients::from_addresses(lines.filter(|line| !line.is_empty() && !line.starts_with('#')))
     }
 
     /// Sorts the recipients by domain, keeping their order within each.
@@ -323,8 +323,13 @@ mod tests {
 
     #[test]
     fn domains_of_a_list_that_was_given() {
-        let recipients =
-            Recipients::of(["a@One.test", "b@two.test", "no domain", "c@one.TEST", "d@x\r\nRSET"]);
+        let recipients = Recipients::from_addresses([
+            "a@One.test",
+            "b@two.test",
+            "no domain",
+            "c@one.TEST",
+            "d@x\r\nRSET",
+        ]);
         assert_eq!((recipients.len(), recipients.domains()), (5, 2));
         assert_eq!(recipients.broken(), [2, 4]);
         let of_first: Vec<u32> = recipients.of_domain(0).map(|place| recipients.at(place)).collect();
@@ -342,11 +347,11 @@ mod tests {
             [&b"\xff\xfe"[..], &utf16(u16::to_le_bytes)].concat(),
             [&b"\xfe\xff"[..], &utf16(u16::to_be_bytes)].concat(),
         ] {
-            let list = Recipients::of_list(&bytes);
+            let list = Recipients::from_list(&bytes);
             assert_eq!(list.addresses().collect::<Vec<_>>(), ["kim@alpha.test", "lee@beta.test"]);
         }
         // No address, and said to be none.
-        assert_eq!(Recipients::of_list(b"\xff@a.test\nkim@a.test\n").broken(), [0]);
+        assert_eq!(Recipients::from_list(b"\xff@a.test\nkim@a.test\n").broken(), [0]);
     }
 
     proptest! {

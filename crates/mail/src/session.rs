@@ -189,7 +189,7 @@ impl Session {
         output: &mut Output,
     ) -> Result<Progress, Fault> {
         let (code, step) = (reply.code(), expected.step);
-        let Some(answer) = Answer::of(reply, step) else {
+        let Some(answer) = Answer::from_reply(reply, step) else {
             return Err(Fault::OutOfStep { code, step: step.name() });
         };
         match step {

@@ -222,7 +222,7 @@ impl SpoolFolder {
         }
         let path = self.path.join(LIST);
         let list = fs::read_to_string(&path).map_err(failed("read", &path))?;
-        let mut recipients = Recipients::of(list.lines());
+        let mut recipients = Recipients::from_addresses(list.lines());
         let path = self.path.join(RESULTS);
         let mut results = opened(&path)?;
         let endings = read_results(&mut results, &path, recipients.len())?;
@@ -357,7 +357,8 @@ mod tests {
     fn what_has_ended_is_not_delivered_again() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("spool");
-        let list = Recipients::of(["a@one.test", "b@two.test", "none", "c@one.test", "d@two.test"]);
+        let list =
+            Recipients::from_addresses(["a@one.test", "b@two.test", "none", "c@one.test", "d@two.test"]);
         let mut spool = begin(&folder, &list);
         put(&mut spool, 1, DeliveryEnding::Delivered);
         put(&mut spool, 2, DeliveryEnding::Failed);
@@ -378,7 +379,7 @@ mod tests {
     #[test]
     fn results_of_another_list_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        drop(begin(folder.path(), &Recipients::of(["a@one.test"])));
+        drop(begin(folder.path(), &Recipients::from_addresses(["a@one.test"])));
         for line in ["{\"number\":1,\"ending\":\"failed\"}\n", "nonsense\n", "\n"] {
             fs::write(folder.path().join(RESULTS), line).unwrap();
             let error = resume(folder.path()).unwrap_err();
@@ -390,7 +391,7 @@ mod tests {
     #[test]
     fn a_spool_that_was_not_finished_is_begun_anew() {
         let folder = tempfile::tempdir().unwrap();
-        let list = Recipients::of(["a@one.test", "b@two.test"]);
+        let list = Recipients::from_addresses(["a@one.test", "b@two.test"]);
         let line = serde_json::to_string(&terms()).unwrap();
         for left in [&[][..], &[(LIST, "a@one.t")], &[(LIST, "x@y.test\n"), (DELIVERY, &line)]] {
             let folder = tempfile::tempdir_in(folder.path()).unwrap();
@@ -409,7 +410,7 @@ mod tests {
     #[test]
     fn a_spool_is_for_one_delivery() {
         let folder = tempfile::tempdir().unwrap();
-        drop(begin(folder.path(), &Recipients::of(["a@one.test"])));
+        drop(begin(folder.path(), &Recipients::from_addresses(["a@one.test"])));
         for (other, said) in [
             (settings(Mode::Test, "a@b.test", "hello"), "begun with deliveries, and this is test deliveries"),
             (settings(Mode::Deliver, "", "hello"), "the sender <>"),

@@ -14,7 +14,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn of(reply: &Reply<'_>) -> Refusal {
+    pub(crate) fn from_reply(reply: &Reply<'_>) -> Refusal {
         let code = reply.code();
         Refusal { code: Some(code), is_permanent: (500..600).contains(&code), reason: reply.text() }
     }
@@ -62,7 +62,7 @@ pub(crate) enum Answer {
 
 impl Answer {
     /// What a reply means for its step; `None` if it is a reply to something else.
-    pub(crate) fn of(reply: &Reply<'_>, step: MailStep) -> Option<Answer> {
+    pub(crate) fn from_reply(reply: &Reply<'_>, step: MailStep) -> Option<Answer> {
         let code = reply.code();
         let is_accepted = match step {
             MailStep::Banner | MailStep::Tls => code == 220,
@@ -77,7 +77,7 @@ impl Answer {
                 let text = if decides { reply.text() } else { String::new() };
                 Some(Answer::Accepted(Acceptance { code, text }))
             }
-            400..600 => Some(Answer::Refused(Refusal::of(reply))),
+            400..600 => Some(Answer::Refused(Refusal::from_reply(reply))),
             _ => None,
         }
     }

@@ -297,7 +297,7 @@ pub(crate) struct Terms<'a> {
 
 impl<'a> Terms<'a> {
     /// Those of a worker, counting into `counters`.
-    pub(crate) fn of(worker: &'a WorkerContext, counters: &'a Counters) -> Terms<'a> {
+    pub(crate) fn new(worker: &'a WorkerContext, counters: &'a Counters) -> Terms<'a> {
         let WorkerContext { service, limits, stop, log, .. } = worker;
         Terms { service: &**service, limits, counters, stop, log: log.as_ref() }
     }

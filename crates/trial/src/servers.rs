@@ -46,5 +46,5 @@ fn answer() -> Done {
 
 /// Serves the connection that is standard input and output.
 fn session(order: &str) -> Done {
-    Ok(net::server::session(order)?)
+    Ok(net::server::serve_session(order)?)
 }

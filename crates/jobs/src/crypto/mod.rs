@@ -160,14 +160,14 @@ mod measured {
         clock: &'a Clock,
     ) -> io::Result<Repeated<'a>> {
         let make = |_| -> io::Result<Thread<'a>> {
-            let calls = Calls::of(clock, &[operation])?;
+            let calls = Calls::new(clock, &[operation])?;
             Ok(Thread { calls, repeat: library.prepare(operation)?, count: 0, processor_ns: 0 })
         };
         let mut all = (0..threads).map(make).collect::<io::Result<Vec<_>>>()?;
         let deadline = Instant::now() + part;
         at_once(&mut all, |thread, is_stopped| thread.work(operation, deadline, is_stopped))
             .map_err(|refused| refused.error)?;
-        let mut calls = Calls::of(clock, &[operation])?;
+        let mut calls = Calls::new(clock, &[operation])?;
         all.iter().for_each(|thread| calls.add_all(&thread.calls));
         let (count, processor_ns) =
             all.iter().fold((0, 0), |sum, thread| (sum.0 + thread.count, sum.1 + thread.processor_ns));

@@ -38,7 +38,7 @@ fn measure(trial: &mut Trial<'_>, served: &Path, folder: &Path) -> Result<(), Tr
     let (window, clock, seed) = (trial.window(), trial.clock(), trial.seed());
     trial.job(|mib, job| {
         job.level().doing("copy");
-        let mut copying = Copying::prepare(&*server, folder, mib, Calls::of(clock, &PHASES)?)?;
+        let mut copying = Copying::prepare(&*server, folder, mib, Calls::new(clock, &PHASES)?)?;
         let begun = Instant::now();
         loop {
             copying.once().map_err(|error| server.cause(error))?;
@@ -89,7 +89,7 @@ fn prepare(served: &Path, folder: &Path, levels: &[u64], seed: u64) -> io::Resul
     let mut content = Content::new(seed, MIB);
     for &mib in levels {
         let mut file = File::create_new(served.join(name(mib)))?;
-        (0..mib).try_for_each(|number| file.write_all(content.of(number, MIB)))?;
+        (0..mib).try_for_each(|number| file.write_all(content.bytes(number, MIB)))?;
     }
     Ok(())
 }

@@ -153,14 +153,14 @@ fn level(
         let begun = Instant::now();
         let mut all = sessions
             .iter_mut()
-            .map(|session| Ok((session, Calls::of(clock, &[name])?)))
+            .map(|session| Ok((session, Calls::new(clock, &[name])?)))
             .collect::<io::Result<Vec<_>>>()?;
         let work = |(session, calls): &mut (&mut Session, Calls<'_>), is_stopped: &dyn Fn() -> bool| {
             repeat(session, calls, name, step, begun + part, is_stopped).map_err(Refused::at(name))
         };
         at_once(&mut all, work).map_err(|refused| refused.error)?;
         let elapsed = begun.elapsed().as_secs_f64();
-        let mut calls = Calls::of(clock, &[name])?;
+        let mut calls = Calls::new(clock, &[name])?;
         all.iter().for_each(|(_, other)| calls.add_all(other));
         calls.report(job);
         if name == "select-key" {

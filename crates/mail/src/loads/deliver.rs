@@ -18,7 +18,7 @@
 
 use workload::{Operation, Sizes, Trial, TrialError, Workload};
 
-use super::measured::{self, Plan};
+use super::measured::{self, MeasuredMode};
 use super::series::{self, CPU, P50, P99, P999, PRINCIPAL, THROUGHPUT, VARIANTS, sizes, step};
 use crate::Mode;
 use crate::measured::MailStep::{self, Banner, Connect, Data, Dns, Ehlo, Mail, Message, Quit, Rcpt};
@@ -61,5 +61,5 @@ pub(super) const WORKLOAD: Workload = Workload {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let message_bytes = trial.number("bytes")? as usize;
-    measured::run(trial, &Plan { mode: Mode::Deliver, steps: &STEPS, message_bytes })
+    measured::run(trial, &MeasuredMode { mode: Mode::Deliver, steps: &STEPS, message_bytes })
 }

@@ -32,7 +32,7 @@
 
 use workload::{Operation, Sizes, Trial, TrialError, Workload};
 
-use super::measured::{self, Plan};
+use super::measured::{self, MeasuredMode};
 use super::series::{self, CPU, P50, P99, P999, PRINCIPAL, THROUGHPUT, VARIANTS, sizes, step};
 use crate::Mode;
 use crate::measured::MailStep::{self, Banner, Connect, Dns, Ehlo, Mail, Quit, Rcpt, Rset};
@@ -74,6 +74,6 @@ pub(super) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let plan = Plan { mode: Mode::Test, steps: &STEPS, message_bytes: series::MESSAGE_BYTES };
+    let plan = MeasuredMode { mode: Mode::Test, steps: &STEPS, message_bytes: series::MESSAGE_BYTES };
     measured::run(trial, &plan)
 }

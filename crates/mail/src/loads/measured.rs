@@ -48,8 +48,8 @@ const RETRY_MS: u64 = 100;
 /// How long deliveries under way may take at the end.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// What a mode is, beside what its trial says.
-pub(super) struct Plan {
+/// The properties of a mode that its trial does not choose.
+pub(super) struct MeasuredMode {
     pub(super) mode: Mode,
     /// The steps whose times are reported.
     pub(super) steps: &'static [MailStep],
@@ -58,7 +58,7 @@ pub(super) struct Plan {
 }
 
 /// Runs one trial.
-pub(super) fn run(trial: &mut Trial<'_>, plan: &Plan) -> Result<(), TrialError> {
+pub(super) fn run(trial: &mut Trial<'_>, plan: &MeasuredMode) -> Result<(), TrialError> {
     let domains = u32::try_from(trial.number("domains")?).unwrap_or(u32::MAX);
     let sizes = DomainSizes::Uniform;
     let list = GeneratedList { recipients: RECIPIENTS.max(domains), domains, sizes, seed: trial.seed() };
@@ -76,7 +76,7 @@ pub(super) fn run(trial: &mut Trial<'_>, plan: &Plan) -> Result<(), TrialError> 
     bench.stop(trial)
 }
 
-fn settings(trial: &Trial<'_>, plan: &Plan, sink: &Sink) -> Result<EngineSettings, TrialError> {
+fn settings(trial: &Trial<'_>, plan: &MeasuredMode, sink: &Sink) -> Result<EngineSettings, TrialError> {
     let exchanger = sink.exchanger();
     let deliveries = trial.number("deliveries")?;
     let connections = trial.n().max(1);
@@ -122,7 +122,7 @@ fn run_delay_seconds() -> Option<f64> {
 struct Bench<'list, 'plan> {
     engine: Box<dyn DeliveryEngine + 'list>,
     sink: Sink,
-    plan: &'plan Plan,
+    plan: &'plan MeasuredMode,
     /// Deliveries for which a connection is used.
     deliveries: u64,
     /// What the engine has counted, without its present counts.

@@ -210,7 +210,7 @@ fn messages_are_delivered_with_names_of_their_own() {
 
 #[test]
 fn replies_decide_how_a_recipient_ends() {
-    let list = Recipients::of([
+    let list = Recipients::from_addresses([
         "good@a.test",
         "never@a.test",
         "later@a.test",

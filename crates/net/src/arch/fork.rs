@@ -33,7 +33,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
 fn serve(worker: &WorkerContext) -> io::Result<()> {
     process_for_each(worker, sys::signal::send_stop, |connection| {
         sys::process::fork(|| {
-            blocking::serve(Terms::of(worker, &worker.counters), &Live::new(connection));
+            blocking::serve(Terms::new(worker, &worker.counters), &Live::new(connection));
             0
         })
     })

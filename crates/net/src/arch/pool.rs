@@ -63,7 +63,7 @@ fn work(worker: &WorkerContext, registry: &Registry) -> io::Result<()> {
     while !worker.stop.is_ordered() {
         if let Some(connection) = blocking::accept(worker, &worker.counters)? {
             let registered = registry.enter(&worker.counters, connection);
-            blocking::serve(Terms::of(worker, &worker.counters), &registered.live);
+            blocking::serve(Terms::new(worker, &worker.counters), &registered.live);
         }
     }
     Ok(())

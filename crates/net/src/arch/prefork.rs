@@ -47,7 +47,7 @@ fn work(worker: &WorkerContext, row: usize) -> io::Result<()> {
     let counters = worker.counters.of_worker(row);
     while !worker.stop.is_ordered() {
         if let Some(connection) = blocking::accept(worker, &counters)? {
-            blocking::serve(Terms::of(worker, &counters), &Live::new(connection));
+            blocking::serve(Terms::new(worker, &counters), &Live::new(connection));
             counters.add(Counter::Ended, 1);
         }
     }

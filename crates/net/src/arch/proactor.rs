@@ -48,7 +48,7 @@ const SHORTAGE: Duration = Duration::from_millis(1);
 /// Serves the worker until the order to stop.
 pub(super) fn serve(worker: &WorkerContext) -> io::Result<()> {
     let ring = RingKernel::new(worker, SETTINGS)?;
-    Proactor::new(ring, Terms::of(worker, &worker.counters))?.run()
+    Proactor::new(ring, Terms::new(worker, &worker.counters))?.run()
 }
 
 pub(super) struct Proactor<'worker, R: ServerRing> {

@@ -34,7 +34,7 @@ const TURNS_MAX: usize = 8;
 
 /// Serves the worker until the order to stop.
 pub(super) fn serve<P: Poller>(worker: &WorkerContext) -> io::Result<()> {
-    Reactor::new(ServerKernel::<P>::new(worker)?, Terms::of(worker, &worker.counters)).run()
+    Reactor::new(ServerKernel::<P>::new(worker)?, Terms::new(worker, &worker.counters)).run()
 }
 
 pub(super) struct Reactor<'worker, N: ServerNetwork> {

@@ -20,7 +20,7 @@ use crate::options::{Fields, OptionSpec, from_value, to_value};
 macro_rules! clients {
     ($($settings:ty),* $(,)?) => {
         /// Every client.
-        pub const ALL: &[ClientKind] = &[$(ClientKind::of::<$settings>()),*];
+        pub const ALL: &[ClientKind] = &[$(ClientKind::new::<$settings>()),*];
 
         impl ClientChoice {
             /// Hands the settings on in their own type, so that a loop is compiled for each client.
@@ -222,7 +222,7 @@ pub struct ClientKind {
 }
 
 impl ClientKind {
-    const fn of<S: ClientSettings>() -> ClientKind {
+    const fn new<S: ClientSettings>() -> ClientKind {
         ClientKind {
             name: S::NAME,
             source: S::SOURCE,

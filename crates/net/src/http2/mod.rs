@@ -142,7 +142,7 @@ impl Requests {
     /// Prepares them.
     pub fn new(requests: Vec<Request>) -> Requests {
         let fields: Vec<&[(String, String)]> = requests.iter().map(|one| one.fields.as_slice()).collect();
-        let (blocks, size) = Blocks::of(&fields);
+        let (blocks, size) = Blocks::encode(&fields);
         let is_head = |request: &Request| request.fields.contains(&(":method".to_owned(), "HEAD".to_owned()));
         let prepared = requests.iter().zip(blocks).map(|(request, blocks)| Prepared {
             blocks,

@@ -203,7 +203,7 @@ impl Coordinator {
                 offered.take(number, self.receive(number, patience)?)?;
             }
         }
-        Level::of(load, offered.measured.into_iter().flatten().collect())
+        Level::from_measured(load, offered.measured.into_iter().flatten().collect())
     }
 
     /// Whether a worker is ready; what is left of a load that was stopped is not that.

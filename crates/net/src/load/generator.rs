@@ -158,7 +158,7 @@ impl Generator {
     /// As [`Generator::measure`].
     pub fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
         let measured = self.measure(load, watched)?;
-        Level::of(load, vec![measured])
+        Level::from_measured(load, vec![measured])
     }
 
     /// A closed loop on the present connections.

@@ -139,7 +139,7 @@ pub struct Recent(BTreeMap<u64, u64>);
 const BITS: u32 = 6;
 
 impl Recent {
-    pub(super) fn of(times: &Times) -> Recent {
+    pub(super) fn from_times(times: &Times) -> Recent {
         let mut counts = BTreeMap::new();
         times.counts().for_each(|(ns, count)| *counts.entry(rounded(ns)).or_default() += count);
         Recent(counts)
@@ -192,7 +192,7 @@ mod tests {
     fn quantiles_are_those_of_sorted_latencies() {
         let mut times = Times::new().unwrap();
         (1..=50_u64).for_each(|ns| times.record(ns));
-        let recent = Recent::of(&times);
+        let recent = Recent::from_times(&times);
         assert_eq!(recent.quantile(0.5), Some(25e-9));
         assert_eq!((recent.quantile(0.0), recent.quantile(1.0)), (Some(1e-9), Some(50e-9)));
         assert_eq!(Recent::default().quantile(0.5), None);

@@ -113,7 +113,7 @@ pub struct Percentile {
 
 impl Distribution {
     /// Times without slices have percentiles without intervals.
-    fn of(times: Times) -> Distribution {
+    fn from_times(times: Times) -> Distribution {
         Distribution::with_slices(times, &[], 0)
     }
 
@@ -189,7 +189,7 @@ impl Level {
     ///
     /// # Errors
     /// [`Error::NothingMeasured`] where no generator measured anything.
-    pub fn of(load: &Load, measured: Vec<Measured>) -> Result<Level, Error> {
+    pub fn from_measured(load: &Load, measured: Vec<Measured>) -> Result<Level, Error> {
         let workers = measured.len();
         let sum = |field: fn(&Measured) -> u64| measured.iter().map(field).sum::<u64>();
         let joined = |field: fn(&Measured) -> &Times| join(measured.iter().map(field));
@@ -217,7 +217,8 @@ impl Level {
         let slices = join_slices(measured);
         let latency = join(slices.iter().map(|slice| &slice.latency)).ok_or(Error::NothingMeasured)?;
         let per_second = |count: u64| count as f64 / elapsed_seconds.max(1e-9);
-        let some = |times: Option<Times>| times.filter(|times| times.count() > 0).map(Distribution::of);
+        let some =
+            |times: Option<Times>| times.filter(|times| times.count() > 0).map(Distribution::from_times);
         let latency = Distribution::with_slices(latency, &slices, unanswered + timed_out);
         Ok(Level {
             load: load.clone(),

@@ -182,10 +182,10 @@ impl Slices {
             (true, false) => self.all.len() / 2,
             (false, false) => 0,
         };
-        let last = Recent::of(&self.all[self.now].latency);
+        let last = Recent::from_times(&self.all[self.now].latency);
         let mut recent = last.clone();
         for slice in &self.all[first.min(self.now)..self.now] {
-            recent.add(&Recent::of(&slice.latency));
+            recent.add(&Recent::from_times(&slice.latency));
         }
         if is_same {
             recent.subtract(&mark.seen);

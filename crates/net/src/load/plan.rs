@@ -342,7 +342,7 @@ impl Sources {
     /// Where the connection of that number begins; `None` leaves it to the system. Without a bind(2) at all
     /// the system has the widest choice of ports.
     #[inline]
-    pub fn of(&self, number: usize) -> Option<SocketAddr> {
+    pub fn address(&self, number: usize) -> Option<SocketAddr> {
         let addresses = &self.0;
         (!addresses.is_empty()).then(|| SocketAddr::new(addresses[number % addresses.len()], 0))
     }
@@ -399,8 +399,8 @@ mod tests {
     #[test]
     fn connections_take_turns() {
         let sources = Sources::parse("127.0.0.2-127.0.0.3").unwrap();
-        assert_eq!(sources.of(0), sources.of(2));
-        assert_ne!(sources.of(0), sources.of(1));
-        assert_eq!(Sources::default().of(5), None);
+        assert_eq!(sources.address(0), sources.address(2));
+        assert_ne!(sources.address(0), sources.address(1));
+        assert_eq!(Sources::default().address(5), None);
     }
 }

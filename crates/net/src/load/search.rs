@@ -310,7 +310,7 @@ mod tests {
             statuses: Default::default(),
             watch: Watch::default(),
         };
-        Level::of(load, vec![measured]).unwrap()
+        Level::from_measured(load, vec![measured]).unwrap()
     }
 
     /// A server of 1 ms up to a rate, and a load generator that is late beyond another; `is_disturbed` says

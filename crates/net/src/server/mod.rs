@@ -7,7 +7,7 @@ mod remote;
 mod session;
 
 pub use remote::{ROLE, Remote, Report, ServerHost, serve_for};
-pub use session::session;
+pub use session::serve_session;
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -196,8 +196,9 @@ impl ListeningServer {
             // Nobody else executes it.
             command if command.is_empty() || self.architecture.served_by != ServedBy::Process => Vec::new(),
             command => {
-                let order = session::order(&self.plan, &*self.machine, &self.counters, log.as_ref())?;
-                [command, &[order]].concat()
+                let parameters =
+                    session::session_parameters(&self.plan, &*self.machine, &self.counters, log.as_ref())?;
+                [command, &[parameters]].concat()
             }
         };
         Ok(WorkerContext {
@@ -300,7 +301,7 @@ pub struct ServerPlan {
     /// The processor that all of it stays on, where the system can do that.
     pub cpu: Option<u32>,
     /// The beginning of the command that `inetd` executes for every connection; it is given one more word,
-    /// and hands that to [`session()`].
+    /// and hands that to [`serve_session`].
     pub session_command: Vec<String>,
 }
 

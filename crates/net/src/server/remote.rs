@@ -57,7 +57,7 @@ pub struct Report {
 
 impl Report {
     /// Of a server in this process and its descendants.
-    pub fn of(counters: &Counters) -> Report {
+    pub fn new(counters: &Counters) -> Report {
         counters.look();
         let taken = sys::process::process_tree_usage().ok();
         let counts = COUNTERS.iter().map(|&name| name.to_owned()).zip(counters.sums());
@@ -220,7 +220,7 @@ fn refused(reply: Reply) -> Error {
 }
 
 /// The other side of [`Remote`]: receives a plan and serves so, until the input ends or a signal says so. The
-/// command is that of a program which calls [`session`](super::session()).
+/// command is that of a program which calls [`serve_session`](super::serve_session).
 ///
 /// # Errors
 /// When it cannot be set up or go on; the other side has been told.
@@ -235,7 +235,7 @@ pub fn serve_for(
     let replies = Arc::new(Mutex::new(FrameWriter::new(output)));
     let served = serve_until_end(ServerPlan { session_command, ..plan }, requests, &replies);
     let last = match &served {
-        Ok(counters) => Reply::Report(Report::of(counters)),
+        Ok(counters) => Reply::Report(Report::new(counters)),
         Err(error) => Reply::Refused(error.to_string()),
     };
     send(&replies, &last)?;
@@ -253,7 +253,7 @@ fn serve_until_end(
     // It may wait for input for as long as the process lives, so nobody waits for it.
     let listening = std::thread::Builder::new().spawn(move || {
         while let Ok(Some(ReportNow)) = requests.receive() {
-            let mut report = Report::of(&counters);
+            let mut report = Report::new(&counters);
             // This thread does nothing else.
             let reporting_seconds = sys::thread::cpu_ns().map_or(0.0, |ns| ns as f64 / 1e9);
             report.cpu_seconds = report.cpu_seconds.map(|seconds| (seconds - reporting_seconds).max(0.0));

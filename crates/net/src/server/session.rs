@@ -1,4 +1,4 @@
-//! One connection in a program that was executed for it, on its standard input and output.
+//! The service of one connection by a program that was executed for it, on its standard input and output.
 
 use std::fs::File;
 use std::io;
@@ -12,9 +12,9 @@ use crate::arch::blocking::{self, Live};
 use crate::service::{self, OpenService};
 use crate::worker::{Counters, Limits, StopFlag, Terms};
 
-/// What the program must know; one word of its command.
+/// The parameters of the program; one word of its command.
 #[derive(Serialize, Deserialize)]
-struct Order {
+struct SessionParameters {
     service: String,
     settings: serde_json::Value,
     limits: Limits,
@@ -22,7 +22,7 @@ struct Order {
     counters: (i32, usize),
     /// The descriptor of the access log.
     log: Option<i32>,
-    /// Whose death ends the program.
+    /// The process whose death ends the program.
     parent: u32,
 }
 
@@ -30,13 +30,13 @@ struct Order {
 ///
 /// # Errors
 /// Those of fcntl(2).
-pub(super) fn order(
+pub(super) fn session_parameters(
     plan: &ServerPlan,
     service: &dyn OpenService,
     counters: &Counters,
     log: Option<&File>,
 ) -> io::Result<String> {
-    let order = Order {
+    let parameters = SessionParameters {
         service: plan.service.clone(),
         settings: service.handed_on().unwrap_or(&plan.settings).clone(),
         limits: plan.limits,
@@ -46,35 +46,35 @@ pub(super) fn order(
         log: log.map(sys::process::bequeath).transpose()?,
         parent: std::process::id(),
     };
-    Ok(serde_json::to_string(&order)?)
+    Ok(serde_json::to_string(&parameters)?)
 }
 
-/// Serves the connection that is this program's standard input and output, as the word says that the server
+/// Serves the connection that is this program's standard input and output, by the parameters that the server
 /// added to the command.
 ///
 /// # Errors
-/// When the word, the descriptors or the service are not what they were meant to be.
-pub fn session(order: &str) -> Result<(), Error> {
+/// When the parameters, the descriptors or the service are invalid.
+pub fn serve_session(parameters: &str) -> Result<(), Error> {
     let unreadable = |error: serde_json::Error| Error::Protocol {
         role: "the server of this session".to_owned(),
         message: error.to_string(),
     };
-    let order: Order = serde_json::from_str(order).map_err(unreadable)?;
-    if !sys::process::die_with(order.parent) {
+    let parameters: SessionParameters = serde_json::from_str(parameters).map_err(unreadable)?;
+    if !sys::process::die_with(parameters.parent) {
         return Ok(());
     }
     let watching = sys::signal::watch().and_then(|()| sys::signal::watch_nudges());
     watching.map_err(Error::at("watch signals"))?;
-    let (descriptor, workers) = order.counters;
+    let (descriptor, workers) = parameters.counters;
     let counters = Counters::inherit(descriptor, workers).map_err(Error::at("count with the server"))?;
-    let log = order.log.map(sys::process::inherited).transpose();
+    let log = parameters.log.map(sys::process::inherited).transpose();
     let log = log.map_err(Error::at("use the server's access log"))?;
-    let machine = service::find(&order.service)?.open(&order.settings, order.log.is_some())?;
+    let machine = service::find(&parameters.service)?.open(&parameters.settings, parameters.log.is_some())?;
     let connection = Connection::on_standard_input().map_err(Error::at("use the connection"))?;
     let stop = StopFlag::default();
     let terms = Terms {
         service: &*machine,
-        limits: &order.limits,
+        limits: &parameters.limits,
         counters: &counters,
         stop: &stop,
         log: log.as_ref(),

@@ -23,10 +23,10 @@ use crate::output::Output;
 
 /// Every service.
 pub const ALL: &[Service] = &[
-    Service::of::<busy::BusySettings>(),
-    Service::of::<echo::EchoSettings>(),
-    Service::of::<http::HttpSettings>(),
-    Service::of::<smtp::SmtpSettings>(),
+    Service::new::<busy::BusySettings>(),
+    Service::new::<echo::EchoSettings>(),
+    Service::new::<http::HttpSettings>(),
+    Service::new::<smtp::SmtpSettings>(),
 ];
 
 /// The service of that name.
@@ -86,7 +86,7 @@ pub struct Service {
 }
 
 impl Service {
-    const fn of<S: ServiceSettings>() -> Service {
+    const fn new<S: ServiceSettings>() -> Service {
         Service {
             name: S::NAME,
             source: S::SOURCE,

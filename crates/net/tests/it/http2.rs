@@ -50,7 +50,7 @@ fn tell(connection: &mut Http2Connection, stream: &[u8], cut: usize) -> (Reporte
 }
 
 /// Two requests whose responses are these bytes, behind the settings of the server.
-fn of(methods: &[&str], stream: &[u8]) -> (Reported, Result<(), Http2Fault>) {
+fn responses(methods: &[&str], stream: &[u8]) -> (Reported, Result<(), Http2Fault>) {
     let whole = [&frame(4, 0, 0, &[])[..], stream].concat();
     let ask = |cut| {
         let mut connection = connection(methods);
@@ -77,7 +77,7 @@ fn responses_come_in_any_order_and_in_pieces() {
         frame(99, 0, 7, b"unknown"),
         frame(1, 5, 1, b"\x00\x01a\x01b"),
     ];
-    let (reported, result) = of(&["GET", "GET"], &pieces.concat());
+    let (reported, result) = responses(&["GET", "GET"], &pieces.concat());
     assert_eq!(result, Ok(()));
     let in_two = TEXT.replace("5\r\nhello", "3\r\nhel\r\n2\r\nlo");
     assert_eq!(reported, [(1, in_two), (0, TEXT.to_owned())]);
@@ -88,11 +88,11 @@ fn some_responses_have_no_body() {
     let length_only = head(1, 9);
     let with_end = [&length_only[..4], &[5], &length_only[5..]].concat();
     let expected = "HTTP/1.1 200\r\nContent-Length: 9\r\n\r\n·end";
-    assert_eq!(of(&["HEAD"], &with_end).0, [(0, expected.to_owned())]);
+    assert_eq!(responses(&["HEAD"], &with_end).0, [(0, expected.to_owned())]);
     let early = frame(1, 4, 1, b"\x08\x03103");
-    let (reported, _) = of(&["GET"], &[&early[..], &frame(1, 5, 1, b"\x89")].concat());
+    let (reported, _) = responses(&["GET"], &[&early[..], &frame(1, 5, 1, b"\x89")].concat());
     assert_eq!(reported, [(0, "HTTP/1.1 204\r\n\r\n·end".to_owned())]);
-    let (reported, _) = of(&["GET"], &busy(1));
+    let (reported, _) = responses(&["GET"], &busy(1));
     assert_eq!(reported[0].1, "HTTP/1.1 503\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n·end");
 }
 
@@ -121,7 +121,7 @@ fn a_request_that_fails_leaves_the_others() {
         (frame(8, 0, 1, &[0; 4]), "·HTTP/2 violated: PROTOCOL_ERROR"),
         (frame(8, 0, 1, &[0x7f, 0xff, 0xff, 0xff]), "·HTTP/2 violated: FLOW_CONTROL_ERROR"),
     ] {
-        let (reported, result) = of(&["GET", "GET"], &[first, second.clone()].concat());
+        let (reported, result) = responses(&["GET", "GET"], &[first, second.clone()].concat());
         assert_eq!(result, Ok(()), "{told}");
         assert!(reported[0].0 == 0 && reported[0].1.ends_with(told), "{told}: {reported:?}");
         assert_eq!(reported[1], (1, TEXT.to_owned()));
@@ -160,7 +160,7 @@ fn a_server_that_breaks_the_protocol_is_left() {
         (frame(6, 0, 0, &[0; 8]).repeat(70_000), violated(11)),
     ] {
         let (kind, length) = (stream[3], stream.len());
-        assert_eq!(of(&["GET", "GET"], &stream).1, result, "kind {kind}, {length} bytes");
+        assert_eq!(responses(&["GET", "GET"], &stream).1, result, "kind {kind}, {length} bytes");
     }
     let mut connection = connection(&["GET"]);
     let other = tell(&mut connection, b"HTTP/1.1 400 Bad Request\r\n\r\n", 5);
@@ -170,10 +170,10 @@ fn a_server_that_breaks_the_protocol_is_left() {
 #[test]
 fn a_server_that_goes_away_responds_to_what_it_has_seen() {
     let stream = [go_away(1, 0), response(1, BODY)].concat();
-    let (reported, result) = of(&["GET", "GET"], &stream);
+    let (reported, result) = responses(&["GET", "GET"], &stream);
     assert_eq!(result, Ok(()));
     assert_eq!(reported, [(1, "·unprocessed".to_owned()), (0, TEXT.to_owned())]);
-    let (reported, _) = of(&["GET"], &go_away(0, 11));
+    let (reported, _) = responses(&["GET"], &go_away(0, 11));
     assert_eq!(reported, [(0, "·GOAWAY ENHANCE_YOUR_CALM".to_owned())]);
     let mut connection = connection(&["GET"]);
     assert!(connection.takes_requests());

@@ -357,7 +357,7 @@ fn recipients(args: &Args) -> Result<Recipients, Failure> {
     } else {
         std::fs::read(path).map_err(reading(path))?
     };
-    Ok(Recipients::of_list(&text))
+    Ok(Recipients::from_list(&text))
 }
 
 fn reading(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {

@@ -185,7 +185,7 @@ fn greeting(plan: &ServerPlan, what: &str) -> String {
 
 /// The counters, one per line, right-aligned.
 fn block(counters: &Counters, began: Instant) -> String {
-    let report = Report::of(counters);
+    let report = Report::new(counters);
     // Most services have no recipients.
     let has_meaning = |(name, value): &(&str, u64)| *name != "recipients" || *value > 0;
     let counts = COUNTERS.iter().map(|&name| (name, report.counts[name])).filter(has_meaning);
@@ -208,7 +208,7 @@ fn print_json(
         "service": plan.service,
         "workers": plan.workers,
         "elapsed_seconds": began.elapsed().as_secs_f64(),
-        "report": Report::of(counters),
+        "report": Report::new(counters),
     });
     Ok(writeln!(results(), "{counted:#}")?)
 }

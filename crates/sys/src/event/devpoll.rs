@@ -8,7 +8,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use super::by_descriptor::ByDescriptor;
-use super::{EVENTS_MAX, Event, Interest, Poller, asked, milliseconds, narrow, nothing_if_interrupted, told};
+use super::{
+    EVENTS_MAX, Event, Interest, Poller, event_from_revents, milliseconds, narrow, nothing_if_interrupted,
+    poll_events,
+};
 
 /// `POLLREMOVE` of sys/poll.h: the descriptor leaves the list.
 const REMOVE: libc::c_short = 0x0800;
@@ -28,7 +31,7 @@ pub struct DevPoll {
     device: File,
     /// The token of each descriptor.
     tokens: ByDescriptor<u32>,
-    told: Box<[libc::pollfd]>,
+    ready: Box<[libc::pollfd]>,
 }
 
 impl Poller for DevPoll {
@@ -37,8 +40,8 @@ impl Poller for DevPoll {
     fn new() -> io::Result<DevPoll> {
         let mut options = OpenOptions::new();
         let device = options.read(true).write(true).custom_flags(libc::O_CLOEXEC).open("/dev/poll")?;
-        let told = vec![entry(-1, 0); EVENTS_MAX].into_boxed_slice();
-        Ok(DevPoll { device, tokens: ByDescriptor::new(), told })
+        let ready = vec![entry(-1, 0); EVENTS_MAX].into_boxed_slice();
+        Ok(DevPoll { device, tokens: ByDescriptor::new(), ready })
     }
 
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
@@ -51,7 +54,7 @@ impl Poller for DevPoll {
     fn change(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
         let number = descriptor.as_raw_fd();
         *self.tokens.known(number)? = narrow(token)?;
-        let new = [entry(number, REMOVE), entry(number, asked(interest))];
+        let new = [entry(number, REMOVE), entry(number, poll_events(interest))];
         self.write(if interest == Interest::Nothing { &new[..1] } else { &new })
     }
 
@@ -64,15 +67,15 @@ impl Poller for DevPoll {
     fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
         let mut answer = Answer {
-            entries: self.told.as_mut_ptr(),
-            length: self.told.len() as libc::nfds_t,
+            entries: self.ready.as_mut_ptr(),
+            length: self.ready.len() as libc::nfds_t,
             timeout_ms: milliseconds(timeout),
         };
         // SAFETY: the entries are as many as is said, and they and the answer live as long as the call.
         let count = unsafe { libc::ioctl(self.device.as_raw_fd(), WAIT, &raw mut answer) };
         let count = usize::try_from(count).or_else(|_| nothing_if_interrupted(io::Error::last_os_error()))?;
-        for entry in &self.told[..count.min(self.told.len())] {
-            events.push(told(*self.tokens.known(entry.fd)?, entry.revents));
+        for entry in &self.ready[..count.min(self.ready.len())] {
+            events.push(event_from_revents(*self.tokens.known(entry.fd)?, entry.revents));
         }
         Ok(())
     }
@@ -80,7 +83,11 @@ impl Poller for DevPoll {
 
 impl DevPoll {
     fn enter(&self, number: RawFd, interest: Interest) -> io::Result<()> {
-        if interest == Interest::Nothing { Ok(()) } else { self.write(&[entry(number, asked(interest))]) }
+        if interest == Interest::Nothing {
+            Ok(())
+        } else {
+            self.write(&[entry(number, poll_events(interest))])
+        }
     }
 
     /// Changes the list.

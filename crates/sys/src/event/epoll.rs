@@ -21,7 +21,7 @@ pub type EpollEdge = Set<true>;
 #[derive(Debug)]
 pub struct Set<const EDGE: bool> {
     kernel: OwnedFd,
-    told: Box<[MaybeUninit<epoll::Event>]>,
+    events: Box<[MaybeUninit<epoll::Event>]>,
 }
 
 impl<const EDGE: bool> Poller for Set<EDGE> {
@@ -29,7 +29,7 @@ impl<const EDGE: bool> Poller for Set<EDGE> {
     const FORGETS_CLOSED: bool = true;
 
     fn new() -> io::Result<Self> {
-        Set::telling(EVENTS_MAX)
+        Set::with_capacity(EVENTS_MAX)
     }
 
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
@@ -54,8 +54,8 @@ impl<const EDGE: bool> Poller for Set<EDGE> {
         events.clear();
         // Longer than a `Timespec` can say is for ever.
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
-        match epoll::wait(&self.kernel, &mut self.told[..], timeout.as_ref()) {
-            Ok((told, _)) => events.extend(told.iter().map(event)),
+        match epoll::wait(&self.kernel, &mut self.events[..], timeout.as_ref()) {
+            Ok((ready, _)) => events.extend(ready.iter().map(event_from_epoll)),
             Err(error) => {
                 nothing_if_interrupted(error.into())?;
             }
@@ -65,13 +65,13 @@ impl<const EDGE: bool> Poller for Set<EDGE> {
 }
 
 impl<const EDGE: bool> Set<EDGE> {
-    /// One of which a wait tells of up to that many events, rather than of 512.
+    /// A set whose wait returns at most `events_max` events; [`Poller::new`] takes 512.
     ///
     /// # Errors
     /// Those of epoll_create1(2).
-    pub fn telling(events_max: usize) -> io::Result<Self> {
+    pub fn with_capacity(events_max: usize) -> io::Result<Self> {
         let kernel = epoll::create(CreateFlags::CLOEXEC)?;
-        Ok(Set { kernel, told: (0..events_max).map(|_| MaybeUninit::uninit()).collect() })
+        Ok(Set { kernel, events: (0..events_max).map(|_| MaybeUninit::uninit()).collect() })
     }
 
     /// One that waits for nothing is out already.
@@ -83,7 +83,7 @@ impl<const EDGE: bool> Set<EDGE> {
     }
 }
 
-/// `None` to be out of the set, for nothing else keeps the kernel from telling of a broken descriptor.
+/// `None` to be out of the set: the kernel reports a broken descriptor whatever its interest.
 fn flags<const EDGE: bool>(interest: Interest) -> Option<EventFlags> {
     let wanted = match interest {
         // The end of input right behind the last bytes is an edge of its own.
@@ -95,9 +95,9 @@ fn flags<const EDGE: bool>(interest: Interest) -> Option<EventFlags> {
     Some(if EDGE { wanted | EventFlags::ET } else { wanted })
 }
 
-fn event(told: &epoll::Event) -> Event {
+fn event_from_epoll(ready: &epoll::Event) -> Event {
     // By value: the kernel packs the entries.
-    let (flags, data) = (told.flags, told.data);
+    let (flags, data) = (ready.flags, ready.data);
     let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
     Event {
         token: data.u64() as usize,

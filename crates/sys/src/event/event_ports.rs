@@ -12,7 +12,7 @@ use rustix::event::{PollFlags, port};
 use rustix::io::Errno;
 
 use super::by_descriptor::ByDescriptor;
-use super::{EVENTS_MAX, Event, Interest, Poller, asked, narrow, told};
+use super::{EVENTS_MAX, Event, Interest, Poller, event_from_revents, narrow, poll_events};
 
 /// port_create(3C).
 pub struct EventPorts {
@@ -20,7 +20,7 @@ pub struct EventPorts {
     watched: ByDescriptor<Watched>,
     /// Those of the last wait.
     reported: Vec<RawFd>,
-    told: Box<[libc::port_event]>,
+    ready: Box<[libc::port_event]>,
 }
 
 /// A descriptor that was added.
@@ -37,8 +37,8 @@ impl Poller for EventPorts {
     fn new() -> io::Result<EventPorts> {
         let port = port::create()?;
         rustix::io::fcntl_setfd(&port, rustix::io::FdFlags::CLOEXEC)?;
-        let told = vec![nothing(); EVENTS_MAX].into_boxed_slice();
-        Ok(EventPorts { port, watched: ByDescriptor::new(), reported: Vec::new(), told })
+        let ready = vec![nothing(); EVENTS_MAX].into_boxed_slice();
+        Ok(EventPorts { port, watched: ByDescriptor::new(), reported: Vec::new(), ready })
     }
 
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
@@ -72,12 +72,12 @@ impl Poller for EventPorts {
         }
         self.reported = reported;
         let count = self.events(timeout)?;
-        for event in &self.told[..count] {
+        for event in &self.ready[..count] {
             let number = event.portev_object as RawFd;
             let watched = self.watched.known(number)?;
             watched.is_associated = false;
             self.reported.push(number);
-            events.push(told(watched.token, event.portev_events as libc::c_short));
+            events.push(event_from_revents(watched.token, event.portev_events as libc::c_short));
         }
         Ok(())
     }
@@ -91,7 +91,7 @@ impl EventPorts {
         if !watched.is_associated {
             return self.dissociate(number);
         }
-        let wanted = PollFlags::from_bits_retain(asked(watched.interest));
+        let wanted = PollFlags::from_bits_retain(poll_events(watched.interest));
         // SAFETY: whoever adds a descriptor removes it before it is closed, see `Poller::remove`.
         Ok(unsafe { port::associate_fd(&self.port, number, wanted, ptr::null_mut()) }?)
     }
@@ -116,20 +116,20 @@ impl EventPorts {
         let mut count = 1;
         let port = self.port.as_raw_fd();
         // Its count is not to be trusted where the time is over: it may have no event then, or several.
-        self.told[0] = nothing();
-        let length = self.told.len() as libc::c_uint;
+        self.ready[0] = nothing();
+        let length = self.ready.len() as libc::c_uint;
         // SAFETY: the list is as long as is said, and count and time live as long as the call.
-        let answer = unsafe { libc::port_getn(port, self.told.as_mut_ptr(), length, &raw mut count, time) };
+        let answer = unsafe { libc::port_getn(port, self.ready.as_mut_ptr(), length, &raw mut count, time) };
         if answer != 0 {
             let error = io::Error::last_os_error();
             if !matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) {
                 return Err(error);
             }
-            if i32::from(self.told[0].portev_source) != libc::PORT_SOURCE_FD {
+            if i32::from(self.ready[0].portev_source) != libc::PORT_SOURCE_FD {
                 return Ok(0);
             }
         }
-        Ok((count as usize).min(self.told.len()))
+        Ok((count as usize).min(self.ready.len()))
     }
 }
 

@@ -15,7 +15,7 @@ use super::{EVENTS_MAX, Event, Interest, Poller, nothing_if_interrupted};
 pub struct Kqueue {
     kernel: OwnedFd,
     watched: ByDescriptor<Watched>,
-    told: Box<[MaybeUninit<kqueue::Event>; EVENTS_MAX]>,
+    ready: Box<[MaybeUninit<kqueue::Event>; EVENTS_MAX]>,
 }
 
 /// A descriptor that was added.
@@ -32,8 +32,8 @@ impl Poller for Kqueue {
     fn new() -> io::Result<Kqueue> {
         let kernel = kqueue::kqueue()?;
         rustix::io::fcntl_setfd(&kernel, rustix::io::FdFlags::CLOEXEC)?;
-        let told = Box::new([const { MaybeUninit::uninit() }; EVENTS_MAX]);
-        Ok(Kqueue { kernel, watched: ByDescriptor::new(), told })
+        let ready = Box::new([const { MaybeUninit::uninit() }; EVENTS_MAX]);
+        Ok(Kqueue { kernel, watched: ByDescriptor::new(), ready })
     }
 
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
@@ -60,9 +60,9 @@ impl Poller for Kqueue {
     fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
         // SAFETY: a descriptor that is closed leaves the queue by itself.
-        match unsafe { kqueue::kevent(&self.kernel, &[], &mut self.told[..], timeout) } {
-            Ok((told, _)) => {
-                for (number, event) in told.iter().filter_map(event) {
+        match unsafe { kqueue::kevent(&self.kernel, &[], &mut self.ready[..], timeout) } {
+            Ok((ready, _)) => {
+                for (number, event) in ready.iter().filter_map(event_from_kevent) {
                     report(events, self.watched.known(number)?, event);
                 }
             }
@@ -106,12 +106,12 @@ fn report(events: &mut Vec<Event>, watched: &mut Watched, event: Event) {
 
 /// The descriptor, and what it is ready for. `EV_EOF` comes with the filter that was waited for; where that
 /// is writing, the connection is broken, and reading says how.
-fn event(told: &kqueue::Event) -> Option<(RawFd, Event)> {
-    let token = told.udata().addr();
-    match told.filter() {
+fn event_from_kevent(ready: &kqueue::Event) -> Option<(RawFd, Event)> {
+    let token = ready.udata().addr();
+    match ready.filter() {
         EventFilter::Read(number) => Some((number, Event { token, readable: true, writable: false })),
         EventFilter::Write(number) => {
-            let readable = told.flags().contains(EventFlags::EOF);
+            let readable = ready.flags().contains(EventFlags::EOF);
             Some((number, Event { token, readable, writable: true }))
         }
         _ => None,

@@ -143,9 +143,9 @@ fn milliseconds(timeout: Option<Duration>) -> libc::c_int {
         .map_or(-1, |timeout| timeout.as_nanos().div_ceil(1_000_000).try_into().unwrap_or(libc::c_int::MAX))
 }
 
-/// What poll(2) is asked.
+/// The events that poll(2) waits for.
 #[cfg(unix)]
-fn asked(interest: Interest) -> libc::c_short {
+fn poll_events(interest: Interest) -> libc::c_short {
     match interest {
         Interest::Read => libc::POLLIN,
         Interest::Write => libc::POLLOUT,
@@ -154,13 +154,13 @@ fn asked(interest: Interest) -> libc::c_short {
     }
 }
 
-/// What poll(2) says of a descriptor that nobody can use any more.
+/// The bits of poll(2) for a descriptor that cannot be used any more.
 #[cfg(unix)]
 const BROKEN: libc::c_short = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
 
-/// What the bits of poll(2) mean.
+/// The event that the bits of poll(2) mean.
 #[cfg(unix)]
-fn told(token: u32, bits: libc::c_short) -> Event {
+fn event_from_revents(token: u32, bits: libc::c_short) -> Event {
     let has = |wanted| bits & (wanted | BROKEN) != 0;
     Event { token: token as usize, readable: has(libc::POLLIN), writable: has(libc::POLLOUT) }
 }

@@ -5,7 +5,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 use super::by_descriptor::ByDescriptor;
-use super::{Event, Interest, Poller, asked, milliseconds, narrow, nothing_if_interrupted, told};
+use super::{
+    Event, Interest, Poller, event_from_revents, milliseconds, narrow, nothing_if_interrupted, poll_events,
+};
 
 /// poll(2).
 #[derive(Debug)]
@@ -60,18 +62,18 @@ impl Poller for Poll {
             }
             if entry.revents != 0 {
                 left -= 1;
-                events.push(told(token, entry.revents));
+                events.push(event_from_revents(token, entry.revents));
             }
         }
         Ok(())
     }
 }
 
-/// An entry with a negative number is passed over; a broken descriptor would be told of at every call
-/// otherwise, whatever was asked.
+/// poll(2) skips an entry with a negative number; otherwise it would report a broken descriptor at every
+/// call, whatever the events.
 fn entry(number: RawFd, interest: Interest) -> libc::pollfd {
     let fd = if interest == Interest::Nothing { !number } else { number };
-    libc::pollfd { fd, events: asked(interest), revents: 0 }
+    libc::pollfd { fd, events: poll_events(interest), revents: 0 }
 }
 
 fn number(entry: &libc::pollfd) -> RawFd {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::by_descriptor::ByDescriptor;
 use super::poll::poll;
-use super::{BROKEN, EVENTS_MAX, Event, Interest, Poller, asked, narrow, told};
+use super::{BROKEN, EVENTS_MAX, Event, Interest, Poller, event_from_revents, narrow, poll_events};
 
 /// From <asm-generic/fcntl.h>; the libc crate has them for one system only.
 const F_SETSIG: libc::c_int = 10;
@@ -56,7 +56,7 @@ pub struct SignalIo {
     signals: libc::sigset_t,
     thread: libc::pid_t,
     watched: ByDescriptor<Watched>,
-    /// Descriptors of which something is to be told.
+    /// Descriptors with something to report.
     news: Vec<RawFd>,
     /// Signals were lost.
     lost: bool,
@@ -67,7 +67,7 @@ pub struct SignalIo {
 struct Watched {
     token: u32,
     interest: Interest,
-    /// Bits of poll(2) that are to be told.
+    /// Bits of poll(2) to report.
     bits: libc::c_short,
 }
 
@@ -136,7 +136,8 @@ impl Poller for SignalIo {
             let Some(watched) = self.watched.get_mut(number) else { continue };
             let bits = mem::take(&mut watched.bits);
             if wanted(watched.interest, bits) {
-                events.push(told(watched.token, bits & (asked(watched.interest) | BROKEN)));
+                events
+                    .push(event_from_revents(watched.token, bits & (poll_events(watched.interest) | BROKEN)));
             }
         }
         Ok(())
@@ -218,11 +219,11 @@ impl std::fmt::Debug for SignalIo {
 }
 
 fn wanted(interest: Interest, bits: libc::c_short) -> bool {
-    interest != Interest::Nothing && bits & (asked(interest) | BROKEN) != 0
+    interest != Interest::Nothing && bits & (poll_events(interest) | BROKEN) != 0
 }
 
 fn entry(number: RawFd, interest: Interest) -> libc::pollfd {
-    libc::pollfd { fd: number, events: asked(interest), revents: 0 }
+    libc::pollfd { fd: number, events: poll_events(interest), revents: 0 }
 }
 
 /// Blocks both signals in this thread and returns their set.

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 use super::by_descriptor::ByDescriptor;
-use super::{BROKEN, EVENTS_MAX, Event, Interest, Poller, asked, narrow, told};
+use super::{BROKEN, EVENTS_MAX, Event, Interest, Poller, event_from_revents, narrow, poll_events};
 use crate::ring::{OperationId, Ring, RingSettings};
 
 /// Polls of io_uring(7), multishot.
@@ -14,7 +14,7 @@ use crate::ring::{OperationId, Ring, RingSettings};
 pub struct Uring {
     ring: Ring,
     watched: ByDescriptor<Watched>,
-    /// Descriptors of which something is to be told.
+    /// Descriptors with something to report.
     news: Vec<RawFd>,
     /// Polls begun; tells the completions of one from those of its predecessor on the same descriptor.
     begun: u32,
@@ -24,7 +24,7 @@ pub struct Uring {
 struct Watched {
     token: u32,
     interest: Interest,
-    /// Bits of poll(2) that are to be told.
+    /// Bits of poll(2) to report.
     bits: libc::c_short,
     poll: Option<(u32, OperationId)>,
 }
@@ -74,7 +74,8 @@ impl Poller for Uring {
             let Some(watched) = self.watched.get_mut(number) else { continue };
             let bits = std::mem::take(&mut watched.bits);
             if bits != 0 {
-                events.push(told(watched.token, bits & (asked(watched.interest) | BROKEN)));
+                events
+                    .push(event_from_revents(watched.token, bits & (poll_events(watched.interest) | BROKEN)));
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ use crate::winsock;
 #[derive(Default)]
 pub struct Poll {
     /// What the system is handed, without gaps and without what is not waited for: it would tell of errors
-    /// there, whatever was asked.
+    /// there, whatever the events.
     entries: Vec<WSAPOLLFD>,
     /// The token of each entry.
     tokens: Vec<u32>,
@@ -69,7 +69,7 @@ impl Poller for Poll {
             }
             if entry.revents != 0 {
                 left -= 1;
-                events.push(told(token, entry.revents));
+                events.push(event_from_revents(token, entry.revents));
             }
         }
         Ok(())
@@ -84,7 +84,7 @@ impl Poll {
             self.places.insert(socket, None);
             return self.vacate(place);
         }
-        let entry = WSAPOLLFD { fd: socket, events: asked(interest), revents: 0 };
+        let entry = WSAPOLLFD { fd: socket, events: poll_events(interest), revents: 0 };
         match place {
             Some(place) => {
                 self.entries[place] = entry;
@@ -109,8 +109,8 @@ impl Poll {
     }
 }
 
-/// What WSAPoll is asked. It refuses the bits of poll(2) that it does not know.
-fn asked(interest: Interest) -> i16 {
+/// The events that WSAPoll waits for. It refuses the bits of poll(2) that it does not know.
+fn poll_events(interest: Interest) -> i16 {
     match interest {
         Interest::Read => POLLRDNORM,
         Interest::Write => POLLWRNORM,
@@ -119,8 +119,8 @@ fn asked(interest: Interest) -> i16 {
     }
 }
 
-/// What its bits mean.
-fn told(token: u32, bits: i16) -> Event {
+/// The event that its bits mean.
+fn event_from_revents(token: u32, bits: i16) -> Event {
     let has = |wanted| bits & (wanted | POLLERR | POLLHUP | POLLNVAL) != 0;
     Event { token: token as usize, readable: has(POLLRDNORM), writable: has(POLLWRNORM) }
 }

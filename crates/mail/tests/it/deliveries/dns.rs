@@ -93,7 +93,7 @@ fn response(query: &[u8]) -> Option<Vec<u8>> {
 
 #[test]
 fn each_domain_is_delivered_to_its_exchangers() {
-    let list = Recipients::of([
+    let list = Recipients::from_addresses([
         "a@two.test",
         "b@TWO.test",
         "a@plain.test",

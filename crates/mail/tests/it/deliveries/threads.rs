@@ -38,7 +38,7 @@ fn every_recipient_ends_once_and_limits_hold_for_all_threads_together() {
         .map(|user| format!("user{user}@domain{}.test", user % 10))
         .chain(["broken".to_owned()])
         .collect();
-    let list = Recipients::of(addresses.iter().map(String::as_str));
+    let list = Recipients::from_addresses(addresses.iter().map(String::as_str));
     for (connections_per_host, connections_max) in [(100, 7), (4, 4), (1, 1)] {
         // The engine closes a connection, and opens another, after the reply to QUIT.
         let connections = Arc::new(Mutex::new((0, 0)));

@@ -57,7 +57,7 @@ impl Services {
         Services { open, _folder: folder }
     }
 
-    fn of(&self, name: &str) -> &dyn OpenService {
+    fn get(&self, name: &str) -> &dyn OpenService {
         let found = self.open.iter().find(|(own, _)| *own == name);
         &*found.unwrap_or_else(|| panic!("no simulation opens the service {name:?}")).1
     }
@@ -92,7 +92,7 @@ fn attempt(
     services: &Services,
 ) -> Result<(), String> {
     let (choice, response_bytes) = choice(kind, seed);
-    let service = services.of(kind.service);
+    let service = services.get(kind.service);
     if seeds::repeated().is_some() {
         println!("{name} with {}", kind.name);
     }

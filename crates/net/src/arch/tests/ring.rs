@@ -49,7 +49,7 @@ struct Done {
 }
 
 impl Done {
-    fn of(operation: &Operation, result: Result<u32, i32>, more: bool) -> Done {
+    fn new(operation: &Operation, result: Result<u32, i32>, more: bool) -> Done {
         let (link, returned) = match &operation.kind {
             Kind::Accept => (None, None),
             Kind::Receive(link) => (Some(*link), None),
@@ -120,7 +120,7 @@ impl SimulatedRing {
             && !is_new
             && !matches!(&operation.kind, Kind::Send(_, _, sent) if *sent > 0)
         {
-            self.done.push_back(Done::of(operation, Err(CANCELLED), false));
+            self.done.push_back(Done::new(operation, Err(CANCELLED), false));
             return false;
         }
         match operation.kind {
@@ -149,7 +149,7 @@ impl SimulatedRing {
             match world.accept(self.worker) {
                 Ok(link) => {
                     let more = world.random.u8(..16) != 0;
-                    self.done.push_back(Done { accepted: Some(link), ..Done::of(operation, Ok(0), more) });
+                    self.done.push_back(Done { accepted: Some(link), ..Done::new(operation, Ok(0), more) });
                     if !more {
                         return false;
                     }
@@ -159,7 +159,7 @@ impl SimulatedRing {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     let number = error.raw_os_error().unwrap_or(ABORTED);
-                    self.done.push_back(Done::of(operation, Err(number), false));
+                    self.done.push_back(Done::new(operation, Err(number), false));
                     return false;
                 }
             }
@@ -171,7 +171,7 @@ impl SimulatedRing {
             let end = &world.links[link].ends[SERVER];
             let has_input = !end.inbox.is_empty();
             if has_input && self.done.iter().filter(|done| !done.input.is_empty()).count() >= self.buffers {
-                self.done.push_back(Done::of(operation, Err(NO_BUFFERS), false));
+                self.done.push_back(Done::new(operation, Err(NO_BUFFERS), false));
                 return false;
             }
             if has_input && world.fault == Fault::LostWakeUp && world.random.u8(..8) == 0 {
@@ -181,13 +181,13 @@ impl SimulatedRing {
             let mut input = vec![0; BUFFER_BYTES];
             match world.receive(link, SERVER, &mut input) {
                 Ok(0) => {
-                    self.done.push_back(Done::of(operation, Ok(0), false));
+                    self.done.push_back(Done::new(operation, Ok(0), false));
                     return false;
                 }
                 Ok(count) => {
                     input.truncate(count);
                     let more = world.random.u8(..16) != 0;
-                    self.done.push_back(Done { input, ..Done::of(operation, Ok(count as u32), more) });
+                    self.done.push_back(Done { input, ..Done::new(operation, Ok(count as u32), more) });
                     if !more {
                         return false;
                     }
@@ -195,7 +195,7 @@ impl SimulatedRing {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
                 Err(error) => {
                     let number = error.raw_os_error().unwrap_or_default();
-                    self.done.push_back(Done::of(operation, Err(number), false));
+                    self.done.push_back(Done::new(operation, Err(number), false));
                     return false;
                 }
             }
@@ -212,7 +212,7 @@ impl SimulatedRing {
         if is_over {
             // An operation that has done a part reports that, whatever ended it.
             let number = error.and_then(|error| error.raw_os_error()).filter(|_| sent == 0);
-            self.done.push_back(Done::of(operation, number.map_or(Ok(sent as u32), Err), false));
+            self.done.push_back(Done::new(operation, number.map_or(Ok(sent as u32), Err), false));
         }
         !is_over
     }

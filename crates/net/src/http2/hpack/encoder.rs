@@ -30,7 +30,7 @@ type Field = (String, String);
 
 impl Blocks {
     /// Those of each of several requests, and how large a table what they share needs.
-    pub(in crate::http2) fn of(requests: &[&[Field]]) -> (Vec<Blocks>, usize) {
+    pub(in crate::http2) fn encode(requests: &[&[Field]]) -> (Vec<Blocks>, usize) {
         let shared = shared(requests);
         let size: usize = shared.iter().map(|(name, value)| name.len() + value.len() + ENTRY_BYTES).sum();
         let blocks = requests.iter().map(|&fields| {
@@ -156,7 +156,7 @@ mod tests {
         for (paths, long) in [(&["/"][..], 1), (&["/a", "/b", "/index.html"], 300), (&["/a", "/b"], 5000)] {
             let requests: Vec<Vec<Field>> = paths.iter().map(|path| fields(path, long)).collect();
             let borrowed: Vec<&[Field]> = requests.iter().map(Vec::as_slice).collect();
-            let (blocks, size) = Blocks::of(&borrowed);
+            let (blocks, size) = Blocks::encode(&borrowed);
             assert_eq!(size > TABLE_BYTES, long == 5000);
             for indexing in [Indexing::Begins, Indexing::Never] {
                 let (mut server, mut indexing) = (Decoder::new(), indexing);

@@ -105,7 +105,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// Begins a connection that carries no request yet.
     pub(super) fn begin_connect(&mut self, place: u32, now: u64) {
         self.leave_rest(place);
-        let from = self.settings.sources.of(self.connects_begun);
+        let from = self.settings.sources.address(self.connects_begun);
         self.connects_begun += 1;
         let slot = &mut self.slots[place as usize];
         (slot.sent_ns, slot.served, slot.awaited, slot.counted) = (now, 0, 0, false);

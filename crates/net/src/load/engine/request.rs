@@ -39,7 +39,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
 
     #[inline(never)]
     pub(super) fn connect_and_send(&mut self, place: u32, now: u64) {
-        let from = self.settings.sources.of(self.connects_begun);
+        let from = self.settings.sources.address(self.connects_begun);
         self.connects_begun += 1;
         let slot = &mut self.slots[place as usize];
         (slot.served, slot.state) = (0, State::Connecting { request: true });

@@ -185,7 +185,7 @@ impl<S: Socket> Exchanges<S> {
             }
             Err(error) => {
                 self.list[number].link = usize::MAX;
-                self.cut(number, Outcome::of(&error));
+                self.cut(number, Outcome::from_error(&error));
             }
         }
     }
@@ -208,7 +208,7 @@ impl<S: Socket> Exchanges<S> {
             (_, Some(socket)) if is_blocked != link.is_blocked => {
                 link.is_blocked = is_blocked;
                 if let Err(error) = network.change(socket, number, interest) {
-                    self.end(number, Outcome::of(&error));
+                    self.end(number, Outcome::from_error(&error));
                 }
             }
             _ => {}
@@ -233,7 +233,7 @@ impl<S: Socket> Exchanges<S> {
         if let Some(socket) = &link.socket
             && let Err(error) = network.change(socket, event.token, interest)
         {
-            return self.end(event.token, Outcome::of(&error));
+            return self.end(event.token, Outcome::from_error(&error));
         }
         if matches!(link.state, LinkState::Open { .. }) {
             self.carried.connected += 1;

@@ -45,7 +45,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    pub(super) fn of(error: &io::Error) -> Outcome {
+    pub(super) fn from_error(error: &io::Error) -> Outcome {
         match (error.raw_os_error(), TlsFault::in_error(error)) {
             (Some(number), _) => Outcome::Errno(number),
             (None, Some(fault)) => Outcome::Tls(fault),
@@ -104,7 +104,7 @@ impl<S: Socket> Link<S> {
                 self.state = LinkState::Open { handshake_from_ns };
                 Step::Done
             }
-            Err(error) => Step::Over(Outcome::of(&error)),
+            Err(error) => Step::Over(Outcome::from_error(&error)),
         }
     }
 
@@ -125,7 +125,7 @@ impl<S: Socket> Link<S> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     return (sent, Step::Waits(Interest::Both));
                 }
-                Err(error) => return (sent, Step::Over(Outcome::of(&error))),
+                Err(error) => return (sent, Step::Over(Outcome::from_error(&error))),
             }
         }
     }
@@ -146,7 +146,7 @@ impl<S: Socket> Link<S> {
                 Ok(received)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Step::Waits(Interest::Read)),
-            Err(error) => Err(Step::Over(Outcome::of(&error))),
+            Err(error) => Err(Step::Over(Outcome::from_error(&error))),
         }
     }
 }

@@ -178,7 +178,7 @@ impl Files {
             Ok((file, metadata)) if metadata.is_file() => self.entry(&index, file, &metadata, known, now),
             Ok(_) | Err(Miss::Status(404)) if self.listing => {
                 let text = listing(&target.path, &file).map_err(|error| miss(&error))?;
-                let plain_is = Identity::of(&metadata);
+                let plain_is = Identity::from_metadata(&metadata);
                 let plain = Page::of_text(text);
                 Ok(Arc::new(Entry { plain, gzip: None, plain_is, gzip_is: None, is_settled: false }))
             }
@@ -203,7 +203,7 @@ impl Files {
         known: Option<Arc<Entry>>,
         now: &Now,
     ) -> Result<Arc<Entry>, Miss> {
-        let plain_is = Identity::of(metadata);
+        let plain_is = Identity::from_metadata(metadata);
         let gzip_file = self.gzip_of(path, &plain_is);
         let gzip_is = gzip_file.as_ref().map(|(_, identity)| *identity);
         if let Some(known) = known
@@ -228,7 +228,7 @@ impl Files {
 
     fn gzip_of(&self, path: &[u8], plain: &Identity) -> Option<(File, Identity)> {
         let (file, metadata) = self.open_one(&[path, b".gz"].concat()).ok()?;
-        let identity = Identity::of(&metadata);
+        let identity = Identity::from_metadata(&metadata);
         (metadata.is_file() && !identity.is_older_than(plain)).then_some((file, identity))
     }
 

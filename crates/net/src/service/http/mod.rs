@@ -239,7 +239,7 @@ impl HttpSession {
     /// Answers a request.
     #[inline]
     fn respond(&mut self, request: &Request<'_>, head: &[u8], now: &Now, output: &mut Output) {
-        let staying = Staying::of(request);
+        let staying = Staying::from_request(request);
         let answered = match request.method {
             Method::Options => response::options(staying, now, output),
             Method::Get | Method::Head => match self.shared.files.find(request.path, now) {

@@ -65,7 +65,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn of(metadata: &Metadata) -> Identity {
+    pub(super) fn from_metadata(metadata: &Metadata) -> Identity {
         Identity {
             number: sys::file::number(metadata),
             length: metadata.len(),

@@ -30,7 +30,7 @@ pub(super) enum Staying {
 }
 
 impl Staying {
-    pub(super) fn of(request: &Request<'_>) -> Staying {
+    pub(super) fn from_request(request: &Request<'_>) -> Staying {
         match (request.keep, request.old) {
             (false, _) => Staying::Ends,
             (true, false) => Staying::Stays,

@@ -23,7 +23,7 @@ pub(super) enum Step {
 
 impl Step {
     /// That of a command, where something can go wrong with it.
-    pub(super) fn of(command: &Command<'_>) -> Option<Step> {
+    pub(super) fn from_command(command: &Command<'_>) -> Option<Step> {
         match command {
             Command::Ehlo(_) | Command::Helo(_) => Some(Step::Ehlo),
             Command::Mail { .. } => Some(Step::Mail),

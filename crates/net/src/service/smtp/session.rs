@@ -258,7 +258,7 @@ impl SmtpSession {
 
     #[inline]
     fn obey(&mut self, command: Command<'_>, output: &mut Output) -> Flow {
-        if let Some(step) = Step::of(&command)
+        if let Some(step) = Step::from_command(&command)
             && let Some(fault) = self.fault(step, domain_of(&command))
         {
             if let Fault::Delay(time) = fault {

@@ -12,7 +12,7 @@ use super::server::{MUCH, Server, able, asked, each, echoed, much};
 #[test]
 fn a_server_that_speaks_first() {
     each(|architecture| {
-        let server = Server::of(architecture, "busy");
+        let server = Server::serving(architecture, "busy");
         for _ in 0..50 {
             let mut heard = String::new();
             server.connect().read_to_string(&mut heard).unwrap();
@@ -27,7 +27,7 @@ fn a_server_that_speaks_first() {
 #[test]
 fn input_cut_anywhere_and_a_half_close() {
     each(|architecture| {
-        let server = Server::of(architecture, "echo");
+        let server = Server::serving(architecture, "echo");
         let mut client = server.connect();
         for byte in b"one at a time" {
             echoed(&mut client, &[*byte]);
@@ -51,7 +51,7 @@ fn input_cut_anywhere_and_a_half_close() {
 fn two_hundred_at_once() {
     // One after the other: all of them together have more descriptors than select(2) can take.
     for architecture in able() {
-        let server = Server::of(architecture, "echo");
+        let server = Server::serving(architecture, "echo");
         let mut clients: Vec<TcpStream> = (0..200).map(|_| server.connect()).collect();
         for round in 0..3_u8 {
             for client in &mut clients {
@@ -72,7 +72,7 @@ fn two_hundred_at_once() {
 #[test]
 fn who_does_not_read_is_not_read_from() {
     each(|architecture| {
-        let server = Server::of(architecture, "echo");
+        let server = Server::serving(architecture, "echo");
         let mut flood = server.connect();
         flood.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         let piece = vec![7; 64 << 10];

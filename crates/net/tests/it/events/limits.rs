@@ -111,7 +111,7 @@ fn grace_ends() {
 #[ignore = "is executed by descriptors_run_out"]
 fn serve_in_a_process() {
     let Ok(name) = std::env::var("OSDYNO_TEST_ARCHITECTURE") else { return };
-    let server = Server::of(net::arch::find(&name).unwrap(), "echo");
+    let server = Server::serving(net::arch::find(&name).unwrap(), "echo");
     println!("\naddress {}", server.address);
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     println!("\nexhausted {}", server.end()[Counter::Exhausted as usize]);

@@ -93,7 +93,7 @@ impl Server {
         Server::start(architecture, Arc::new(Lines::new()), limits)
     }
 
-    pub(crate) fn of(architecture: &'static Architecture, service: &str) -> Server {
+    pub(crate) fn serving(architecture: &'static Architecture, service: &str) -> Server {
         let machine = service::find(service).unwrap().open(&serde_json::json!({}), false).unwrap();
         Server::start(architecture, machine, Limits::default())
     }

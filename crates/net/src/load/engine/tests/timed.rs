@@ -48,7 +48,7 @@ fn offer(
 
 fn level_of(engine: &mut Engine<impl Client, Simulated>, load: &Load) -> Level {
     let measured = engine.offer(load, &mut unwatched).expect("a load");
-    Level::of(load, vec![measured]).expect("a level")
+    Level::from_measured(load, vec![measured]).expect("a level")
 }
 
 fn ms(ms: u64) -> Duration {

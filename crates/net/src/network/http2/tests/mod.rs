@@ -62,7 +62,7 @@ fn level(streams: usize, connections: usize, world: World) -> (Level, Rc<RefCell
     let client = client(streams);
     let load = closed_loop(connections, Duration::from_millis(100));
     let (measured, world) = offer(&client, load_settings(&client), &load, world).expect("a load");
-    (Level::of(&load, vec![measured]).expect("a level"), world)
+    (Level::from_measured(&load, vec![measured]).expect("a level"), world)
 }
 
 /// What a seed shows that must never be.

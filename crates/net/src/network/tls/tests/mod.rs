@@ -42,7 +42,7 @@ fn load(world: World, requests: u64, each: Option<u32>) -> (Level, Rc<RefCell<Wo
     let load = Load { requests: Some(requests), ..closed_loop(2, Duration::from_secs(1000)) };
     let measured = engine.offer(&load, &mut unwatched).expect("a load");
     drop(engine);
-    (Level::of(&load, vec![measured]).expect("a level"), world)
+    (Level::from_measured(&load, vec![measured]).expect("a level"), world)
 }
 
 #[test]
