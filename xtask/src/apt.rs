@@ -1,5 +1,8 @@
-//! Packages of a suite of Debian that is not the machine's own. They are looked up and downloaded by apt with
-//! a configuration of its own, and unpacked into a folder: nothing is ever installed.
+//! Packages of a suite of Debian that is not the machine's own. apt looks them up and downloads them with a
+//! configuration of its own, and they are unpacked into a folder: nothing is installed.
+//!
+//! Their programs need the C library of their suite, so a script starts each in a mount namespace in which
+//! this folder stands in the place of `/usr`; every other folder is the machine's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -122,6 +125,32 @@ fn mirrors_of(text: &str) -> Vec<String> {
         .filter(|word| word.ends_with("/debian"))
         .map(str::to_owned)
         .collect()
+}
+
+/// Writes a script that runs a program where this folder is `/usr`.
+///
+/// # Errors
+/// The script cannot be written.
+pub(crate) fn write_script(script: &Path, usr: &Path, binary: &str) -> Result<(), AnyError> {
+    fs::write(script, in_place_of_usr(usr, binary))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(script, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
+}
+
+fn in_place_of_usr(usr: &Path, binary: &str) -> String {
+    let quoted = usr.display().to_string().replace('\'', r"'\''");
+    format!(
+        "#!/bin/sh\n\
+         usr='{quoted}'\n\
+         rights=\n\
+         [ \"$(id -u)\" = 0 ] || rights=--map-root-user\n\
+         export usr\n\
+         exec unshare --mount $rights sh -c 'mount --bind \"$usr\" /usr && exec {binary} \"$@\"' sh \"$@\"\n"
+    )
 }
 
 #[cfg(test)]

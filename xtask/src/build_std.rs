@@ -1,13 +1,19 @@
-//! Cargo for systems that are not at hand, whose standard library is compiled with the program.
+//! Cargo for systems that are not at hand: it compiles the standard library with the program.
 //!
 //! rustup's toolchain has the standard library of the host only. With the library's source cargo compiles it
-//! for any target, which needs neither a linker nor that system's C library until something is linked.
+//! for any target, which needs neither a linker nor that system's C library until something is linked. The
+//! source is that of the toolchain, or of Debian's package rust-src, unpacked below the build folder.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::cargo;
-use crate::workspace;
+use crate::apt::Suite;
+use crate::command::{cargo, program, read};
+use crate::{AnyError, workspace};
+
+/// Where Debian keeps compilers newer than its own.
+const SUITE: &str = "trixie-backports";
 
 /// Cargo, prepared for such a target. What build scripts start in turn is prepared in the same way, because
 /// all of it is in the environment.
@@ -25,4 +31,65 @@ pub(crate) fn cargo_with(library: &Path) -> Command {
         // Not that of the other steps, which would compile everything anew after this one.
         .env("CARGO_TARGET_DIR", workspace::systems());
     command
+}
+
+/// The folder `library` of the source.
+///
+/// # Errors
+/// Says why there is none to be had.
+pub(crate) fn library() -> Result<PathBuf, AnyError> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let sysroot = read(program(&rustc).args(["--print", "sysroot"]))?;
+    let with_toolchain = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
+    if with_toolchain.join("std").exists() {
+        return Ok(with_toolchain);
+    }
+    let version = read(program(&rustc).arg("-vV"))?;
+    let version = version.lines().find_map(|line| line.strip_prefix("release: "));
+    from_debian(version.ok_or("rustc does not tell its version")?)
+}
+
+fn from_debian(version: &str) -> Result<PathBuf, AnyError> {
+    let folder = workspace::target().join("rust-src").join(version);
+    let library = folder.join(format!("usr/src/rustc-{version}/library"));
+    // Written last: what an interrupted run left behind is not taken for the whole.
+    let complete = folder.join("complete");
+    if complete.exists() {
+        return Ok(library);
+    }
+    let suite = Suite::open(SUITE, folder.join("apt"))
+        .map_err(|error| format!("the toolchain has no rust-src, and Debian's is not to be had: {error}"))?;
+    let package = package_of(&suite.offers("rust-src")?, version)
+        .map(str::to_owned)
+        .ok_or_else(|| format!("{suite} has no rust-src for rustc {version}"))?;
+    suite.unpack(&[format!("rust-src={package}")], &folder)?;
+    fs::remove_dir_all(folder.join("apt"))?;
+    if !library.join("std").exists() {
+        return Err(format!("{package} does not hold the library where it was expected").into());
+    }
+    fs::write(complete, "")?;
+    Ok(library)
+}
+
+/// The first offer for the compiler's version in lines such as
+/// ` rust-src | 1.95.0+dfsg1-2~bpo13+1 | http://deb.debian.org/debian trixie-backports/main amd64 Packages`.
+fn package_of<'a>(offers: &'a str, version: &str) -> Option<&'a str> {
+    offers
+        .lines()
+        .filter_map(|line| line.split('|').nth(1))
+        .map(str::trim)
+        .find(|package| package.strip_prefix(version).is_some_and(|rest| rest.starts_with(['+', '-', '~'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_package_of_the_compiler_and_of_no_other() {
+        let offers = " rust-src | 1.95.10+dfsg1-1 | http://a/debian x/main amd64 Packages\n \
+                      rust-src | 1.95.1+dfsg1-2~bpo13+1 | http://a/debian x/main amd64 Packages\n";
+        assert_eq!(package_of(offers, "1.95.1"), Some("1.95.1+dfsg1-2~bpo13+1"));
+        assert_eq!(package_of(offers, "1.95.0"), None);
+    }
 }

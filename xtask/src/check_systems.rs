@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::build_std::cargo_with;
+use crate::AnyError;
+use crate::build_std::{cargo_with, library};
 use crate::command::show;
-use crate::{AnyError, rust_src};
 
 /// One for each family of systems that osdyno is written for; of Windows' two the one whose imports need no
 /// tool from outside.
@@ -35,7 +35,7 @@ const C_LIBRARIES: &[&str] = &["zstd"];
 pub fn run(names: &[&str]) -> Result<(), AnyError> {
     let (targets, crates): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| TARGETS.contains(name));
     let targets = if targets.is_empty() { TARGETS } else { &targets };
-    let library = match rust_src::find() {
+    let library = match library() {
         Ok(library) => library,
         Err(reason) => {
             println!("not checked: {reason}");

@@ -8,17 +8,13 @@ mod build_std;
 pub mod check_systems;
 mod command;
 pub mod docs;
-mod in_usr;
 pub mod link_systems;
 pub mod mail_servers;
 mod packages;
 pub mod pictures;
 pub mod readme;
 pub mod release;
-mod rust_src;
 mod skips;
-#[cfg(target_os = "linux")]
-pub mod soak;
 pub mod test;
 pub mod tidy;
 pub mod truths;

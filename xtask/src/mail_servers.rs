@@ -9,9 +9,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::apt::Suite;
+use crate::apt::{Suite, write_script};
 use crate::command::exists;
-use crate::in_usr::write_script;
 use crate::{AnyError, workspace};
 
 /// Of this one all files are below `/usr`; in Debian 12 libraries were still beside it.

@@ -19,19 +19,10 @@ cargo xtask wine                     a newer Wine for the tests of Windows, in t
 cargo xtask mail-servers             mail servers for the tests of `mail`, in target/mail-servers
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
-cargo xtask soak [--hours H]         every server under hostile load, with a witness; --seed N repeats one
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
 cargo xtask readme                   blocks of documents that show runs of docs/runs; measures missing ones
 ";
-
-/// Its accounts come from /proc.
-fn soak(options: &[&str]) -> Result<(), xtask::AnyError> {
-    cfg_select! {
-        target_os = "linux" => { xtask::soak::run(options) }
-        _ => { let _ = options; Err("soak is implemented for Linux only: it needs its /proc".into()) }
-    }
-}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,7 +40,6 @@ fn main() -> ExitCode {
         ["release"] => release::run(false),
         ["release", "--verify"] => release::run(true),
         ["truths"] => truths::run(),
-        ["soak", ref options @ ..] => soak(options),
         ["other-systems"] => test::other_systems(),
         ["check-systems", ref names @ ..] => check_systems::run(names),
         ["link-systems", "--release", ref targets @ ..] => link_systems::run(true, targets).map(drop),

@@ -1,14 +1,13 @@
 //! `cargo xtask wine`: a Wine that is newer than Debian 12's, for the tests of the programs for Windows.
 //!
-//! Its packages and the libraries they need lie in a folder below the build folder; `in_usr.rs` starts it
+//! Its packages and the libraries they need lie in a folder below the build folder; `apt.rs` starts it
 //! there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::apt::Suite;
+use crate::apt::{Suite, write_script};
 use crate::command::{exists, program, read};
-use crate::in_usr::write_script;
 use crate::{AnyError, workspace};
 
 /// Where Wine 10 is.

@@ -1,5 +1,6 @@
 //! Loads as other processes see them: what is recorded is what the kernel has counted, and nothing is left.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! Every job and every variant, small, in this process, with all its checks.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! select(2) ends where descriptors reach `FD_SETSIZE`: a result with a reason, and no failure.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use std::sync::atomic::AtomicU64;
 

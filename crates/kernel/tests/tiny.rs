@@ -1,4 +1,5 @@
 //! Every workload and every variant, tiny, in this process, with all its checks.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
 //! Writes a comparison of emulated systems, to look at: `cargo run -p report --example compared > page.html`.
+#![allow(clippy::expect_used, reason = "the emulated runs are those of the tests")]
 
 #[path = "../tests/it/emulated/mod.rs"]
 mod emulated;

@@ -1,6 +1,7 @@
 //! Writes the report of an emulated run, to look at: `cargo run -p report --example emulated > report.html`;
 //! with `shapes` behind `--` that of one with every shape, with `pinned` too as it should be judged; with
 //! `race` that of twelve variants, with `four` too of four.
+#![allow(clippy::expect_used, reason = "the emulated runs are those of the tests")]
 
 #[path = "../tests/it/emulated/mod.rs"]
 mod emulated;

@@ -1,5 +1,6 @@
 //! Draws pictures for documents on standard output: `picture NAME PANEL… < FILE.csv` one series of a file of
 //! numbers in seconds, with its verdict on standard error; `picture comparison` emulated systems.
+#![allow(clippy::expect_used, reason = "the emulated runs are those of the tests")]
 
 #[path = "../tests/it/emulated/mod.rs"]
 mod emulated;

@@ -1,4 +1,5 @@
 //! A selftest of a few replicates: the same seed gives the same table, and each part speaks of its cells.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use std::mem::discriminant;
 

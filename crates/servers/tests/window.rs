@@ -1,6 +1,7 @@
 //! What a trial makes of a server that responds slowly: a window without a response is too short for this
 //! machine, and no limit of the server.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use std::io::Write;
 use std::net::TcpListener;

@@ -1,4 +1,5 @@
 //! The parsers of /proc and of sock_diag(7), with anything, and what they say of this process.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use proptest::prelude::*;
 use sys::process_table::{proc_text, sock_diag};

@@ -2,7 +2,8 @@
 //!
 //! Where there is no io_uring, the only thing to hold is that it says so.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, unsafe_code)]
+#![allow(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use std::collections::HashMap;
 use std::io::{Read, Write};

@@ -3,7 +3,6 @@
 
 mod frameworks;
 mod port;
-mod tools;
 mod zig;
 
 use std::fs;
@@ -11,11 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::build_std::cargo_with;
+use crate::build_std::{cargo_with, library};
 use crate::command::show;
-use crate::{AnyError, rust_src, workspace};
-use port::{PORTS, Port};
-use tools::Tools;
+use crate::{AnyError, workspace};
+use port::{PORTS, Port, Tools};
 
 /// The program that measures the kernel.
 const TRIAL_PROGRAM: &str = "osdyno-trial";
@@ -30,7 +28,7 @@ pub fn run(is_release: bool, targets: &[&str]) -> Result<Vec<&'static str>, AnyE
         [] => PORTS.iter().collect(),
         targets => targets.iter().map(|target| find(target)).collect::<Result<Vec<_>, _>>()?,
     };
-    let library = match rust_src::find() {
+    let library = match library() {
         Ok(library) => library,
         Err(reason) => {
             println!("not linked: {reason}");

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::tools::Tools;
 use super::zig;
 use crate::AnyError;
 use crate::command::exists;
@@ -14,6 +13,13 @@ pub(super) struct Port {
     pub(super) program: &'static str,
     /// Whether tests run it here.
     pub(super) is_tested: bool,
+}
+
+/// What cargo needs to compile C and to link for one target: programs, and their environment.
+pub(super) struct Tools {
+    pub(super) compiler: PathBuf,
+    pub(super) archiver: PathBuf,
+    pub(super) environment: Vec<(&'static str, PathBuf)>,
 }
 
 /// What compiles zstd and SQLite, which are C, and links.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::frameworks;
-use super::tools::Tools;
+use super::port::Tools;
 use crate::command::{exists, program, read};
 use crate::{AnyError, workspace};
 

@@ -9,12 +9,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::command::{cargo, program, read, show};
 use crate::{AnyError, workspace};
 
 mod bare_root;
 mod package;
+
+/// The most bytes of the program, and of each package: both may only fall.
+const PROGRAM_BYTES_MAX: u64 = 25_000_000;
+const PACKAGE_BYTES_MAX: u64 = 12_000_000;
 
 /// Makes and tests the packages.
 ///
@@ -50,8 +55,22 @@ fn make(checkout: &Path, target: &Path, dist: &Path, date: &str) -> Result<Packa
     fs::create_dir_all(dist)?;
     let (binary, debug) = split(&built, dist)?;
     let mut files = package::all(checkout, &binary, dist, date)?;
+    check_sizes(std::iter::once(&binary).chain(&files))?;
     files.push(debug);
     Ok(Packages { binary, files })
+}
+
+/// Fails where the program or a package has grown beyond its limit.
+fn check_sizes<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), AnyError> {
+    for file in files {
+        let size = fs::metadata(file)?.len();
+        let most = if file.extension().is_none() { PROGRAM_BYTES_MAX } else { PACKAGE_BYTES_MAX };
+        println!("{:.1} MB {}", size as f64 / 1e6, file.display());
+        if size > most {
+            return Err(format!("{} has {size} bytes; {most} is the most", file.display()).into());
+        }
+    }
+    Ok(())
 }
 
 /// The program as users get it, and beside it what a debugger needs, which finds it by its name.
@@ -86,7 +105,9 @@ fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, AnyError
         .env("SOURCE_DATE_EPOCH", date)
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_TARGET_DIR");
+    let start = Instant::now();
     show(&mut command)?;
+    println!("built in {:.0} s: {}", start.elapsed().as_secs_f64(), checkout.display());
     Ok(target.join(triple).join("release/osdyno"))
 }
 

@@ -23,21 +23,6 @@ pub(super) fn only(text: &str) -> String {
     code
 }
 
-/// The line numbers, from 1, of all code that is compiled for tests only.
-pub(super) fn test_lines(code: &str) -> Vec<usize> {
-    let mut lines = Vec::new();
-    let mut from = 0;
-    while let Some(found) = next_test_item(&code[from..]) {
-        let start = from + found;
-        let end = item_end(code, start);
-        let first = code[..start].matches('\n').count() + 1;
-        let last = code[..end].matches('\n').count() + 1;
-        lines.extend(first..=last);
-        from = end;
-    }
-    lines
-}
-
 /// Where the words stand alone, not as a part of longer names.
 pub(super) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let part = |letter: char| letter.is_alphanumeric() || letter == '_';
@@ -46,34 +31,6 @@ pub(super) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = us
         let after = code[at + word.len()..].chars().next().is_some_and(part);
         !before && !after
     })
-}
-
-/// The line, from 1, of a byte.
-pub(super) fn line_of(text: &str, at: usize) -> usize {
-    text[..at].matches('\n').count() + 1
-}
-
-fn next_test_item(code: &str) -> Option<usize> {
-    ["#[cfg(test)]", "#[cfg(all(test", "#[test]"].iter().filter_map(|mark| code.find(mark)).min()
-}
-
-/// An item ends with its outermost closing brace, or with a semicolon before any brace.
-fn item_end(code: &str, start: usize) -> usize {
-    let mut depth = 0_usize;
-    // Attributes and types have brackets that may hold semicolons: `[u8; 4]`.
-    let mut brackets = 0_usize;
-    for (offset, letter) in code[start..].char_indices() {
-        match letter {
-            '[' | '(' => brackets += 1,
-            ']' | ')' => brackets = brackets.saturating_sub(1),
-            '{' => depth += 1,
-            '}' if depth <= 1 => return start + offset + 1,
-            '}' => depth -= 1,
-            ';' if depth == 0 && brackets == 0 => return start + offset + 1,
-            _ => {}
-        }
-    }
-    code.len()
 }
 
 fn comment(letters: &[char], at: usize) -> Option<usize> {
@@ -166,13 +123,6 @@ mod tests {
     fn lines_stay_where_they_were() {
         let text = "a\n/* b\nc */ d\n\"e\nf\" g\n";
         assert_eq!(only(text).matches('\n').count(), text.matches('\n').count());
-    }
-
-    #[test]
-    fn test_items_end_where_they_end() {
-        let code = "fn a() {}\n#[cfg(test)]\nmod tests {\n fn b() {}\n}\n\
-                    fn c() {}\n#[cfg(test)]\nmod d;\nfn e() {}\n";
-        assert_eq!(test_lines(code), [2, 3, 4, 5, 7, 8]);
     }
 
     #[test]

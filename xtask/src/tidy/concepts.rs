@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::house::{Breach, House, Source};
-use super::modules::is_test;
-use super::ratchet::{Count, hold};
+use super::house::{Breach, House, Source, is_test};
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
     let list = house.list("concepts.txt");
@@ -20,23 +18,18 @@ pub(super) fn check(house: &House) -> Vec<Breach> {
             places.entry(name).or_default().push((source, line));
         }
     }
-    let mut counts = Vec::new();
+    let mut findings = Vec::new();
     for (name, places) in &places {
         let entry = shared.iter().find(|entry| entry.name == name);
         let is_shared = |source: &Source| entry.is_some_and(|entry| entry.is_for(source));
         let first = places.iter().find(|(source, _)| is_shared(source)).unwrap_or(&places[0]).0;
-        let mut findings = Vec::new();
         let is_other = |source: &Source| room(source) != room(first) && !is_shared(source);
         for (source, line) in places.iter().filter(|(source, _)| is_other(source)) {
-            let what = format!(
-                "{name} is the name of another type in {}; qualify one of them",
-                first.path.display()
-            );
+            let other = first.path.display();
+            let what = format!("{name} is the name of another type in {other}; qualify one of them");
             findings.push(source.finding(*line, what));
         }
-        counts.push(Count { key: name.clone(), value: 1 + findings.len(), findings });
     }
-    let mut findings = hold(house, "type", 1, &counts);
     for entry in &shared {
         let count =
             places.get(entry.name).map_or(0, |all| all.iter().filter(|one| entry.is_for(one.0)).count());

@@ -44,6 +44,7 @@ pub(super) struct Source {
     /// The text with comments and the contents of strings blanked out, line for line; Rust only.
     pub(super) code: String,
     folded: OnceCell<String>,
+    own_code: OnceCell<String>,
     tree: OnceCell<Option<syn::File>>,
 }
 
@@ -52,7 +53,8 @@ impl Source {
         let path = path.into();
         let is_rust = path.extension().is_some_and(|extension| extension == "rs");
         let code = if is_rust { code::only(text) } else { String::new() };
-        Source { path, text: text.to_owned(), code, folded: OnceCell::new(), tree: OnceCell::new() }
+        let (folded, own_code, tree) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Source { path, text: text.to_owned(), code, folded, own_code, tree }
     }
 
     /// The syntax tree, parsed when a rule first asks for it. Nothing where the file is not valid Rust, which
@@ -64,6 +66,14 @@ impl Source {
     /// The text in small letters, for rules about words.
     pub(super) fn folded(&self) -> &str {
         self.folded.get_or_init(|| self.text.to_lowercase())
+    }
+
+    /// The code without re-exports and lines that only declare a module.
+    pub(super) fn own_code(&self) -> &str {
+        self.own_code.get_or_init(|| {
+            let statements = self.code.split_inclusive(';');
+            statements.filter(|statement| !is_passed_on(statement.trim_start())).collect()
+        })
     }
 
     pub(super) fn finding(&self, line: usize, what: impl Into<String>) -> Breach {
@@ -140,4 +150,21 @@ impl House {
             lists: with("txt"),
         }
     }
+}
+
+/// Whether a statement only passes on names: `pub(crate) use a::b;`, `mod a;`.
+fn is_passed_on(statement: &str) -> bool {
+    let last = statement.lines().rfind(|line| !line.trim_start().starts_with('#')).unwrap_or(statement);
+    let is_export = statement.starts_with("pub") && statement.contains(" use ") && !statement.contains("fn ");
+    is_export
+        || (statement.ends_with(';') && !statement.contains('{') && code::words(last, "mod").next().is_some())
+}
+
+/// Whether attributes say that an item is compiled for tests only.
+pub(super) fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::Path(path) => path.is_ident("test"),
+        syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string().contains("test"),
+        syn::Meta::NameValue(_) => false,
+    })
 }

@@ -1,80 +1,111 @@
-//! Lines are short, without tabs and spaces at their ends, and hold no reminder of unfinished work.
+//! Text can be read: every Rust file opens with its page, lines fit their width, and documents their size.
+//!
+//! rustfmt leaves comments and strings alone, so their width is checked here. A line that cannot be broken
+//! may be wider: a link, data in a test, a code block of a document, and up to `ROW_MAX` a row of a table.
 
-use super::house::{Breach, House};
+use super::house::{Breach, House, Source};
 
-/// As in rustfmt.toml; rustfmt leaves comments and strings alone.
-const LENGTH_MAX: usize = 110;
+/// As in rustfmt.toml.
+const CODE_MAX: usize = 110;
+const PROSE_MAX: usize = 120;
+/// A wider row belongs into a list.
+const ROW_MAX: usize = 160;
 
-/// Spelled in two halves, or this file would find itself.
-const LEFTOVERS: [(&str, &str); 5] =
-    [("todo", "!("), ("FIX", "ME"), ("XX", "X"), ("dbg", "!("), ("unimple", "mented!")];
+/// The most bytes of each document, and of all guides together.
+const DOCUMENTS: [(&str, usize); 6] = [
+    ("README.md", 9 << 10),
+    ("ARCHITECTURE.md", 24 << 10),
+    ("METHODOLOGY.md", 28 << 10),
+    ("CHANGELOG.md", 5 << 10),
+    ("docs/decisions/", 1 << 10),
+    ("docs/", 17 << 10),
+];
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
-    let mut findings = Vec::new();
-    for source in &house.rust {
-        let is_test = source.path.iter().any(|part| part == "tests");
-        for ((number, line), code) in source.lines().zip(source.code.lines()) {
-            findings.extend(complaints(line).into_iter().map(|what| source.finding(number, what)));
-            // Data in a string is clearer whole; a test may have it so.
-            let length =
-                if is_test { code.split_whitespace().map(str::len).sum() } else { line.chars().count() };
-            // A link cannot be broken.
-            if length > LENGTH_MAX && !line.contains("https://") {
-                let what = format!("the line is {length} long; {LENGTH_MAX} is the most");
-                findings.push(source.finding(number, what));
-            }
-        }
-        if !source.text.is_empty() && !source.text.ends_with('\n') {
-            findings.push(source.finding(source.text.lines().count(), "the last line does not end"));
-        }
-    }
-    for source in &house.documents {
-        for (number, line) in source.lines() {
-            if LEFTOVERS.iter().any(|(a, b)| line.contains(&format!("{a}{b}"))) {
-                findings.push(source.finding(number, "left unfinished"));
-            }
-        }
-    }
-    findings
+    let of_code = house.rust.iter().flat_map(of_code);
+    of_code.chain(house.documents.iter().flat_map(of_document)).collect()
 }
 
-fn complaints(line: &str) -> Vec<String> {
-    let mut complaints = Vec::new();
-    if line.contains('\t') {
-        complaints.push("a tab".to_owned());
+fn of_code(source: &Source) -> Vec<Breach> {
+    let mut found = Vec::new();
+    if !source.text.lines().next().is_some_and(is_page) {
+        found.push(source.finding(1, "the file must open with a `//!` page that says what it is"));
     }
-    if line.ends_with([' ', '\r']) {
-        complaints.push("space at the end of the line".to_owned());
-    }
-    for (a, b) in LEFTOVERS {
-        if line.contains(&format!("{a}{b}")) {
-            complaints.push(format!("left unfinished: {a}{b}"));
+    let is_test = source.path.iter().any(|part| part == "tests");
+    for ((number, line), code) in source.lines().zip(source.code.lines()) {
+        let data_apart = || code.split_whitespace().map(str::len).sum();
+        let width = if is_test { data_apart() } else { line.chars().count() };
+        if width > CODE_MAX && !line.contains("https://") {
+            found.push(
+                source.finding(number, format!("the line has {width} columns; {CODE_MAX} is the most")),
+            );
         }
     }
-    complaints
+    found
+}
+
+fn is_page(line: &str) -> bool {
+    line.strip_prefix("//! ").is_some_and(|page| page.len() >= 10)
+}
+
+fn of_document(document: &Source) -> Vec<Breach> {
+    let mut found = Vec::new();
+    let path = document.path.to_string_lossy();
+    let (size, limit) = (document.text.len(), DOCUMENTS.iter().find(|(begin, _)| path.starts_with(begin)));
+    if let Some((_, most)) = limit.filter(|(_, most)| size > *most) {
+        found.push(document.finding(1, format!("the document has {size} bytes; {most} is the most")));
+    }
+    let mut in_block = false;
+    for (number, line) in document.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        in_block ^= is_fence;
+        let most = if line.starts_with('|') { ROW_MAX } else { PROSE_MAX };
+        let width = line.chars().count();
+        if width > most && !in_block && !is_fence && is_breakable(line) {
+            found.push(document.finding(number, format!("the line has {width} columns; {most} is the most")));
+        }
+    }
+    found
+}
+
+/// Whether there is more than a mark of a list or a quotation, and one word.
+fn is_breakable(line: &str) -> bool {
+    line.split_whitespace().skip_while(|word| !word.contains(char::is_alphanumeric)).count() > 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn letters_count_and_data_of_tests_does_not() {
-        let long = |path: &str, line: &str| check(&House::of(&[(path, &format!("{line}\n"))])).len();
-        assert_eq!(long("crates/a/src/b.rs", &"é".repeat(LENGTH_MAX)), 0);
-        assert_eq!(long("crates/a/src/b.rs", &"é".repeat(LENGTH_MAX + 1)), 1);
-        let data = format!("f(\"{}\")", "x".repeat(LENGTH_MAX));
-        assert_eq!(long("crates/a/src/b.rs", &data), 1);
-        assert_eq!(long("crates/a/tests/b.rs", &data), 0);
+    fn findings(path: &str, text: &str) -> usize {
+        check(&House::of(&[(path, text)])).len()
     }
 
     #[test]
-    fn each_fault_is_reported() {
-        assert_eq!(complaints("    let a = 1; // fine"), [""; 0]);
-        assert_eq!(complaints("x ").len(), 1);
-        assert_eq!(complaints("\tx").len(), 1);
-        for (a, b) in LEFTOVERS {
-            assert_eq!(complaints(&format!("// {a}{b}")).len(), 1);
+    fn a_page_opens_a_file_and_says_something() {
+        assert_eq!(findings("crates/a/src/b.rs", "//! Sockets of every family.\n"), 0);
+        for line in ["use std::fs;\n", "//!\n", "/// An item.\n"] {
+            assert_eq!(findings("crates/a/src/b.rs", line), 1, "{line}");
         }
+    }
+
+    #[test]
+    fn letters_count_and_data_of_tests_does_not() {
+        let of = |path: &str, line: &str| findings(path, &format!("//! Letters of a line.\n{line}\n"));
+        assert_eq!(of("crates/a/src/b.rs", &"é".repeat(CODE_MAX)), 0);
+        assert_eq!(of("crates/a/src/b.rs", &"é".repeat(CODE_MAX + 1)), 1);
+        let data = format!("f(\"{}\")", "x".repeat(CODE_MAX));
+        assert_eq!((of("crates/a/src/b.rs", &data), of("crates/a/tests/b.rs", &data)), (1, 0));
+    }
+
+    #[test]
+    fn a_breakable_line_of_a_document_is_narrow() {
+        let of = |text: &str| findings("a.md", text);
+        let prose = |width: usize| format!("é {}\n", "x".repeat(width - 2));
+        assert_eq!((of(&prose(PROSE_MAX)), of(&prose(PROSE_MAX + 1))), (0, 1));
+        assert_eq!(of(&format!("```console\n{}```\n{}", prose(200), prose(200))), 1, "the block has ended");
+        assert_eq!(of(&format!("- [link](https://{})\n", "x".repeat(200))), 0);
+        assert_eq!(of(&format!("| {} | b |\n", "x".repeat(ROW_MAX))), 1);
+        assert_eq!(findings("docs/decisions/001-a.md", &"Too long.\n".repeat(200)), 1);
     }
 }

@@ -1,21 +1,18 @@
-//! No file is left out: every `.rs` file is a crate's root or is named by a `mod` line that leads to one.
+//! No file is left out: every `.rs` file is a crate's root, or its parent names it in a `mod` line.
 //!
 //! The compiler ignores a file that no `mod` line names, and with it the tests of that file.
 
-use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use super::code;
 use super::house::{Breach, House, Source};
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
-    let mut reached = BTreeSet::new();
-    for source in &house.rust {
-        if is_root(source) {
-            reach(house, source, &mut reached);
-        }
-    }
-    let orphans = house.rust.iter().filter(|source| !reached.contains(&source.path));
+    let is_named = |source: &&Source| {
+        is_root(source)
+            || house.rust.iter().any(|other| other.home() == source.home() && names(other, source))
+    };
+    let orphans = house.rust.iter().filter(|source| !is_named(source));
     orphans.map(|source| source.finding(1, "no `mod` line names this file")).collect()
 }
 
@@ -33,68 +30,29 @@ fn is_root(source: &Source) -> bool {
         || inside.ends_with("main.rs") && targets.iter().any(|target| grandparent == Path::new(target))
 }
 
-fn reach(house: &House, source: &Source, reached: &mut BTreeSet<PathBuf>) {
-    if !reached.insert(source.path.clone()) {
-        return;
+/// Whether the file declares the other as a module, by its place or by a path.
+fn names(parent: &Source, child: &Source) -> bool {
+    let file = child.path.file_name().unwrap_or_default().to_string_lossy();
+    let by_path = [format!("\"{file}\""), format!("/{file}\"")];
+    let is_quoted = |line: &str| by_path.iter().any(|path| line.contains(path));
+    let is_path = |line: &str| line.contains("path = ") || line.contains("include!(");
+    if parent.text.lines().any(|line| is_path(line) && is_quoted(line)) {
+        return true;
     }
-    for path in modules(source) {
-        if let Some(module) = house.rust.iter().find(|other| other.path == path) {
-            reach(house, module, reached);
-        }
-    }
-}
-
-/// The path without `..`.
-fn without_dots(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut whole, part| {
-        match part {
-            Component::ParentDir => drop(whole.pop()),
-            part => whole.push(part),
-        }
-        whole
-    })
-}
-
-/// Where the modules that a file declares may be: two places each, or those of its `path` attributes.
-fn modules(source: &Source) -> Vec<PathBuf> {
-    let folder = source.path.parent().unwrap_or(Path::new(""));
-    let stem = source.path.file_stem().unwrap_or_default();
-    // The children of `a.rs` are in `a/`; those of a root or a mod.rs are beside it.
-    let children = if stem == "mod" || is_root(source) { folder.to_owned() } else { folder.join(stem) };
-
-    let mut paths = Vec::new();
-    let lines: Vec<&str> = source.text.lines().collect();
-    for (index, line) in source.code.lines().enumerate() {
-        let Some(name) = declared(line) else { continue };
-        let attributes = lines[..index].iter().rev().take_while(|line| line.trim_start().starts_with("#["));
-        let named: Vec<PathBuf> = attributes
-            .filter_map(|line| path_attribute(line))
-            .map(|p| without_dots(&folder.join(p)))
-            .collect();
-        if named.is_empty() {
-            paths.push(children.join(format!("{name}.rs")));
-            paths.push(children.join(name).join("mod.rs"));
-        } else {
-            paths.extend(named);
-        }
-    }
-    for (at, _) in source.text.match_indices("include!(\"") {
-        let name = source.text[at + "include!(\"".len()..].split('"').next().unwrap_or_default();
-        paths.push(folder.join(name));
-    }
-    paths
+    let module = if file == "mod.rs" { child.path.parent() } else { Some(child.path.as_path()) };
+    let (Some(folder), Some(name)) = (module.and_then(Path::parent), module.and_then(Path::file_stem)) else {
+        return false;
+    };
+    let is_beside =
+        parent.path.parent() == Some(folder) && (is_root(parent) || parent.path.ends_with("mod.rs"));
+    let is_above = parent.path == folder.with_extension("rs");
+    (is_beside || is_above) && declares(parent, &name.to_string_lossy())
 }
 
 /// `pub(crate) mod name;`
-fn declared(line: &str) -> Option<&str> {
-    let at = code::words(line, "mod").next()?;
-    let name = line[at + "mod".len()..].trim_start();
-    name.split_once(';').map(|(name, _)| name.trim_end())
-}
-
-/// `#[path = "unix.rs"]`, `#[cfg_attr(unix, path = "unix.rs")]`
-fn path_attribute(line: &str) -> Option<&str> {
-    line.split_once("path = \"")?.1.split('"').next()
+fn declares(parent: &Source, name: &str) -> bool {
+    let declared = format!("mod {name};");
+    parent.code.lines().any(|line| line.contains(&declared) && code::words(line, "mod").next().is_some())
 }
 
 #[cfg(test)]
@@ -115,7 +73,8 @@ mod tests {
             ("crates/a/tests/sample/mod.rs", ""),
             ("crates/a/build.rs", ""),
         ]);
-        let orphans: Vec<PathBuf> = check(&house).into_iter().map(|finding| finding.file).collect();
-        assert_eq!(orphans, [PathBuf::from("crates/a/src/lost.rs")]);
+        let orphans: Vec<String> =
+            check(&house).iter().map(|found| found.file.display().to_string()).collect();
+        assert_eq!(orphans, ["crates/a/src/lost.rs"]);
     }
 }

@@ -6,12 +6,12 @@
 
 use super::code;
 use super::house::{Breach, House, Source};
-use super::ratchet::{Count, hold};
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
     let list = house.list("retired.txt").map_or("", |list| &list.text);
-    let counts: Vec<Count> = retired(list).map(|term| count(house, &term)).collect();
-    hold(house, "retired", 0, &counts)
+    let terms: Vec<Retired<'_>> = retired(list).collect();
+    let sources = house.rust.iter().chain(&house.documents);
+    sources.flat_map(|source| terms.iter().flat_map(|term| of_file(source, term))).collect()
 }
 
 struct Retired<'a> {
@@ -26,12 +26,6 @@ fn retired(list: &str) -> impl Iterator<Item = Retired<'_>> {
         let (old, new) = term.split_once(" → ")?;
         ["name", "word"].contains(&kind).then_some(Retired { is_word: kind == "word", old, new })
     })
-}
-
-fn count(house: &House, term: &Retired<'_>) -> Count {
-    let sources = house.rust.iter().chain(&house.documents);
-    let findings: Vec<Breach> = sources.flat_map(|source| of_file(source, term)).collect();
-    Count { key: term.old.replace(' ', "-"), value: findings.len(), findings }
 }
 
 fn of_file(source: &Source, term: &Retired<'_>) -> Vec<Breach> {

@@ -1,92 +1,119 @@
-//! Files and functions are short enough to be read in one go.
+//! A file is read in one go: it has at most 500 lines, and enough of them to be worth opening.
+//!
+//! A file with fewer than 60 lines belongs to its only user. A file may be small where it is one of many of
+//! its kind (`units`), or one of several that stand for one module on different systems.
 
-use syn::visit::Visit;
+use std::collections::BTreeSet;
+use std::path::Path;
 
-use super::house::{Breach, House, Source};
-use super::ratchet::{Count, hold};
+use super::house::{Breach, House, Source, is_test};
+use super::{code, units};
 
 const FILE_MAX: usize = 500;
-const FUNCTION_MAX: usize = 70;
+const FILE_MIN: usize = 60;
+
+/// A verb, or a load beside the trials, is a file, as units are; and so is what one system needs.
+const SEAMS: [&str; 2] = ["crates/osdyno/src/cmd", "crates/background/src/load"];
+const SYSTEMS: [&str; 9] =
+    ["freebsd", "illumos", "linux", "macos", "netbsd", "openbsd", "unix", "windows", "bsd"];
+
+/// Small files with one user that are left from before the rule; the number may only fall.
+const SMALL_FILES: usize = 17;
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
-    let files: Vec<Count> = house.rust.iter().map(of_file).collect();
-    let functions: Vec<Count> = house.rust.iter().flat_map(functions).collect();
-    let mut findings = hold(house, "file", FILE_MAX, &files);
-    findings.extend(hold(house, "function", FUNCTION_MAX, &functions));
-    findings
+    let mut found: Vec<Breach> = house.rust.iter().filter_map(too_long).collect();
+    let small: Vec<Breach> = house.rust.iter().filter_map(|source| too_small(house, source)).collect();
+    if small.len() > SMALL_FILES {
+        found.extend(small);
+    }
+    found
 }
 
-fn of_file(source: &Source) -> Count {
-    let value = source.text.lines().count();
-    let what = format!("the file has {value} lines; {FILE_MAX} is the most");
-    Count { key: source.path.display().to_string(), value, findings: vec![source.finding(1, what)] }
+fn too_long(source: &Source) -> Option<Breach> {
+    let count = source.text.lines().count();
+    let what = format!("the file has {count} lines; {FILE_MAX} is the most");
+    (count > FILE_MAX).then(|| source.finding(1, what))
 }
 
-fn functions(source: &Source) -> Vec<Count> {
-    let mut seen = Functions { source, counts: Vec::new() };
-    if let Some(tree) = source.tree() {
-        seen.visit_file(tree);
+fn too_small(house: &House, source: &Source) -> Option<Breach> {
+    let count = source.text.lines().count();
+    let is_facade = ["mod.rs", "lib.rs", "main.rs"].iter().any(|name| source.path.ends_with(name));
+    let module = source.path.file_stem().unwrap_or_default().to_string_lossy();
+    let is_seam = SYSTEMS.contains(&&*module)
+        || SEAMS.iter().any(|folder| source.path.parent() == Some(Path::new(folder)))
+        || units::is_of_unit(house, source);
+    if count >= FILE_MIN || is_facade || is_seam || !source.ships() {
+        return None;
     }
-    seen.counts
+    let is_in_crate = |other: &&Source| other.home() == source.home();
+    let passes_on = |other: &Source| is_path(&other.code, &module) && !is_path(other.own_code(), &module);
+    let is_passed_on = house.rust.iter().filter(is_in_crate).any(passes_on);
+    let names = if is_passed_on { names(source) } else { BTreeSet::new() };
+    let uses = |other: &&Source| {
+        let code = other.own_code();
+        let is_named = || names.iter().any(|name| code::words(code, name).next().is_some());
+        other.path != source.path && (is_in_crate(other) && is_path(code, &module) || is_named())
+    };
+    let users: Vec<&Source> = house.rust.iter().filter(uses).take(2).collect();
+    let [user] = users[..] else { return None };
+    let is_near = user.ships() && user.home() == source.home();
+    let user = user.path.strip_prefix(source.home()).unwrap_or(Path::new(""));
+    let what = format!("the file has {count} lines and one user, {}: they are one file", user.display());
+    is_near.then(|| source.finding(1, what))
 }
 
-struct Functions<'a> {
-    source: &'a Source,
-    counts: Vec<Count>,
+/// Whether the code has a path through the module: `module::name`.
+fn is_path(code: &str, module: &str) -> bool {
+    code::words(code, module).any(|at| code[at + module.len()..].starts_with("::"))
 }
 
-impl Functions<'_> {
-    /// From the line with `fn` to that of the closing brace; what is above, a reader can skip.
-    fn take(&mut self, signature: &syn::Signature, body: &syn::Block) {
-        let (first, last) = (signature.fn_token.span.start().line, body.brace_token.span.close().end().line);
-        let (name, value) = (&signature.ident, last + 1 - first);
-        let what = format!("{name} has {value} lines; {FUNCTION_MAX} is the most");
-        let key = format!("{}::{name}", self.source.path.display());
-        self.counts.push(Count { key, value, findings: vec![self.source.finding(first, what)] });
-    }
-}
-
-impl<'ast> Visit<'ast> for Functions<'_> {
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.take(&item.sig, &item.block);
-        syn::visit::visit_item_fn(self, item);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.take(&item.sig, &item.block);
-        syn::visit::visit_impl_item_fn(self, item);
-    }
-
-    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
-        if let Some(body) = &item.default {
-            self.take(&item.sig, body);
-        }
-        syn::visit::visit_trait_item_fn(self, item);
-    }
+/// The names that other files can use.
+fn names(source: &Source) -> BTreeSet<String> {
+    let Some(tree) = source.tree() else { return BTreeSet::new() };
+    let name = |item: &syn::Item| {
+        let (attributes, visibility, name) = match item {
+            syn::Item::Const(item) => (&item.attrs, &item.vis, &item.ident),
+            syn::Item::Enum(item) => (&item.attrs, &item.vis, &item.ident),
+            syn::Item::Fn(item) => (&item.attrs, &item.vis, &item.sig.ident),
+            syn::Item::Static(item) => (&item.attrs, &item.vis, &item.ident),
+            syn::Item::Struct(item) => (&item.attrs, &item.vis, &item.ident),
+            syn::Item::Trait(item) => (&item.attrs, &item.vis, &item.ident),
+            syn::Item::Type(item) => (&item.attrs, &item.vis, &item.ident),
+            _ => return None,
+        };
+        let is_shared = !matches!(visibility, syn::Visibility::Inherited) && !is_test(attributes);
+        is_shared.then(|| name.to_string())
+    };
+    tree.items.iter().filter_map(name).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Vec<String> {
-        check(&House::of(&[("crates/a/src/b.rs", text)])).iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn a_function_ends_with_its_brace() {
-        let body = |lines: usize| format!("{{\n{}}}\n", "    g();\n".repeat(lines - 2));
-        assert_eq!(found(&format!("/// Said\n/// at\n/// length.\nfn f() {}", body(FUNCTION_MAX))), [""; 0]);
-        for head in ["fn f() ", "impl A { fn f() ", "trait A { fn f() ", "mod tests { fn f() "] {
-            let end = if head.contains('{') { "}" } else { "" };
-            let long = format!("use b;\n{head}{}{end}", body(FUNCTION_MAX + 1));
-            assert_eq!(found(&long), ["crates/a/src/b.rs:2: f has 71 lines; 70 is the most"], "{head}");
-        }
+    fn found(files: &[(&str, &str)]) -> usize {
+        files
+            .iter()
+            .filter(|(path, text)| too_small(&House::of(files), &Source::new(*path, text)).is_some())
+            .count()
     }
 
     #[test]
     fn every_line_of_a_file_counts() {
-        assert_eq!(found(&"// x\n".repeat(FILE_MAX)), [""; 0]);
-        assert_eq!(found(&"// x\n".repeat(FILE_MAX + 1)).len(), 1);
+        let of = |lines: usize| check(&House::of(&[("crates/a/src/b.rs", &"// x\n".repeat(lines))])).len();
+        assert_eq!((of(FILE_MAX), of(FILE_MAX + 1)), (0, 1));
+    }
+
+    #[test]
+    fn a_small_file_with_one_user_is_found() {
+        let small = ("crates/a/src/small.rs", "pub(crate) fn f() {}\n");
+        let facade = ("crates/a/src/lib.rs", "mod small;\npub(crate) use small::f;\n");
+        let user = ("crates/a/src/user.rs", "use crate::f;\nfn g() { f() }\n");
+        let another = ("crates/b/src/lib.rs", "use a::f;\n");
+        let other = ("crates/a/src/other.rs", "fn h() { crate::f() }\n");
+        assert_eq!(found(&[small, facade, user]), 1);
+        assert_eq!(found(&[small, facade, user, other]), 0);
+        assert_eq!(found(&[small, facade, user, another]), 0);
+        assert_eq!(found(&[small, facade]), 0, "nobody uses it, which the compiler says");
     }
 }

@@ -1,15 +1,10 @@
-//! A unit is one file and its place in one list: nothing else names it, and CONTRIBUTING.md says where both
-//! are.
-//!
-//! A unit may name units of another kind, as a load names the service that it needs. What is not a unit names
-//! none, or the next unit would have to be added there too.
+//! A unit is one file and its place in one list; CONTRIBUTING.md says where both are, and nothing else names
+//! it. The page of a workload has three parts.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use super::code;
 use super::house::{Breach, House, Source};
-use super::modules::Crate;
-use super::uses::edges;
 
 /// What is added again and again.
 struct Kind {
@@ -19,10 +14,13 @@ struct Kind {
     mark: &'static str,
 }
 
-const KINDS: [Kind; 9] = [
-    Kind { folder: "crates/kernel/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
-    Kind { folder: "crates/servers/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
-    Kind { folder: "crates/jobs/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
+const WORKLOAD: &str = "const WORKLOAD: Workload";
+
+const KINDS: [Kind; 10] = [
+    Kind { folder: "crates/kernel/src", list: "lib.rs", mark: WORKLOAD },
+    Kind { folder: "crates/servers/src", list: "lib.rs", mark: WORKLOAD },
+    Kind { folder: "crates/jobs/src", list: "lib.rs", mark: WORKLOAD },
+    Kind { folder: "crates/mail/src/loads", list: "mod.rs", mark: WORKLOAD },
     Kind { folder: "crates/net/src/arch", list: "mod.rs", mark: "const ARCHITECTURE: Architecture" },
     Kind { folder: "crates/net/src/service", list: "mod.rs", mark: "impl ServiceSettings for" },
     Kind { folder: "crates/net/src/client", list: "mod.rs", mark: "impl ClientSettings for" },
@@ -31,28 +29,35 @@ const KINDS: [Kind; 9] = [
     Kind { folder: "xtask/src/tidy", list: "mod.rs", mark: "fn check(house: &House)" },
 ];
 
+/// The same words in the same order on every page: reports and `explain` show them so.
+const PARTS: [&str; 3] = ["**Question.**", "**Method.**", "**Expected answer.**"];
+
 /// The lines of a list that name a unit: `mod NAME;` and its place.
 const LINES_IN_LIST: usize = 2;
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
-    KINDS.iter().flat_map(|kind| of_kind(house, kind)).collect()
+    let pages = house
+        .rust
+        .iter()
+        .filter(|source| KINDS.iter().any(|kind| kind.mark == WORKLOAD && is_unit(source, kind)));
+    let pages = pages.filter_map(|unit| Some(unit.finding(1, fault_of_page(&unit.text)?)));
+    KINDS.iter().flat_map(|kind| of_kind(house, kind)).chain(pages).collect()
 }
 
 fn of_kind(house: &House, kind: &Kind) -> Vec<Breach> {
     let list = Path::new(kind.folder).join(kind.list);
     let Some(list) = house.rust.iter().find(|source| source.path == list) else { return Vec::new() };
     let units: Vec<&Source> = house.rust.iter().filter(|source| is_unit(source, kind)).collect();
-    let mut findings = named_elsewhere(house, kind, list);
+    let mut findings = Vec::new();
     for unit in &units {
         let name = name(unit, kind);
         let lines = list.code.lines().filter(|line| code::words(line, &name).next().is_some()).count();
         if lines != LINES_IN_LIST {
-            let what = format!(
-                "{} names {name} in {lines} lines; its `mod` line and its place in the list are 2",
-                list.path.display()
-            );
+            let list = list.path.display();
+            let what = format!("{list} names {name} in {lines} lines; its `mod` line and its place are 2");
             findings.push(unit.finding(1, what));
         }
+        findings.extend(named_elsewhere(house, kind, list, &name));
     }
     let guide = house.documents.iter().find(|document| document.path == Path::new("CONTRIBUTING.md"));
     let place = format!("`{}/NAME.rs`", kind.folder);
@@ -62,27 +67,27 @@ fn of_kind(house: &House, kind: &Kind) -> Vec<Breach> {
     findings
 }
 
-/// Files of the same crate that name a unit and are neither a unit, nor a part of it, nor its list.
-fn named_elsewhere(house: &House, kind: &Kind, list: &Source) -> Vec<Breach> {
-    let root = |source: &&Source| source.path == list.home().join("src/lib.rs");
-    let Some(root) = house.rust.iter().find(root) else { return Vec::new() };
-    let modules = Crate::read(house, root);
-    let edges = edges(&modules);
-    let mut findings = Vec::new();
-    for (file, uses) in edges.iter().enumerate() {
-        let source = modules.files[file];
-        if source.path == list.path || KINDS.iter().any(|kind| is_of_unit(house, source, kind)) {
-            continue;
-        }
-        for unit in uses.iter().map(|unit| modules.files[*unit]).filter(|unit| is_unit(unit, kind)) {
-            let what = format!(
-                "names {}, which is one of many: another would have to be added here",
-                unit.path.display()
-            );
-            findings.push(source.finding(1, what));
+/// Files of the same crate that name the constant of a unit and are no unit: they would have to name the
+/// next.
+fn named_elsewhere(house: &House, kind: &Kind, list: &Source, name: &str) -> Vec<Breach> {
+    let Some((constant, _)) = kind.mark.strip_prefix("const ").and_then(|mark| mark.split_once(':')) else {
+        return Vec::new();
+    };
+    let path = format!("{name}::{constant}");
+    let is_other = |source: &&Source| {
+        source.ships()
+            && source.home() == list.home()
+            && source.path != list.path
+            && !is_of_unit(house, source)
+    };
+    let mut found = Vec::new();
+    for source in house.rust.iter().filter(is_other) {
+        if code::words(&source.code, &path).next().is_some() {
+            let what = format!("names {path}, which is one of many: the next would have to be added here");
+            found.push(source.finding(1, what));
         }
     }
-    findings
+    found
 }
 
 fn is_unit(source: &Source, kind: &Kind) -> bool {
@@ -93,19 +98,30 @@ fn is_unit(source: &Source, kind: &Kind) -> bool {
 }
 
 /// Whether the file is a unit, or in the folder of one.
-fn is_of_unit(house: &House, source: &Source, kind: &Kind) -> bool {
-    let folder = source.path.parent().unwrap_or(Path::new(""));
-    let of_folder = |unit: &Source| {
-        let own = Path::new(kind.folder).join(name(unit, kind));
-        folder.starts_with(own)
+pub(super) fn is_of_unit(house: &House, source: &Source) -> bool {
+    let of_kind = |kind: &Kind| {
+        let mut units = house.rust.iter().filter(|unit| is_unit(unit, kind));
+        units.any(|unit| source.path.starts_with(Path::new(kind.folder).join(name(unit, kind))))
     };
-    is_unit(source, kind) || house.rust.iter().any(|unit| is_unit(unit, kind) && of_folder(unit))
+    KINDS.iter().any(|kind| is_unit(source, kind) || source.path.starts_with(kind.folder) && of_kind(kind))
 }
 
 fn name(unit: &Source, kind: &Kind) -> String {
     let inside = unit.path.strip_prefix(kind.folder).unwrap_or(&unit.path);
-    let first = inside.components().next().map(|part| Path::new(part.as_os_str()).with_extension(""));
-    first.unwrap_or_default().display().to_string()
+    let first = inside.components().next().map(Component::as_os_str);
+    Path::new(first.unwrap_or_default()).with_extension("").display().to_string()
+}
+
+fn fault_of_page(text: &str) -> Option<String> {
+    let page: String = text.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>().join("\n");
+    let mut from = 0;
+    for part in PARTS {
+        match page[from..].find(part) {
+            Some(at) => from += at,
+            None => return Some(format!("the page lacks {part}, or has it out of order")),
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -113,38 +129,41 @@ mod tests {
     use super::*;
 
     const UNIT: &str = "pub const ARCHITECTURE: Architecture = x;";
+    const LIST: &str =
+        "mod poll;\nmod uring;\nconst ALL: X = [\n&poll::ARCHITECTURE,\n&uring::ARCHITECTURE];\n";
+    const GUIDE: &str = "| an architecture | `crates/net/src/arch/NAME.rs` |\n";
 
-    fn found(files: &[(&str, &str)]) -> Vec<String> {
-        check(&House::of(files)).iter().map(ToString::to_string).collect()
-    }
-
-    fn house<'a>(list: &'a str, engine: &'a str, guide: &'a str) -> [(&'a str, &'a str); 6] {
-        [
-            ("crates/net/src/lib.rs", "mod arch; mod client; mod engine;"),
+    fn found(list: &str, engine: &str, guide: &str) -> Vec<String> {
+        let house = House::of(&[
             ("crates/net/src/arch/mod.rs", list),
             ("crates/net/src/arch/poll.rs", UNIT),
             ("crates/net/src/arch/uring/mod.rs", UNIT),
             ("crates/net/src/engine.rs", engine),
             ("CONTRIBUTING.md", guide),
-        ]
+        ]);
+        check(&house).iter().map(ToString::to_string).collect()
     }
-
-    const LIST: &str =
-        "mod poll;\nmod uring;\nconst ALL: X = [\n&poll::ARCHITECTURE,\n&uring::ARCHITECTURE];\n";
-    const GUIDE: &str = "| an architecture | `crates/net/src/arch/NAME.rs` |\n";
 
     #[test]
     fn a_file_and_its_list_are_all() {
-        assert_eq!(found(&house(LIST, "use crate::arch::ALL;", GUIDE)), [""; 0]);
+        assert_eq!(found(LIST, "use crate::arch::ALL;", GUIDE), [""; 0]);
     }
 
     #[test]
     fn another_place_is_found() {
-        let named = found(&house(LIST, "fn f() { crate::arch::uring::ARCHITECTURE; }", GUIDE));
+        let named = found(LIST, "fn f() { crate::arch::uring::ARCHITECTURE; }", GUIDE);
         assert_eq!(named.len(), 1, "{named:?}");
-        assert!(named[0].starts_with("crates/net/src/engine.rs:1: names crates/net/src/arch/uring/mod.rs"));
+        assert!(named[0].starts_with("crates/net/src/engine.rs:1: names uring::ARCHITECTURE"));
         let twice = format!("{LIST}const BEST: X = poll::ARCHITECTURE;\n");
-        assert!(found(&house(&twice, "", GUIDE))[0].contains("names poll in 3 lines"));
-        assert!(found(&house(LIST, "", "nothing"))[0].contains("says nowhere"));
+        assert!(found(&twice, "", GUIDE)[0].contains("names poll in 3 lines"));
+        assert!(found(LIST, "", "nothing")[0].contains("says nowhere"));
+    }
+
+    #[test]
+    fn a_page_has_three_parts_in_order() {
+        let page = "//! One more.\n//!\n//! **Question.** ?\n//! **Method.** !\n//! **Expected answer.** .\n";
+        assert_eq!(fault_of_page(page), None);
+        assert!(fault_of_page(&page.replace("Method", "Way")).unwrap().contains("**Method.**"));
+        assert!(fault_of_page(&format!("//! x\n\n{page}")).is_some(), "the page is what the file opens with");
     }
 }

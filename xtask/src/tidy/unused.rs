@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::Visit;
 
-use super::house::{Breach, House, Source};
-use super::modules::is_test;
-use super::ratchet::{Count, hold};
+use super::house::{Breach, House, Source, is_test};
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
     let words: Vec<HashSet<&str>> = house.rust.iter().map(|source| words(&source.code)).collect();
@@ -20,9 +18,7 @@ pub(super) fn check(house: &House) -> Vec<Breach> {
         crates.entry(source.home()).or_default().push(source);
     }
     crates.retain(|home, files| files.iter().any(|file| file.path == home.join("src/lib.rs")));
-    let counts: Vec<Count> =
-        crates.iter().map(|(home, files)| of_crate(house, &words, home, files)).collect();
-    hold(house, "unused", 0, &counts)
+    crates.iter().flat_map(|(home, files)| of_crate(house, &words, home, files)).collect()
 }
 
 /// A program of the same package is outside: it can use what is public only.
@@ -31,7 +27,7 @@ fn is_of_library(source: &Source) -> bool {
     source.ships() && !is_program && source.path != source.home().join("src/main.rs")
 }
 
-fn of_crate(house: &House, words: &[HashSet<&str>], home: &Path, files: &[&Source]) -> Count {
+fn of_crate(house: &House, words: &[HashSet<&str>], home: &Path, files: &[&Source]) -> Vec<Breach> {
     let outside =
         house.rust.iter().zip(words).filter(|(other, _)| other.home() != home || !is_of_library(other));
     let used: HashSet<&str> = outside.flat_map(|(_, words)| words.iter().copied()).collect();
@@ -50,8 +46,7 @@ fn of_crate(house: &House, words: &[HashSet<&str>], home: &Path, files: &[&Sourc
     let say = |(source, name, line): (&Source, String, usize)| {
         source.finding(line, format!("{name} is public and nothing outside this crate uses it"))
     };
-    let findings: Vec<Breach> = unused.map(say).collect();
-    Count { key: home.display().to_string(), value: findings.len(), findings }
+    unused.map(say).collect()
 }
 
 fn words(code: &str) -> HashSet<&str> {

@@ -1,10 +1,13 @@
-//! What a verdict must say to be right.
+//! A claim about a verdict, and the verdict that it is compared with.
 
-use super::found::Found;
+use serde_json::Value;
+
+use crate::AnyError;
 
 /// How far from its place a cliff may be found, as a share of it.
 const PLACE: f64 = 0.03;
 
+#[derive(Debug)]
 pub(super) enum Claim {
     /// The verdict is one of these words, or of several families of which one is.
     Word(&'static [&'static str]),
@@ -37,51 +40,77 @@ impl Claim {
             Claim::Reported(words) => found.told.contains(words),
         }
     }
+}
 
-    /// What is expected; the place of a cliff is known when there is a run.
-    pub(super) fn expected(&self, found: Option<&Found>) -> String {
-        match *self {
-            Claim::Word(words) => words.join("|"),
-            Claim::Growth { low, high } if high.is_infinite() => format!("×{low} or more"),
-            Claim::Growth { low, high } => format!("×{low} to ×{high}"),
-            Claim::CliffAtHalfOfPorts { times } => match found.and_then(|found| found.half_of_ports) {
-                Some(place) => format!("×{times} or more at {place}"),
-                None => format!("×{times} or more at half of the ports"),
-            },
-            Claim::Stopped { error, from, to } => format!("{error} at {from} to {to}"),
-            Claim::Reported(words) => words.to_owned(),
-        }
+/// The verdict of osdyno on one series, from the JSON of `osdyno run` or `osdyno judge`.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The word of the verdict.
+    pub(super) word: String,
+    /// The families that remain possible.
+    pub(super) classes: Vec<String>,
+    /// Cost at its end over cost at its beginning.
+    pub(super) growth: Option<f64>,
+    /// The n of steps, and of the limit that the cost goes to.
+    pub(super) cliffs: Vec<f64>,
+    pub(super) stops: Vec<Stop>,
+    /// Half of the ports that the system of the run may choose.
+    pub(super) half_of_ports: Option<f64>,
+    /// What was said beside the results, on standard error.
+    pub(super) told: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Stop {
+    pub(super) error: String,
+    pub(super) n: u64,
+}
+
+impl Found {
+    /// Whether it changes and its word names no family: those that remain possible are in `classes`.
+    pub(super) fn names_no_family(&self) -> bool {
+        ["composite", "ambiguous", "uneven"].contains(&self.word.as_str())
     }
 
-    /// What there is of it.
-    pub(super) fn found(&self, found: &Found) -> String {
-        let growth = || found.growth.map_or("no growth".to_owned(), |growth| format!("×{growth:.2}"));
-        match *self {
-            Claim::Word(_) if found.names_no_family() => {
-                format!("{} of {}", found.word, found.classes.join(" and "))
-            }
-            Claim::Word(_) => found.word.clone(),
-            Claim::Growth { .. } => growth(),
-            Claim::CliffAtHalfOfPorts { .. } => match &found.cliffs[..] {
-                [] => format!("{} at no place", growth()),
-                places => {
-                    let places: Vec<String> = places.iter().map(f64::to_string).collect();
-                    format!("{} at {}", growth(), places.join(", "))
-                }
-            },
-            Claim::Stopped { .. } => match found.stops.first() {
-                Some(stop) => format!("{} at {}", stop.error, stop.n),
-                None => "no stop".to_owned(),
-            },
-            Claim::Reported(words) if found.told.contains(words) => words.to_owned(),
-            Claim::Reported(_) => "not told".to_owned(),
-        }
+    /// The series of that name in the answer of a program.
+    ///
+    /// # Errors
+    /// When it is no JSON, or has no such series.
+    pub(super) fn read(json: &str, series: &str, told: String) -> Result<Found, AnyError> {
+        let document: Value = serde_json::from_str(json)?;
+        // A run names a series "name"; `judge` takes the word of the column.
+        let is_it = |entry: &&Value| entry["name"] == series || entry["series"] == series;
+        let entry = list(&document["series"]).iter().find(is_it);
+        let entry = entry.ok_or_else(|| format!("no series {series} in the answer"))?;
+        let steps = list(&entry["steps"]).iter().filter_map(|step| step["n"].as_f64());
+        let stop = |stop: &Value| {
+            Some(Stop { error: stop["reason"].as_str()?.to_owned(), n: stop["n_low"].as_u64()? })
+        };
+        Ok(Found {
+            word: entry["verdict"].as_str().unwrap_or("no verdict").to_owned(),
+            classes: list(&entry["classes"]).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            growth: entry["growth"]["value"].as_f64(),
+            cliffs: steps.chain(entry["limit"]["value"].as_f64()).collect(),
+            stops: list(&entry["stops"]).iter().filter_map(stop).collect(),
+            half_of_ports: half_of_ports(&document["systems"][0]["environment"]),
+            told,
+        })
     }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn half_of_ports(environment: &Value) -> Option<f64> {
+    let range = environment["net.ip_local_port_range"].as_str()?;
+    let (first, last) = range.split_once(' ')?;
+    let (first, last): (f64, f64) = (first.parse().ok()?, last.parse().ok()?);
+    Some((last - first + 1.0) / 2.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::found::Stop;
     use super::*;
 
     fn found() -> Found {
@@ -123,7 +152,6 @@ mod tests {
         let ambiguous = Found { word: "ambiguous".into(), classes, ..found() };
         assert!(Claim::Word(&["linear-like"]).holds(&ambiguous));
         assert!(!Claim::Word(&["flat"]).holds(&ambiguous));
-        assert_eq!(Claim::Word(&["flat"]).found(&ambiguous), "ambiguous of linear-like and stepped");
         assert!(!Claim::Word(&["linear-like"]).holds(&Found { word: "inconclusive".into(), ..ambiguous }));
     }
 
@@ -136,11 +164,30 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_and_found_is_reported_in_the_same_words() {
-        let claim = Claim::CliffAtHalfOfPorts { times: 100.0 };
-        assert_eq!(claim.expected(None), "×100 or more at half of the ports");
-        assert_eq!(claim.expected(Some(&found())), "×100 or more at 14116");
-        assert_eq!(claim.found(&found()), "×900.00 at 1024, 14110");
-        assert_eq!(Claim::Reported("RLIMIT_AS").found(&found()), "not told");
+    fn a_run_is_read() {
+        let json = r#"{
+            "systems": [{"environment": {"net.ip_local_port_range": "20000 29999"}}],
+            "series": [
+                {"name": "close", "verdict": "flat"},
+                {"name": "bind", "verdict": "stepped", "growth": {"value": 300.5},
+                    "steps": [{"n": 5001, "low": 4990, "high": 5010, "percent": 29950.0}],
+                    "limit": {"value": 5003.5},
+                 "stops": [{"cause": "limit", "n_low": 9990, "reason": "EADDRINUSE"},
+                           {"cause": "allowance", "n_low": 9000, "reason": null}]}
+            ]}"#;
+        let found = Found::read(json, "bind", String::new()).expect("a series");
+        assert_eq!((found.word.as_str(), found.growth), ("stepped", Some(300.5)));
+        assert_eq!((found.cliffs, found.half_of_ports), (vec![5001.0, 5003.5], Some(5000.0)));
+        assert!(matches!(&found.stops[..], [stop] if stop.error == "EADDRINUSE" && stop.n == 9990));
+        assert!(Found::read(json, "fork", String::new()).is_err());
+    }
+
+    #[test]
+    fn a_judgement_is_read() {
+        let json = r#"{"series": [{"series": "poll", "verdict": "linear-like", "classes": ["linear-like"],
+            "growth": {"value": 18.0, "low": 17.0, "high": 19.0}, "steps": []}]}"#;
+        let found = Found::read(json, "poll", String::new()).expect("a series");
+        assert_eq!((found.word.as_str(), found.growth), ("linear-like", Some(18.0)));
+        assert!(found.cliffs.is_empty() && found.stops.is_empty() && found.half_of_ports.is_none());
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::found::Found;
+use super::claim::Found;
 use crate::command::{cargo, exists, program, read, show};
 use crate::{AnyError, workspace};
 

@@ -1,19 +1,15 @@
-//! `cargo xtask truths`: what is known of real kernels, measured here, and whether the verdict says it.
+//! `cargo xtask truths` measures known properties of real kernels and compares the verdicts with them.
 //!
-//! A truth is an entry of `TRUTHS`: what is known, how it is measured, what the verdict must say. It is an
-//! experiment and not a test: it wants an idle Linux machine, root for some of its entries, and minutes. What
-//! cannot be measured here is reported with its reason and is never counted as right. The numbers stay in
-//! `target/truths`.
+//! A truth is an entry of `TRUTHS`: the property, its measurement, and the claims that the verdict must meet.
+//! This is an experiment and not a test: it needs an idle Linux machine, root for some entries, and minutes.
+//! An entry that cannot be measured here is reported with its reason. The numbers stay in `target/truths`.
 
 mod claim;
-mod found;
 mod laboratory;
-
-use std::time::Instant;
 
 use crate::AnyError;
 use claim::Claim::{self, CliffAtHalfOfPorts, Growth, Reported, Stopped, Word};
-use found::Found;
+use claim::Found;
 use laboratory::{Format, Laboratory, Need};
 
 struct Truth {
@@ -115,68 +111,28 @@ const TRUTHS: &[Truth] = &[
     },
 ];
 
-/// What became of a truth.
-enum Outcome {
-    Right(Found),
-    Wrong(Found),
-    Failed(AnyError),
-    NotRun(String),
-}
-
-/// Measures every truth and prints what was expected and what was found.
+/// Measures every truth and prints each with its verdict.
 ///
 /// # Errors
 /// When a verdict is wrong, or something that could be measured here was not.
 pub fn run() -> Result<(), AnyError> {
-    let start = Instant::now();
     let laboratory = Laboratory::open()?;
-    let (mut right, mut not_run) = (0, 0);
     let mut wrong = Vec::new();
-    println!("{:<34}{:<58}{:<40}ok", "truth", "expected", "found");
     for truth in TRUTHS {
-        let (words, ok) = match outcome(truth, &laboratory) {
-            Outcome::Right(found) => {
-                right += 1;
-                (words(truth, Some(&found)), "yes".to_owned())
+        if let Some(reason) = laboratory.missing(&truth.needs) {
+            println!("not run  {}: {reason}", truth.name);
+            continue;
+        }
+        let fault = match (truth.measure)(&laboratory) {
+            Ok(found) => {
+                println!("measured {}: {found:?}", truth.name);
+                let broken: Vec<&Claim> = truth.claims.iter().filter(|claim| !claim.holds(&found)).collect();
+                (!broken.is_empty()).then(|| format!("expected {broken:?}, because {}", truth.known))
             }
-            Outcome::Wrong(found) => {
-                wrong.push(format!("{}: {}", truth.name, truth.known));
-                (words(truth, Some(&found)), "NO".to_owned())
-            }
-            Outcome::Failed(error) => {
-                wrong.push(format!("{}: {error}", truth.name));
-                (words(truth, None), "NO".to_owned())
-            }
-            Outcome::NotRun(reason) => {
-                not_run += 1;
-                (words(truth, None), format!("not run: {reason}"))
-            }
+            Err(error) => Some(error.to_string()),
         };
-        println!("{:<34}{:<58}{:<40}{ok}", truth.name, words.0, words.1);
+        wrong.extend(fault.map(|fault| format!("{}: {fault}", truth.name)));
     }
-    let seconds = start.elapsed().as_secs_f64();
-    let folder = laboratory.folder().display();
-    println!(
-        "\n{right} right, {} wrong, {not_run} not run, in {seconds:.0} s; numbers in {folder}",
-        wrong.len()
-    );
+    println!("{} truths, {} wrong; numbers in {}", TRUTHS.len(), wrong.len(), laboratory.folder().display());
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
-}
-
-fn outcome(truth: &Truth, laboratory: &Laboratory) -> Outcome {
-    if let Some(reason) = laboratory.missing(&truth.needs) {
-        return Outcome::NotRun(reason);
-    }
-    match (truth.measure)(laboratory) {
-        Ok(found) if truth.claims.iter().all(|claim| claim.holds(&found)) => Outcome::Right(found),
-        Ok(found) => Outcome::Wrong(found),
-        Err(error) => Outcome::Failed(error),
-    }
-}
-
-/// What was expected, and what was found.
-fn words(truth: &Truth, found: Option<&Found>) -> (String, String) {
-    let expected = truth.claims.iter().map(|claim| claim.expected(found)).collect::<Vec<_>>();
-    let found = found.map(|found| truth.claims.iter().map(|claim| claim.found(found)).collect::<Vec<_>>());
-    (expected.join(", "), found.unwrap_or_default().join(", "))
 }

@@ -1,5 +1,4 @@
 //! References of a recording reach its verdicts, and are no results themselves.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use judge::{Finding, Findings};
 use record::{Line, Recording};

@@ -1,5 +1,4 @@
 //! A run goes on by the rule of its report: verdicts, variants and systems have a say, and nothing else.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
 //! The client of DNS and our own server, over real sockets: what is found is what the zone was computed to be.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};

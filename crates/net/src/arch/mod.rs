@@ -24,7 +24,8 @@ mod select;
 mod sigio;
 pub(crate) mod supervisor;
 mod tasks;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
 mod thread;
 mod tokio;

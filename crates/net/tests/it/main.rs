@@ -1,4 +1,5 @@
 //! Event loops, services, clients and the load generator, over real sockets.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 #[path = "../../src/network/tls/tests/identity.rs"]
 mod identity;

@@ -1,7 +1,6 @@
 //! A browser fetches a page with all that belongs to it. Its script writes into the page what it was given,
 //! so that the page says whether each part arrived and was understood.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::path::Path;
 use std::process::Command;

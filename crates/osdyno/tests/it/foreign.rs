@@ -3,7 +3,6 @@
 //!
 //! Where one is not installed the test says so and checks the rest.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

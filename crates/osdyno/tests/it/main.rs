@@ -1,4 +1,5 @@
 //! osdyno as its users have it: the program with its verbs, started and looked at from outside.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 #[macro_use]
 #[path = "../common/mod.rs"]

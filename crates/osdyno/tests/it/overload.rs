@@ -4,7 +4,6 @@
 //! touching the machine's settings, which no test does; both come back from the same calls, and are handled
 //! by the same lines.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod generators;
 mod loaded;

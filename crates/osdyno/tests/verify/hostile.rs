@@ -1,7 +1,9 @@
-//! A web server among hostile clients: each is answered with the right status or closed in time,
-//! while an ordinary client goes on being served, memory stays bounded, and no descriptor is left behind.
+//! A web server among hostile clients: each gets the right status or is closed in time, while an ordinary
+//! client is served, memory stays bounded, and no descriptor is left behind. The counters of the server, its
+//! access log and `osdyno load`, which runs beside the attack, must agree.
+//!
+//! In a loop these tests are a soak test: `OSDYNO_SEED` chooses the noise.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod paths;
 mod requests;
@@ -10,15 +12,16 @@ mod volume;
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use net::arch::{Architecture, ServedBy};
 
 use crate::common::everywhere::{architectures, each};
-use crate::common::served::Served;
-use crate::common::until;
+use crate::common::served::{Ended, Served};
 use crate::common::wire::{Response, Wire, get, get_and_close};
 use crate::common::witness::Witness;
+use crate::common::{self, text, until};
 
 const SMALL: &[u8] = b"<p>small</p>\n";
 const SECRET: &[u8] = b"this is nobody's business";
@@ -117,7 +120,9 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     make_site(folder.path(), &root);
-    let served = Served::start(&root, &[&["--arch", name, "--pool", &POOL.to_string()], limits].concat());
+    let log = folder.path().join("access.log");
+    let words = ["--arch", name, "--pool", &POOL.to_string(), "--access-log", log.to_str().unwrap()];
+    let served = Served::start(&root, &[&words, limits].concat());
     let mut first = Wire::connect(served.address);
     // The large one last: the server may be done with it long before this client, and close.
     for path in ["/", "/shrinks", "/large.bin"] {
@@ -131,7 +136,11 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
 
     let witness = Witness::start(served.address, "/", SMALL);
     let before = Instant::now();
-    attack(&served);
+    let generated = std::thread::scope(|scope| {
+        let generated = scope.spawn(|| generate(folder.path(), &served));
+        attack(&served);
+        generated.join().unwrap()
+    });
     let took = before.elapsed();
     let seen = witness.end();
     let grown = served.resident_bytes().saturating_sub(memory);
@@ -149,6 +158,34 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
     assert_eq!(last.response().body, SMALL);
     let ended = served.stop();
     assert_eq!((ended.open, ended.count("restarts")), (0, 0), "{ended:?}");
+    expect_agreement(&ended, &std::fs::read_to_string(&log).unwrap(), &generated);
+}
+
+/// Loads the server for two seconds; the query marks the requests in the access log.
+fn generate(folder: &Path, served: &Served) -> Output {
+    let url = format!("http://{}/?generated", served.address);
+    let words = ["load", "--format", "json", "-r", "50", "-c", "2", "--connections-max", "4", "-d", "2s"];
+    common::run(folder, &[&words[..], &["--timeout", "20s", &url]].concat())
+}
+
+/// The server has logged each response that it counted, and the generator has an outcome for each request.
+fn expect_agreement(ended: &Ended, log: &str, generated: &Output) {
+    assert_eq!(ended.count("accepted"), ended.count("ended"), "{ended:?}");
+    assert_eq!(ended.count("responses"), log.lines().count() as u64, "{ended:?}");
+    let document: serde_json::Value = serde_json::from_slice(&generated.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&generated.stderr)));
+    let level = &document["levels"][0];
+    let count = |name: &str| level[name].as_u64().unwrap_or_else(|| panic!("no {name}: {level}"));
+    let responses = count("completed") + count("late");
+    assert!(responses > 0, "{level}");
+    assert_eq!(responses + count("failed") + count("unanswered"), count("intended"), "{level}");
+    // A response that the generator did not wait for may be in the log.
+    let logged = log.lines().filter(|line| line.contains("\"GET /?generated ")).count() as u64;
+    assert!((responses..=count("started")).contains(&logged), "{logged} logged: {level}");
+    for failure in level["failures"].as_array().into_iter().flatten() {
+        let cause = failure["cause"].as_str().unwrap_or_default();
+        assert!(!["wrong content", "malformed", "unasked bytes"].contains(&cause), "{level}");
+    }
 }
 
 fn make_site(folder: &Path, root: &Path) {

@@ -1,5 +1,6 @@
 //! Tests that `cargo xtask verify` runs: those beside other systems and programs (guests, Wine, mail servers,
 //! daemons), and those that work for long.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 #[macro_use]
 #[path = "../common/mod.rs"]

@@ -1,7 +1,6 @@
 //! A page in a browser, used as a reader uses it: filters, search, links into what is folded, zoom. What was seen
 //! is written into the page by `page/probe.js`, and faults planted in the page's own program must show.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! A damaged file is read as far as it is whole, and a foreign one is refused.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use crate::sample;
 

@@ -1,5 +1,4 @@
 //! A recording groups series by key, leaves out what proves nothing, and makes declared sums.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use crate::sample;
 

@@ -1,5 +1,4 @@
 //! What something other than the contender limited: which bounds are ranked, and what follows from them.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use crate::emulated;
 

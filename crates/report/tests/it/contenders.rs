@@ -1,5 +1,4 @@
 //! Comparison: what is computed, what is never ranked, and how all of it is shown.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use crate::emulated;
 

@@ -1,5 +1,4 @@
 //! The exports hold every value that may be judged, and nothing else.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,5 @@
 //! The tests of `report`, one program: each links everything below it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 mod bounds;
 mod comparison;

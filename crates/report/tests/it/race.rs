@@ -1,5 +1,4 @@
 //! A race: what all are offered, and how each architecture goes with the number of connections.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use crate::emulated;
 

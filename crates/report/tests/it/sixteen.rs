@@ -1,5 +1,4 @@
 //! Sixteen systems on one page: each is told apart, and none is left out.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use crate::emulated;
 

@@ -5,7 +5,6 @@
 //!
 //! A seed that fails is printed, and `OSDYNO_SEED=1234 cargo test -p runner --test it simulation` repeats that run
 //! alone and prints its trials.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod disk;
 mod judged;

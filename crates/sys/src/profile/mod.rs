@@ -70,7 +70,8 @@ const HARDWARE_CACHE: u32 = 3;
 /// Of a cache event: reads, which is 0, that missed.
 const MISS: u64 = 1 << 16;
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::time::{Duration, Instant};
 

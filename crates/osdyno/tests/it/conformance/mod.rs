@@ -4,7 +4,6 @@
 //! clients of the load generator, and at its end its counters are compared with what the clients did. What is
 //! paired is computed from the lists of `net`; a service without a row of checks here fails.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod busy;
 mod case;

@@ -92,7 +92,8 @@ pub(crate) fn floods(served: &Served) {
 /// A million bytes of anything, of text with the letters of HTTP, and of requests with a bit flipped here and
 /// there.
 pub(crate) fn noise(served: &Served) {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let seed = std::env::var("OSDYNO_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1_u64);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed | 1);
     let mut random = move || {
         state ^= state << 13;
         state ^= state >> 7;

@@ -1,5 +1,4 @@
 //! A small run with everything in it.
-#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::path::Path;
 
