@@ -1,4 +1,4 @@
-//! What executes the instructions of a guest.
+//! KVM or TCG: executes the instructions of a guest.
 
 use std::fmt;
 use std::fs;
@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use runner::GuestBoot;
 
-use crate::{Error, cache};
+use crate::{Error, cache_folder};
 
-/// What executes the instructions of a guest.
+/// Executes the instructions of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     /// The processor, through /dev/kvm.
@@ -88,10 +88,10 @@ impl Accelerator {
     }
 }
 
-/// What a probe found, in a file of the user's cache.
+/// The result of a probe, in a file of the user's cache.
 struct Finding {
     path: PathBuf,
-    /// The boot of this machine and the emulator that it is true of.
+    /// The boot of this machine, and the emulator, for which it is valid.
     subject: String,
 }
 
@@ -99,7 +99,7 @@ impl Finding {
     fn about(emulator: &[String]) -> Result<Finding, Error> {
         let boot = fs::read_to_string(BOOT_ID).unwrap_or_default();
         let subject = format!("{} {}", boot.trim(), emulator.join(" "));
-        Ok(Finding { path: cache::folder()?.join("kvm"), subject })
+        Ok(Finding { path: cache_folder()?.join("kvm"), subject })
     }
 
     fn read(&self) -> Option<Accelerator> {

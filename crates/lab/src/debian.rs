@@ -1,8 +1,8 @@
 //! Kernels of Debian: the newest of a series, from the packages that its archives have now.
 //!
 //! apt gets the lists and the packages, and proves them with Debian's signatures; it has a configuration of
-//! its own, so the system's stays as it is. A kernel that is in the cache is taken from there and nothing is
-//! looked up: without a network, and the same kernel in every run, until the user empties the cache.
+//! its own, so the system's stays as it is. A kernel in the cache is used without a look at the network, so
+//! every run has the same kernel until the user empties the cache.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Error, cache};
+use crate::{Error, cache_folder};
 
 /// Where Debian's archives are, where apt on this machine does not name a mirror.
 const MIRROR: &str = "http://deb.debian.org/debian";
@@ -46,7 +46,7 @@ impl Debian {
     /// # Errors
     /// When there is no home folder.
     pub fn of_user() -> Result<Debian, Error> {
-        Ok(Debian::in_folder(cache::folder()?.join("kernels")))
+        Ok(Debian::in_folder(cache_folder()?.join("kernels")))
     }
 
     /// With a cache in this folder, which is made if need be.
@@ -65,7 +65,7 @@ impl Debian {
         self.find(series, &wanted, tell).map_err(failed)
     }
 
-    /// The series of which Debian has a kernel for clouds now, rising: major and minor number. `tell` is
+    /// The series with a kernel for clouds in Debian now, rising: major and minor number. `tell` is
     /// called with a sentence before the lists are downloaded.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Debian {
         let on_cache =
             |error: io::Error| format!("the cache {} cannot be used: {error}", self.cache.display());
         fs::create_dir_all(&self.cache).map_err(on_cache)?;
-        // One process at a time: what another one has just got is there then.
+        // One process at a time: the next one finds the kernel in the cache.
         let lock = File::create(self.cache.join("lock")).map_err(on_cache)?;
         lock.lock().map_err(on_cache)?;
         let folder = self.cache.join(name);

@@ -4,37 +4,46 @@
 //! an emulator whose standard input and output are the second serial line of a machine. All that the guest
 //! needs is in an initramfs in memory, so no file is left, however the run ends.
 //!
-//! - `kernel` what may be booted: an image, and the release that it names; `debian` gets images;
-//! - `machine` the emulated machine: its parts; `accelerator` what executes its instructions;
-//! - `uml` a kernel that is a program; `start` the start of both; `variant` what differs from the kernel as
-//!   it is;
-//! - `gvisor` a sandbox; `container` other files; `wine` Windows, as a program serves it;
-//! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
+//! - `kernel` reads the release of an image; `debian` gets images;
+//! - `machine` is an emulated machine, and `accelerator` executes its instructions;
+//! - `uml` is a kernel that is a program; `start` starts both; `variant` is a change of a kernel's settings;
+//! - `sandbox` has containers and gVisor; `wine` the programs for Windows;
+//! - `initramfs` packs the files of a guest.
 //!
 //! Must never: measure, plan or schedule.
 
 mod accelerator;
-mod cache;
-mod container;
+
 mod debian;
 mod error;
-mod gvisor;
 mod initramfs;
 mod kernel;
-mod libraries;
 mod machine;
+mod sandbox;
 mod start;
 mod uml;
 mod variant;
 mod wine;
 
 pub use accelerator::Accelerator;
-pub use container::Container;
 pub use debian::Debian;
 pub use error::Error;
-pub use gvisor::Gvisor;
 pub use kernel::release;
 pub use machine::EmulatedMachine;
+pub use sandbox::{Container, Gvisor};
 pub use uml::UserModeLinux;
 pub use variant::{KernelVariant, Sysctl};
 pub use wine::Wine;
+
+use std::path::PathBuf;
+
+use etcetera::{BaseStrategy, choose_base_strategy};
+
+/// The cache of this user: `osdyno` below `$XDG_CACHE_HOME` or `~/.cache`.
+///
+/// # Errors
+/// [`Error::NoCache`], when there is no home folder.
+fn cache_folder() -> Result<PathBuf, Error> {
+    let strategy = choose_base_strategy().map_err(|error| Error::NoCache(error.to_string()))?;
+    Ok(strategy.cache_dir().join("osdyno"))
+}

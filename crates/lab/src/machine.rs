@@ -14,9 +14,9 @@ pub struct EmulatedMachine {
     pub emulator: Vec<String>,
     /// The image of the kernel.
     pub kernel: PathBuf,
-    /// What differs from the kernel as it is.
+    /// Differences from the kernel with default settings.
     pub variant: KernelVariant,
-    /// What executes its instructions.
+    /// Executes its instructions.
     pub accelerator: Accelerator,
     /// Its memory.
     pub memory_mib: u32,

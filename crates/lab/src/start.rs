@@ -1,14 +1,14 @@
-//! Starts what boots a kernel: an emulator, or a kernel that is a program.
+//! Starts a program that boots a kernel: an emulator, or User-mode Linux.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::{Error, initramfs};
 
-/// Why a command without words is none.
+/// The reason against a command without words.
 pub(crate) const NO_WORD: &str = "it has no name";
 
-/// A command of these words, of which the first is the program.
+/// A command of these words; the first is the program.
 pub(crate) fn command(words: &[String]) -> Option<Command> {
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
@@ -16,12 +16,12 @@ pub(crate) fn command(words: &[String]) -> Option<Command> {
     Some(command)
 }
 
-/// What a program prints as its version; why it prints none.
+/// The version that a program prints, or the reason for none.
 pub(crate) fn version(words: &[String]) -> Result<String, String> {
     printed(&[words, &["--version".to_owned()]].concat())
 }
 
-/// What a command prints; why it does not end well.
+/// The output of a command, or the reason for its failure.
 pub(crate) fn printed(words: &[String]) -> Result<String, String> {
     let mut command = command(words).ok_or_else(|| NO_WORD.to_owned())?;
     let output = command.stdin(Stdio::null()).output();

@@ -11,7 +11,7 @@ use crate::{Error, KernelVariant, kernel, start};
 pub struct UserModeLinux {
     /// The kernel: a program, and words before its own options.
     pub command: Vec<String>,
-    /// What differs from the kernel as it is.
+    /// Differences from the kernel with default settings.
     pub variant: KernelVariant,
     /// Its memory.
     pub memory_mib: u32,

@@ -1,11 +1,11 @@
-//! A variant of a kernel: what differs from the kernel as it boots by itself.
+//! A variant of a kernel: its differences from the kernel with default settings.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
 
-/// What the command line of a guest has, and what is set before anything is measured there.
+/// Words on the command line of a guest, and a setting that is made before its trials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelVariant {
     /// Words for the kernel, besides what a guest needs.
