@@ -50,7 +50,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let grown = trial.timed_steps(&["fork", "reap"], |number, lap| {
         let memory = Private::filled(MIB, content(number))?;
         lap.skip();
-        let (child, told) = family.fork_telling(memory.last())?;
+        let (child, told) = family.fork_with_reply(memory.last())?;
         lap.mark();
         child.reap()?;
         lap.mark();

@@ -1,20 +1,8 @@
 //! The clock that times operations: the time stamp counter of the processor where it is reliable, otherwise
 //! the monotonic clock of the system. Its tick and its own cost are measured, never assumed.
 
-mod calendar;
-#[cfg(target_arch = "x86_64")]
-#[path = "tsc.rs"]
-mod counter;
-#[cfg(not(target_arch = "x86_64"))]
-#[path = "no_counter.rs"]
-mod counter;
-#[cfg(unix)]
-pub(crate) mod reading;
-
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-
-pub use calendar::unix_seconds;
 
 /// Shortest time over which the counter's rate is derived. Either end is known to half the width of its
 /// [`Moment`]; where that is 50 ns, 10 ms bounds the error of the rate by 5 parts in a million.
@@ -58,7 +46,7 @@ impl Moment {
     }
 }
 
-/// What a clock can resolve, and what it costs to ask it.
+/// The resolution of a clock, and the cost of one reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resolution {
     /// Smallest step between readings.
@@ -173,6 +161,111 @@ fn monotonic_ns() -> u64 {
 /// Where the system's clock has no readable origin, time counts from the first reading.
 #[cfg_attr(unix, allow(dead_code))]
 static ORIGIN: OnceLock<Instant> = OnceLock::new();
+
+/// Seconds since 1970, in UTC, some milliseconds late at most; for whoever needs a second and counts the
+/// cost.
+#[inline]
+pub fn unix_seconds() -> u64 {
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => {
+            let now = reading::read(libc::CLOCK_REALTIME_COARSE);
+            u64::try_from(now.tv_sec).unwrap_or_default()
+        }
+        target_os = "freebsd" => {
+            let now = reading::read(libc::CLOCK_REALTIME_FAST);
+            u64::try_from(now.tv_sec).unwrap_or_default()
+        }
+        _ => {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            since.unwrap_or_default().as_secs()
+        }
+    }
+}
+
+/// The time stamp counter of x86-64 (Intel SDM vol. 3, "Time-Stamp Counter"; AMD APM vol. 2, 13.2.4).
+#[cfg(target_arch = "x86_64")]
+mod counter {
+    use core::arch::x86_64::{__cpuid, __rdtscp};
+
+    pub(super) const NAME: &str = "tsc";
+
+    /// CPUID leaf and bit that promise a rate which neither frequency nor sleep states change.
+    const POWER_LEAF: u32 = 0x8000_0007;
+    const INVARIANT_TSC: u32 = 1 << 8;
+    const RDTSCP_LEAF: u32 = 0x8000_0001;
+    const RDTSCP: u32 = 1 << 27;
+
+    /// Whether the processor promises an invariant counter and the kernel, which watches it against other
+    /// clocks, keeps time by it.
+    pub(super) fn is_trustworthy() -> bool {
+        let highest = __cpuid(0x8000_0000).eax;
+        highest >= POWER_LEAF
+            && __cpuid(POWER_LEAF).edx & INVARIANT_TSC != 0
+            && __cpuid(RDTSCP_LEAF).edx & RDTSCP != 0
+            && kernel_trusts_it()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn kernel_trusts_it() -> bool {
+        std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+            .is_ok_and(|source| source.trim() == "tsc")
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn kernel_trusts_it() -> bool {
+        true
+    }
+
+    /// RDTSCP waits until all earlier instructions have executed, so that nothing timed leaks past it.
+    #[inline(always)]
+    pub(super) fn read() -> u64 {
+        let mut processor = 0;
+        // SAFETY: RDTSCP exists, or `is_trustworthy` had kept us from coming here; it writes only
+        // `processor`.
+        unsafe { __rdtscp(&mut processor) }
+    }
+}
+
+/// Processors whose cycle counter is not read: the clock of the system is used.
+#[cfg(not(target_arch = "x86_64"))]
+mod counter {
+    pub(super) const NAME: &str = "none";
+
+    pub(super) fn is_trustworthy() -> bool {
+        false
+    }
+
+    #[inline(always)]
+    pub(super) fn read() -> u64 {
+        0
+    }
+}
+
+/// The clocks of Unix systems.
+#[cfg(unix)]
+pub(crate) mod reading {
+    use std::mem::MaybeUninit;
+
+    /// Reads one of the clocks that every system has that defines its name. See clock_gettime(3).
+    ///
+    /// It is the function of the C library. That of rustix takes for granted that the vDSO of a 64-bit Linux
+    /// has one, and ends the process under User-mode Linux, whose vDSO is empty.
+    #[inline(always)]
+    pub(crate) fn read(clock: libc::clockid_t) -> libc::timespec {
+        let mut time = MaybeUninit::<libc::timespec>::zeroed();
+        // SAFETY: `time` is memory for one `timespec`, which the call writes.
+        unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
+        // SAFETY: all zero, as it was before the call, is a valid `timespec` too: its parts are integers.
+        unsafe { time.assume_init() }
+    }
+
+    /// In nanoseconds since its origin. Of a clock that stands before its origin, differences are right.
+    #[inline(always)]
+    pub(crate) fn read_ns(clock: libc::clockid_t) -> u64 {
+        let time = read(clock);
+        (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! Symbolic names of errno, and of the error codes of Windows: `EMFILE` tells a kernel developer more than a
 //! sentence does.
 
+use std::fmt;
 use std::io;
 
 /// The symbolic name of an error, such as `EMFILE`; the message where the system gave no number.
@@ -126,4 +127,22 @@ fn symbol(number: i32) -> Option<&'static str> {
             WSAECONNRESET WSAENOBUFS WSAEISCONN WSAENOTCONN WSAETIMEDOUT WSAECONNREFUSED WSAEHOSTUNREACH;
     }
     None
+}
+
+/// This system has no such facility; the text says why, in a form that fits behind "unsupported: ".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsupported(pub &'static str);
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+impl From<Unsupported> for io::Error {
+    fn from(unsupported: Unsupported) -> io::Error {
+        io::Error::new(io::ErrorKind::Unsupported, unsupported)
+    }
 }

@@ -19,7 +19,7 @@ pub type OwnedHandle = OwnedFd;
 #[cfg(windows)]
 pub type OwnedHandle = OwnedSocket;
 
-/// What has a handle.
+/// A thing with a handle.
 pub trait AsHandle {
     /// The handle.
     fn handle(&self) -> Handle<'_>;

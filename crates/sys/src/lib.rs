@@ -1,7 +1,8 @@
 //! The platform: every facility of an operating system that osdyno uses, under one name each.
 //!
-//! Each subject is a folder: `mod.rs` is its interface, and beside it is one file per system or family of
-//! systems. What a system lacks is [`Unsupported`] with a reason, never a zero and never absent.
+//! Each subject is a file with a module per system inside, or a folder where systems differ much: `mod.rs` is
+//! its interface, and beside it is one file per system. A facility that a system lacks is [`Unsupported`]
+//! with a reason, never a zero and never absent.
 //!
 //! Must never: know a workload, keep a statistic, print. This is the only crate with `unsafe`; each use says
 //! why it is sound.
@@ -40,8 +41,7 @@ mod sysctl;
 pub mod tcp;
 pub mod thread;
 pub mod tunable;
-mod unsupported;
 #[cfg(windows)]
 mod winsock;
 
-pub use unsupported::Unsupported;
+pub use error::Unsupported;

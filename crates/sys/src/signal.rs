@@ -1,12 +1,5 @@
 //! Signals as flags, for programs that stop gracefully.
 
-#[cfg(unix)]
-#[path = "unix.rs"]
-mod platform;
-#[cfg(windows)]
-#[path = "windows.rs"]
-mod platform;
-
 pub use platform::{ignore_file_size_signal, ignores_hangup, send_nudge, send_stop, watch, watch_nudges};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,4 +17,164 @@ pub fn stop_ordered() -> bool {
 #[inline]
 pub fn reports_asked() -> u64 {
     REPORTS.load(Ordering::Relaxed)
+}
+
+/// Signals by sigaction(2). Handlers only set flags. Blocking calls return `EINTR`, so that a server which is
+/// told to stop does not continue to wait.
+#[cfg(unix)]
+mod platform {
+    use std::io;
+    use std::sync::atomic::Ordering;
+
+    use rustix::process::{Pid, Signal};
+
+    use super::{REPORTS, STOP};
+
+    /// Makes SIGTERM and SIGINT set the order to stop, and SIGUSR1 count the requests for reports.
+    ///
+    /// # Errors
+    /// Those of sigaction(2).
+    pub fn watch() -> io::Result<()> {
+        handle(&[libc::SIGTERM, libc::SIGINT, libc::SIGUSR1])
+    }
+
+    /// Has a nudge set the order to stop too. Not for a process that owns sockets in the sense of `F_SETOWN`:
+    /// there the other end can have SIGURG sent.
+    ///
+    /// # Errors
+    /// Those of sigaction(2).
+    pub fn watch_nudges() -> io::Result<()> {
+        handle(&[libc::SIGURG])
+    }
+
+    fn handle(signals: &[libc::c_int]) -> io::Result<()> {
+        for &signal in signals {
+            // SAFETY: a zeroed sigaction is one without flags and with an empty mask; the handler only stores
+            // into atomics, which signal-safety(7) allows, and lives as long as the program.
+            let answer = unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+                libc::sigaction(signal, &raw const action, std::ptr::null_mut())
+            };
+            if answer != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+
+    extern "C" fn on_signal(signal: libc::c_int) {
+        if signal == libc::SIGUSR1 {
+            REPORTS.fetch_add(1, Ordering::Relaxed);
+        } else {
+            STOP.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Has a write beyond the limit on the size of files (`ulimit -f`) fail with EFBIG, which can be
+    /// reported. By default it sends SIGXFSZ, which kills without a word. Programs that are started inherit
+    /// this.
+    pub fn ignore_file_size_signal() {
+        // SAFETY: SIG_IGN is a disposition without a handler.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    }
+
+    /// Whether SIGHUP is ignored, as nohup(1) has it: the end of the terminal is then not to be noticed.
+    pub fn ignores_hangup() -> bool {
+        // SAFETY: without a new action sigaction(2) only fills in the old one, for which zeroes are valid.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) == 0
+                && action.sa_sigaction == libc::SIG_IGN
+        }
+    }
+
+    /// Tells a process to stop.
+    ///
+    /// # Errors
+    /// Those of kill(2).
+    pub fn send_stop(process: u32) -> io::Result<()> {
+        send(process, Signal::TERM)
+    }
+
+    /// Nudges a process to stop, by SIGURG: it does nothing to one that does not watch for it, so a program
+    /// that has only just been executed is not killed and obeys the next one.
+    ///
+    /// # Errors
+    /// Those of kill(2).
+    pub fn send_nudge(process: u32) -> io::Result<()> {
+        send(process, Signal::URG)
+    }
+
+    fn send(process: u32, signal: Signal) -> io::Result<()> {
+        let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+        let process = process.ok_or_else(|| io::Error::other("no process has that number"))?;
+        Ok(rustix::process::kill_process(process, signal)?)
+    }
+}
+
+/// Windows has no signals: the console tells its programs to stop, by Ctrl-C, Ctrl-Break or its own end.
+#[cfg(windows)]
+mod platform {
+    use std::io;
+    use std::sync::atomic::Ordering;
+
+    use windows_sys::Win32::System::Console::SetConsoleCtrlHandler;
+
+    use super::STOP;
+    use crate::Unsupported;
+
+    const MISSING: Unsupported = Unsupported("there are no signals on this system");
+
+    /// Has all that the console tells set the order to stop. Nobody asks for reports in this way.
+    ///
+    /// # Errors
+    /// Those of SetConsoleCtrlHandler.
+    pub fn watch() -> io::Result<()> {
+        // SAFETY: the handler only stores into an atomic, and lives as long as the program.
+        match unsafe { SetConsoleCtrlHandler(Some(on_control), 1) } {
+            0 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Called in a thread of its own.
+    // SAFETY: it touches no memory but an atomic.
+    unsafe extern "system" fn on_control(_which: u32) -> i32 {
+        STOP.store(true, Ordering::Relaxed);
+        // It is dealt with: no other handler ends the process.
+        1
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn send_stop(_process: u32) -> io::Result<()> {
+        Err(MISSING.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn watch_nudges() -> io::Result<()> {
+        Err(MISSING.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn send_nudge(_process: u32) -> io::Result<()> {
+        Err(MISSING.into())
+    }
+
+    /// There is no such signal.
+    pub fn ignore_file_size_signal() {}
+
+    /// There is no such signal.
+    pub fn ignores_hangup() -> bool {
+        true
+    }
 }

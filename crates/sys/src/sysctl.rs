@@ -23,7 +23,7 @@ pub(crate) fn text(name: &CStr) -> Option<String> {
 
 #[cfg(any(target_os = "macos", target_os = "freebsd", target_os = "dragonfly", target_os = "netbsd"))]
 fn bytes(name: &CStr) -> Option<Vec<u8>> {
-    // Longer values, such as tables, are not asked for here.
+    // Longer values, such as tables, are not read here.
     let mut value = vec![0_u8; 1024];
     let mut length = value.len();
     // SAFETY: `value` is writable for `length` bytes, the name ends in NUL, and nothing is set: the new

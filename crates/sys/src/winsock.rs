@@ -17,7 +17,7 @@ use windows_sys::Win32::Networking::WinSock::{
     ioctlsocket, setsockopt,
 };
 
-/// The version of Winsock that is asked for: 2.2.
+/// The version of Winsock that is requested: 2.2.
 const VERSION: u16 = 0x0202;
 
 /// An option of a socket: its level, its number, and the type of its value.
@@ -41,7 +41,7 @@ pub(crate) const SEND_TIMEOUT: SocketOption<u32> = option(SOL_SOCKET, SO_SNDTIME
 #[derive(Debug)]
 pub(crate) struct OwnedSocket {
     raw: SOCKET,
-    /// As it was set last: the system cannot be asked.
+    /// As it was set last: the system has no call that reads it.
     nonblocking: AtomicBool,
 }
 
@@ -105,7 +105,7 @@ impl OwnedSocket {
         self.raw
     }
 
-    /// The number of the handle, of which 32 bits are significant.
+    /// The number of the handle; 32 of its bits are significant.
     pub(crate) fn number(&self) -> i32 {
         self.raw as i32
     }

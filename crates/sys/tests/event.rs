@@ -126,7 +126,7 @@ fn input_and_room_are_waited_for_together<P: Poller>() {
     far.write_all(b"x").expect("to write");
     assert_eq!(look(&mut poller), [Event { token: 1, readable: true, writable: false }]);
     drain(&far);
-    // Some interfaces tell of each by itself, and those that tell of changes have told of the input.
+    // Some interfaces report each by itself, and those that report changes have reported the input.
     assert!(look(&mut poller).iter().any(|event| event.token == 1 && event.writable));
 }
 

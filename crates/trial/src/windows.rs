@@ -125,7 +125,7 @@ impl<'a> Names<'a> {
                 ..Frame::default()
             };
             self.kernel
-                .of(address)
+                .containing(address)
                 .map_or_else(|| of_kernel("", ""), |known| of_kernel(known.name, known.module))
         });
         let user = stack.user.iter().take(USER_FRAMES_MAX).enumerate().map_while(|(depth, &address)| {

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use super::snapshot::Snapshot;
+use super::Snapshot;
 use crate::cgroup;
 use crate::pseudo_file::{counter, field_bytes, number, text};
 
-/// Beyond this many processors only the first are asked whether they were throttled: each is a file.
+/// Throttling is read of so many processors at most: each is a file.
 const THROTTLE_CPUS: u32 = 64;
 
 pub(super) fn read(snapshot: &mut Snapshot) {

@@ -3,26 +3,18 @@
 //! An increase that should be zero (steal, swapping, throttling, dropped connections) explains why a trial is
 //! an outlier. All values are in base units; what a system does not count is absent.
 
+use std::collections::BTreeMap;
+
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
 use linux as system;
 
 #[cfg(windows)]
-mod windows;
-#[cfg(windows)]
 use windows as system;
 
 #[cfg(not(any(target_os = "linux", windows)))]
-mod other;
-#[cfg(not(any(target_os = "linux", windows)))]
 use other as system;
-
-mod snapshot;
-#[cfg(unix)]
-mod usage;
-
-pub use snapshot::{Snapshot, difference};
 
 /// Reads everything: about a dozen small files on Linux, well below a millisecond.
 ///
@@ -45,6 +37,129 @@ pub fn snapshot() -> Snapshot {
     usage::read(&mut snapshot);
     system::read(&mut snapshot);
     snapshot
+}
+
+/// All counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// What only grows: from the start of the system, or of this process.
+    counters: BTreeMap<&'static str, f64>,
+    /// What rises and falls.
+    levels: BTreeMap<&'static str, f64>,
+}
+
+impl Snapshot {
+    /// One value by name: a counter since the start, or a level now.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.counters.get(name).or_else(|| self.levels.get(name)).copied()
+    }
+
+    /// Sets a value by hand.
+    #[cfg(test)]
+    pub(crate) fn set_level(&mut self, name: &'static str, value: f64) {
+        self.levels.insert(name, value);
+    }
+
+    pub(super) fn count(&mut self, name: &'static str, value: Option<f64>) {
+        self.counters.extend(value.map(|value| (name, value)));
+    }
+
+    pub(super) fn level(&mut self, name: &'static str, value: Option<f64>) {
+        self.levels.extend(value.map(|value| (name, value)));
+    }
+}
+
+/// The growth of each counter from one snapshot to a later one, and the levels of the later one.
+pub fn difference(before: &Snapshot, after: &Snapshot) -> BTreeMap<String, f64> {
+    let grown = after.counters.iter().filter_map(|(name, value)| {
+        // A counter that went back belongs to another start, or wrapped; either way it says nothing.
+        let growth = value - before.counters.get(name)?;
+        (growth >= 0.0).then(|| ((*name).to_owned(), growth))
+    });
+    let levels = after.levels.iter().map(|(name, value)| ((*name).to_owned(), *value));
+    grown.chain(levels).collect()
+}
+
+/// Usage of this process and its children: getrusage(2).
+#[cfg(unix)]
+mod usage {
+    use super::Snapshot;
+
+    pub(super) fn read(snapshot: &mut Snapshot) {
+        let own = usage(libc::RUSAGE_SELF);
+        let children = usage(libc::RUSAGE_CHILDREN);
+        let (Some(own), Some(children)) = (own, children) else { return };
+        let sum = |field: fn(&libc::rusage) -> f64| Some(field(&own) + field(&children));
+
+        snapshot.count("cpu_user_seconds", sum(|usage| seconds(usage.ru_utime)));
+        snapshot.count("cpu_system_seconds", sum(|usage| seconds(usage.ru_stime)));
+        snapshot.count("context_switches_voluntary", sum(|usage| usage.ru_nvcsw as f64));
+        snapshot.count("context_switches_involuntary", sum(|usage| usage.ru_nivcsw as f64));
+        snapshot.count("page_faults_minor", sum(|usage| usage.ru_minflt as f64));
+        snapshot.count("page_faults_major", sum(|usage| usage.ru_majflt as f64));
+    }
+
+    fn seconds(time: libc::timeval) -> f64 {
+        time.tv_sec as f64 + time.tv_usec as f64 * 1e-6
+    }
+
+    fn usage(who: libc::c_int) -> Option<libc::rusage> {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to a whole rusage of ours, which the call only fills; all of its fields are
+        // plain numbers, for which the zeros it starts with are values too.
+        unsafe { (libc::getrusage(who, usage.as_mut_ptr()) == 0).then(|| usage.assume_init()) }
+    }
+}
+
+/// Systems whose own counters are not read yet: getrusage(2) and the load average only.
+#[cfg(not(any(target_os = "linux", windows)))]
+mod other {
+    use super::Snapshot;
+
+    pub(super) fn read(snapshot: &mut Snapshot) {
+        let mut load = [0.0_f64];
+        // SAFETY: the call fills at most one number of the array, as its argument says.
+        let filled = unsafe { libc::getloadavg(load.as_mut_ptr(), 1) };
+        snapshot.level("load_1m", (filled == 1).then_some(load[0]));
+    }
+}
+
+/// Windows: what the processes of the job used that this process is in (QueryInformationJobObject), and how
+/// much memory is free.
+#[cfg(windows)]
+mod windows {
+    use windows_sys::Win32::System::JobObjects::{
+        JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, JobObjectBasicAccountingInformation,
+        QueryInformationJobObject,
+    };
+
+    use super::Snapshot;
+    use crate::environment::windows::memory;
+
+    /// Times of Windows are counted in tenths of a microsecond.
+    const SECONDS_PER_TICK: f64 = 1e-7;
+
+    pub(super) fn read(snapshot: &mut Snapshot) {
+        snapshot.level("memory_available_bytes", memory().map(|memory| memory.ullAvailPhys as f64));
+        let Some(usage) = usage() else { return };
+        snapshot.count("cpu_user_seconds", Some(usage.TotalUserTime as f64 * SECONDS_PER_TICK));
+        snapshot.count("cpu_system_seconds", Some(usage.TotalKernelTime as f64 * SECONDS_PER_TICK));
+    }
+
+    /// Processor time of the job's processes, ended ones included; nothing outside of a job, and nothing
+    /// where the system does not count it.
+    fn usage() -> Option<JOBOBJECT_BASIC_ACCOUNTING_INFORMATION> {
+        let mut usage = JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
+        let length = size_of_val(&usage) as u32;
+        let (job, returned) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: no handle stands for the job of this process; the structure has the type that its number
+        // says, is that long and outlives the call, and the length is not asked for.
+        let answer = unsafe {
+            let usage = (&raw mut usage).cast();
+            QueryInformationJobObject(job, JobObjectBasicAccountingInformation, usage, length, returned)
+        };
+        (answer != 0 && usage.TotalUserTime + usage.TotalKernelTime > 0).then_some(usage)
+    }
 }
 
 #[cfg(test)]
@@ -70,5 +185,20 @@ mod tests {
         for name in ["steal_seconds", "idle_seconds", "system_context_switches", "load_1m"] {
             assert!(difference.contains_key(name), "{name} is missing from {difference:?}");
         }
+    }
+
+    #[test]
+    fn counters_are_subtracted_and_levels_are_not() {
+        let mut before = Snapshot::default();
+        before.count("steal_seconds", Some(1.5));
+        before.count("interrupts", Some(10.0));
+        before.set_level("load_1m", 7.0);
+        let mut after = Snapshot::default();
+        after.count("steal_seconds", Some(2.0));
+        after.count("interrupts", Some(3.0));
+        after.count("new", Some(1.0));
+        after.set_level("load_1m", 0.5);
+        let expected = BTreeMap::from([("steal_seconds".to_owned(), 0.5), ("load_1m".to_owned(), 0.5)]);
+        assert_eq!(difference(&before, &after), expected);
     }
 }

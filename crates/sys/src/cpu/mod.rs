@@ -10,22 +10,14 @@ mod linux;
 use linux as system;
 
 #[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
-mod bsd;
-#[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
 use bsd as system;
 
-#[cfg(windows)]
-mod windows;
 #[cfg(windows)]
 use windows as system;
 
 #[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly", windows)))]
-mod other;
-#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly", windows)))]
 use other as system;
 
-#[cfg(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly"))]
-mod affinity;
 mod topology;
 
 pub use topology::{Cache, CacheKind, Cpu, Topology};
@@ -83,6 +75,106 @@ fn rank(allowed: &[u32], topology: &Topology) -> Vec<u32> {
         (slowness, shared, housekeeping.contains(number), *number == 0, second, *number)
     });
     ranked
+}
+
+/// Affinity of a thread on Linux, FreeBSD and DragonFly: sched_setaffinity(2).
+#[cfg(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly"))]
+mod affinity {
+    use std::io;
+
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    use crate::Unsupported;
+
+    pub(super) fn allowed() -> Result<Vec<u32>, Unsupported> {
+        let set = sched_getaffinity(None).map_err(|_| {
+            Unsupported("the processors of this thread cannot be read; more than 1024 of them, or a sandbox")
+        })?;
+        Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
+    }
+
+    pub(super) fn pin(cpu: u32) -> io::Result<()> {
+        let cpu = cpu as usize;
+        if cpu >= CpuSet::MAX_CPU {
+            return Err(rustix::io::Errno::INVAL.into());
+        }
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        Ok(sched_setaffinity(None, &set)?)
+    }
+}
+
+/// FreeBSD and DragonFly: threads can be bound as on Linux. The topology is XML, which is not parsed here.
+#[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
+mod bsd {
+    pub(super) use super::affinity::{allowed, pin};
+    use super::topology::Topology;
+    use crate::Unsupported;
+
+    pub(super) fn topology() -> Result<Topology, Unsupported> {
+        Err(Unsupported("kern.sched.topology_spec is not read yet"))
+    }
+}
+
+/// Windows: affinity masks of up to 64 processors, which are one processor group.
+#[cfg(windows)]
+mod windows {
+    use std::io;
+
+    use windows_sys::Win32::System::Threading::{
+        GetCurrentProcess, GetCurrentThread, GetProcessAffinityMask, SetThreadAffinityMask,
+    };
+
+    use super::topology::Topology;
+    use crate::Unsupported;
+
+    pub(super) fn topology() -> Result<Topology, Unsupported> {
+        Err(Unsupported("the topology of the processors is not read on Windows"))
+    }
+
+    pub(super) fn allowed() -> Result<Vec<u32>, Unsupported> {
+        let (mut of_process, mut of_system) = (0_usize, 0_usize);
+        // SAFETY: both masks outlive the call, and the handle is always valid.
+        let answer =
+            unsafe { GetProcessAffinityMask(GetCurrentProcess(), &raw mut of_process, &raw mut of_system) };
+        if answer == 0 || of_process == 0 {
+            return Err(Unsupported("this process is in several processor groups, which are not read"));
+        }
+        Ok((0..usize::BITS).filter(|cpu| of_process >> cpu & 1 == 1).collect())
+    }
+
+    pub(super) fn pin(cpu: u32) -> io::Result<()> {
+        let mask = 1_usize.checked_shl(cpu).ok_or(io::ErrorKind::InvalidInput)?;
+        // SAFETY: takes numbers only; the handle is always valid.
+        match unsafe { SetThreadAffinityMask(GetCurrentThread(), mask) } {
+            0 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Systems on which a thread is not bound to a processor: macOS and OpenBSD have no call for it; those of
+/// NetBSD and illumos are not used yet.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly", windows)))]
+mod other {
+    use std::io;
+
+    use super::topology::Topology;
+    use crate::Unsupported;
+
+    const NO_AFFINITY: Unsupported = Unsupported("threads cannot be bound to processors on this system");
+
+    pub(super) fn topology() -> Result<Topology, Unsupported> {
+        Err(Unsupported("the topology of the processors is not read on this system"))
+    }
+
+    pub(super) fn allowed() -> Result<Vec<u32>, Unsupported> {
+        Err(NO_AFFINITY)
+    }
+
+    pub(super) fn pin(_: u32) -> io::Result<()> {
+        Err(NO_AFFINITY.into())
+    }
 }
 
 #[cfg(test)]

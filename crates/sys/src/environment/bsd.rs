@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::collector::Collector;
+use super::Collector;
 use crate::sysctl;
 
 pub(super) fn read(facts: &mut Collector, _scratch: Option<&Path>) {

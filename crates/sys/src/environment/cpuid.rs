@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::__cpuid;
 
-use super::collector::Collector;
+use super::Collector;
 
 /// The emulator whose processors report it.
 const QEMU_TCG: &str = "QEMU TCG";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::collector::Collector;
+use super::Collector;
 use super::mount::{self, chosen};
 use crate::cgroup;
 use crate::pseudo_file::{field, field_bytes, in_first_pid_namespace, number, text};

@@ -1,9 +1,10 @@
-//! What this machine is: kernel, processor, memory, clock, limits and settings, as facts by dotted key.
+//! Facts of this machine by dotted key: kernel, processor, memory, clock, limits and settings.
 //!
 //! Every record contains the facts, so that a comparison can list what differs between two runs. Reading them
 //! changes nothing and needs no privilege. A fact that cannot be read is absent. Names of machines, people
 //! and folders are never read.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 #[cfg(target_arch = "x86_64")]
@@ -25,16 +26,9 @@ mod bsd;
 use bsd as system;
 
 #[cfg(windows)]
-pub(crate) mod windows;
-#[cfg(windows)]
 use windows as system;
 
-mod collector;
-
-pub use collector::Facts;
 pub use readiness::{ConditionSeverity, MachineCondition, conditions, warnings};
-
-use collector::Collector;
 
 /// Reads all facts; with a folder, also those of the file system it is on (`scratch.file_system`, …).
 /// Takes a few milliseconds. See proc(5), sysfs(5), uname(2), getrlimit(2).
@@ -110,6 +104,87 @@ fn limits(facts: &mut Collector) {
             |value: Option<u64>| Some(value.map_or("unlimited".to_owned(), |value| value.to_string()));
         facts.add(&format!("limit.{name}.soft"), spell(limit.soft));
         facts.add(&format!("limit.{name}.hard"), spell(limit.hard));
+    }
+}
+
+/// Facts by dotted key, such as `kernel.release`. Sizes are bytes and end in `_bytes`; a setting of the
+/// kernel keeps the kernel's own unit and spelling.
+pub type Facts = BTreeMap<String, String>;
+
+/// Facts as they are read, one after the other.
+#[derive(Default)]
+pub(super) struct Collector(pub(super) Facts);
+
+impl Collector {
+    /// Adds a fact if it is one. A later reader knows better than an earlier one.
+    pub(super) fn add(&mut self, key: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            // Tables come with tabs between their columns; a fact is one line.
+            let words = value.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+            if !words.is_empty() {
+                self.0.insert(key.to_owned(), words);
+            }
+        }
+    }
+}
+
+/// Windows: its version by RtlGetVersion, which manifests do not change, and its memory. Wine, which
+/// implements the same calls on another kernel, says in its ntdll.dll that it is there.
+#[cfg(windows)]
+pub(crate) mod windows {
+    use std::ffi::{CStr, c_char};
+    use std::path::Path;
+
+    use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
+    use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleA, GetProcAddress};
+    use windows_sys::Win32::System::SystemInformation::{
+        GlobalMemoryStatusEx, MEMORYSTATUSEX, OSVERSIONINFOW,
+    };
+
+    use super::Collector;
+
+    pub(super) fn read(facts: &mut Collector, _scratch: Option<&Path>) {
+        facts.add("kernel.name", Some("Windows"));
+        facts.add("kernel.release", version());
+        facts.add("memory.page_bytes", Some(crate::memory::page_bytes()));
+        if let Some(memory) = memory() {
+            facts.add("memory.total_bytes", Some(memory.ullTotalPhys));
+        }
+        if let Some(version) = wine() {
+            facts.add("machine.emulation", Some(format!("Wine {version}")));
+        }
+    }
+
+    fn version() -> Option<String> {
+        let size = size_of::<OSVERSIONINFOW>() as u32;
+        let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..OSVERSIONINFOW::default() };
+        // SAFETY: the call fills the structure, which has the size that it says, and outlives it.
+        let status = unsafe { RtlGetVersion(&raw mut version) };
+        let numbers = [version.dwMajorVersion, version.dwMinorVersion, version.dwBuildNumber];
+        (status == 0).then(|| numbers.map(|number| number.to_string()).join("."))
+    }
+
+    /// Physical memory and how much of it is free.
+    pub(crate) fn memory() -> Option<MEMORYSTATUSEX> {
+        let mut memory =
+            MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..MEMORYSTATUSEX::default() };
+        // SAFETY: the call fills the structure, which has the size that it says, and outlives it.
+        let answer = unsafe { GlobalMemoryStatusEx(&raw mut memory) };
+        (answer != 0).then_some(memory)
+    }
+
+    /// The version of Wine, by the function that its developers name for this question (Wine Developer's
+    /// Guide).
+    fn wine() -> Option<String> {
+        // SAFETY: the names are C strings, and ntdll.dll is loaded as long as the process lives. The function
+        // has no arguments and returns a constant C string.
+        let version = unsafe {
+            let library = GetModuleHandleA(c"ntdll.dll".as_ptr().cast());
+            let function = GetProcAddress(library, c"wine_get_version".as_ptr().cast())?;
+            let function: extern "C" fn() -> *const c_char = std::mem::transmute(function);
+            CStr::from_ptr(function())
+        };
+        Some(version.to_string_lossy().into_owned())
     }
 }
 

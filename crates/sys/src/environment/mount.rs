@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::collector::Collector;
+use super::Collector;
 use crate::mount::table::{self, Mount};
 use crate::pseudo_file::text;
 

@@ -1,7 +1,7 @@
 //! Whether this machine is ready for a measurement: one sentence for each condition that may disturb it, with
 //! the reason and what to do. Nothing is changed here.
 
-use super::collector::Facts;
+use super::Facts;
 use crate::activity::Snapshot;
 
 /// With a higher load per processor than this, trials share their processor.

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::collector::Collector;
+use super::Collector;
 use crate::process::find_program;
 
 /// The facts, and the commands whose first line of output they are; absent where there is no such command.

@@ -11,10 +11,10 @@ use rustix::io::Errno;
 
 use super::{EVENTS_MAX, Event, Interest, Poller, nothing_if_interrupted};
 
-/// epoll, level-triggered: tells of a state as long as it lasts.
+/// epoll, level-triggered: reports a state as long as it lasts.
 pub type Epoll = Set<false>;
 
-/// epoll, edge-triggered: tells of a change once.
+/// epoll, edge-triggered: reports a change once.
 pub type EpollEdge = Set<true>;
 
 /// A set of descriptors in the kernel.

@@ -1,7 +1,7 @@
 //! Event ports of illumos and Solaris: port_create(3C). They are type-checked and have not been run yet.
 //!
 //! A port forgets a descriptor with the event that it reports (port_associate(3C)). The next wait associates
-//! it again, which reports at once what is still ready: so the port tells of states, like poll(2).
+//! it again, which reports at once what is still ready: so the port reports states, like poll(2).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};

@@ -8,10 +8,6 @@ mod devpoll;
 mod epoll;
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
 mod event_ports;
-#[cfg(unix)]
-mod flag;
-#[cfg(windows)]
-#[path = "flag_windows.rs"]
 mod flag;
 #[cfg(any(
     target_vendor = "apple",
@@ -132,7 +128,7 @@ pub trait Poller: Sized {
     fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()>;
 }
 
-/// The most events that one wait tells of, where the interface has a choice.
+/// The most events that one wait returns, where the interface has a choice.
 #[cfg(unix)]
 const EVENTS_MAX: usize = 512;
 

@@ -1,9 +1,9 @@
 //! Files: the calls that are timed, copies made by the kernel, and access to files below the folder of a
 //! server. Everything else is from std.
 
-mod copy;
-mod direct;
-mod in_memory;
+use std::fs::File;
+use std::io;
+
 mod layout;
 #[cfg(unix)]
 #[path = "unix.rs"]
@@ -18,18 +18,15 @@ mod root;
 mod root;
 mod unnamed;
 
-pub use copy::{copy_range, send, share_blocks};
-pub use direct::create_direct;
-pub use in_memory::in_memory;
 pub use layout::{collapse, pieces};
 pub use platform::{
     Path, close, create_new, evict, free, open_flush, open_folder, open_read, read_at, read_some_at, rename,
     standard_output, status, sync_folder, unlink, write_back,
 };
 pub use root::{Name, Root, changed_ns, identity, names, number};
-pub use unnamed::{give_name, unnamed};
+pub use unnamed::{give_name, in_memory, unnamed};
 
-/// What is free on a file system.
+/// Free space of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Free {
     /// Bytes.
@@ -47,5 +44,78 @@ impl Free {
     }
 }
 
-/// What a file takes at least, on most file systems.
+/// The least that a file takes, on most file systems.
 const BLOCK_BYTES: u64 = 4 << 10;
+
+/// One copy_file_range(2) of at most `bytes`; returns how many were copied, 0 at the end of the source.
+///
+/// # Errors
+/// Those of copy_file_range(2); unsupported where there is no such call.
+pub fn copy_range(source: &File, target: &File, bytes: u64) -> io::Result<u64> {
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => {
+            Ok(rustix::fs::copy_file_range(source, None, target, None, bounded(bytes))? as u64)
+        }
+        _ => {
+            let _ = (source, target, bytes);
+            Err(crate::Unsupported("copy_file_range(2) is used on Linux only").into())
+        }
+    }
+}
+
+/// One sendfile(2) of at most `bytes` from file to file; returns how many were copied, 0 at the end of the
+/// source.
+///
+/// # Errors
+/// Those of sendfile(2); unsupported where it writes to sockets only.
+pub fn send(source: &File, target: &File, bytes: u64) -> io::Result<u64> {
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => {
+            Ok(rustix::fs::sendfile(target, source, None, bounded(bytes))? as u64)
+        }
+        _ => {
+            let _ = (source, target, bytes);
+            Err(crate::Unsupported("sendfile(2) copies from file to file on Linux only").into())
+        }
+    }
+}
+
+/// Has the target share all blocks of the source: ioctl_ficlone(2).
+///
+/// # Errors
+/// Those of ioctl_ficlone(2), `EOPNOTSUPP` where the file system cannot; unsupported on systems without it.
+pub fn share_blocks(source: &File, target: &File) -> io::Result<()> {
+    cfg_select! {
+        all(target_os = "linux", not(target_arch = "sparc64")) => {
+            Ok(rustix::fs::ioctl_ficlone(target, source)?)
+        }
+        _ => {
+            let _ = (source, target);
+            Err(crate::Unsupported("files share blocks by FICLONE on Linux only").into())
+        }
+    }
+}
+
+/// The most that the kernel takes in one call.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn bounded(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30)
+}
+
+/// Creates a file that must not exist. Its writes pass the cache by, if the file system allows it (open(2),
+/// `O_DIRECT`): then they need buffers, places and lengths in multiples of 4096.
+///
+/// # Errors
+/// Those of open(2); unsupported.
+pub fn create_direct(path: &std::path::Path) -> io::Result<File> {
+    cfg_select! {
+        target_os = "linux" => {
+            use std::os::unix::fs::OpenOptionsExt;
+            File::options().write(true).create_new(true).mode(0o600).custom_flags(libc::O_DIRECT).open(path)
+        }
+        _ => {
+            let _ = path;
+            Err(crate::Unsupported("writes past the cache are made on Linux only").into())
+        }
+    }
+}

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// A folder out of which nothing is opened.
+/// A folder; nothing outside it is opened.
 #[derive(Debug)]
 pub struct Root {
     folder: OwnedFd,
@@ -102,7 +102,7 @@ fn only_served(mode: rustix::fs::RawMode) -> Result<(), Errno> {
     if kind.is_file() || kind.is_dir() { Ok(()) } else { Err(Errno::NXIO) }
 }
 
-/// Opens one part of the path after the other, none of which may be a link or lead upward.
+/// Opens one part of the path after the other; no part may be a link or lead upward.
 fn walk(folder: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
     if path.starts_with(b"/") {
         return Err(Errno::XDEV);

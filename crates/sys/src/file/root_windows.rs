@@ -16,7 +16,7 @@ use crate::Unsupported;
 const MISSING: Unsupported =
     Unsupported("std opens no file below an open folder on Windows, so what lies beside it might be served");
 
-/// A folder out of which nothing is opened.
+/// A folder; nothing outside it is opened.
 #[derive(Debug)]
 pub struct Root(());
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// A file in that folder that has no name, for reading and writing; its permissions are those that the umask
 /// leaves of `mode`.
@@ -60,6 +61,30 @@ mod linux {
 
     fn place(file: &File) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    }
+}
+
+/// A file in memory with this content, and a path by which this process and its children can open or execute
+/// it as long as it is open. Nothing of it is left, however they end. See memfd_create(2).
+///
+/// # Errors
+/// Those of memfd_create(2) and write(2); unsupported elsewhere than on Linux.
+pub fn in_memory(content: &[u8]) -> io::Result<(File, PathBuf)> {
+    cfg_select! {
+        target_os = "linux" => {
+            use std::io::Write;
+            use std::os::fd::AsRawFd;
+            // Without the flag that would close it in a child.
+            let file = rustix::fs::memfd_create("osdyno", rustix::fs::MemfdFlags::empty())?;
+            let mut file = File::from(file);
+            file.write_all(content)?;
+            let path = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
+            Ok((file, path))
+        }
+        _ => {
+            let _ = content;
+            Err(crate::Unsupported("files without a name are made on Linux only").into())
+        }
     }
 }
 

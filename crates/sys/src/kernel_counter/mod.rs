@@ -1,4 +1,4 @@
-//! What the kernel counts of a process and of the whole system: a count that is not our own.
+//! Counts that the kernel keeps of a process and of the whole system.
 
 use std::io;
 use std::path::Path;
@@ -8,8 +8,6 @@ mod linux;
 #[cfg(target_os = "linux")]
 use linux as system;
 
-#[cfg(not(target_os = "linux"))]
-mod other;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
@@ -91,4 +89,52 @@ pub fn resident_bytes() -> io::Result<u64> {
 /// Unsupported.
 pub fn available_bytes() -> io::Result<u64> {
     system::available_bytes()
+}
+
+/// Systems whose counters are not read yet.
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use std::io;
+    use std::path::Path;
+
+    use crate::Unsupported;
+
+    const REASON: Unsupported = Unsupported("what the kernel counts of it is read on Linux only");
+
+    #[derive(Debug)]
+    pub(super) enum ProcessIo {}
+
+    impl ProcessIo {
+        pub(super) fn open() -> io::Result<ProcessIo> {
+            Err(REASON.into())
+        }
+
+        pub(super) fn field(&self, _name: &str) -> io::Result<u64> {
+            match *self {}
+        }
+    }
+
+    pub(super) fn processor_busy_ns(_processor: u32) -> io::Result<u64> {
+        Err(REASON.into())
+    }
+
+    pub(super) fn loopback_bytes() -> io::Result<u64> {
+        Err(REASON.into())
+    }
+
+    pub(super) fn connections_opened() -> io::Result<u64> {
+        Err(REASON.into())
+    }
+
+    pub(super) fn device_written_bytes(_folder: &Path) -> io::Result<u64> {
+        Err(REASON.into())
+    }
+
+    pub(super) fn resident_bytes() -> io::Result<u64> {
+        Err(REASON.into())
+    }
+
+    pub(super) fn available_bytes() -> io::Result<u64> {
+        Err(REASON.into())
+    }
 }

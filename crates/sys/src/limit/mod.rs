@@ -3,13 +3,13 @@
 //! Each limit has a name and advice, so that a report says which limit ended the sweep and what to do about
 //! it, instead of an errno alone.
 
+use std::path::Path;
+
 use crate::Unsupported;
 
 mod definition;
-mod folder;
 
 pub use definition::{Bound, DESCRIPTORS_RESERVED, FolderResource, Kind, Limit, Raise, Resource};
-pub use folder::bound_of_folder;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -22,12 +22,8 @@ mod bsd;
 use bsd as bound;
 
 #[cfg(unix)]
-mod unix;
-#[cfg(unix)]
 use unix as process;
 
-#[cfg(not(unix))]
-mod other;
 #[cfg(not(unix))]
 use other as bound;
 #[cfg(not(unix))]
@@ -83,6 +79,102 @@ pub fn bounds(resource: Resource) -> Result<Vec<Bound>, Unsupported> {
 /// [`Unsupported`] where this system names no limit for the resource.
 pub fn ceiling(resource: Resource) -> Result<Bound, Unsupported> {
     Ok(bounds(resource)?.swap_remove(0))
+}
+
+const ADVICE: &str = "remove files, or choose a larger file system with --scratch DIR";
+
+/// The limit on a resource of the file system that the folder is on. A tenth stays free: file systems become
+/// slow when they are nearly full.
+///
+/// # Errors
+/// [`Unsupported`] where the file system does not say, as those that make inodes as they need them.
+pub fn bound_of_folder(resource: FolderResource, folder: &Path) -> Result<Bound, Unsupported> {
+    let free = crate::file::free(folder).map_err(|_| Unsupported("the free space cannot be read here"))?;
+    let (limit, value) = match resource {
+        FolderResource::DiskBytes => ("free space", Some(free.bytes)),
+        FolderResource::Inodes => ("number of free inodes", free.inodes),
+    };
+    let value = value.ok_or(Unsupported("this file system has no fixed number of inodes"))?;
+    Ok(Bound { usable: value - value / 10, limit: limit.into(), value, advice: ADVICE.into() })
+}
+
+/// The limits of a process on POSIX systems: getrlimit(2), setrlimit(2).
+#[cfg(unix)]
+mod unix {
+    use std::io;
+
+    use rustix::process::{Resource as Rlimit, getrlimit, setrlimit};
+
+    use super::definition::{Kind, Limit, Raise};
+    use crate::Unsupported;
+
+    fn rlimit(kind: Kind) -> Result<Rlimit, Unsupported> {
+        match kind {
+            Kind::Descriptors => Ok(Rlimit::Nofile),
+            Kind::Stack => Ok(Rlimit::Stack),
+            #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+            Kind::Processes => Ok(Rlimit::Nproc),
+            #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+            Kind::LockedMemory => Ok(Rlimit::Memlock),
+            #[cfg(not(any(target_os = "openbsd", target_os = "netbsd")))]
+            Kind::AddressSpace => Ok(Rlimit::As),
+            #[allow(unreachable_patterns)]
+            _ => Err(Unsupported("this system has no such limit of a process")),
+        }
+    }
+
+    pub(super) fn get(kind: Kind) -> Result<Limit, Unsupported> {
+        let limit = getrlimit(rlimit(kind)?);
+        Ok(Limit { soft: limit.current, hard: limit.maximum })
+    }
+
+    pub(super) fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
+        let mut raises = Vec::new();
+        for kind in [Kind::Descriptors, Kind::Processes] {
+            let Ok(resource) = rlimit(kind) else { continue };
+            let before = get(kind)?;
+            let refusal = if before.soft == before.hard { None } else { raise(resource, before.hard).err() };
+            raises.push(Raise { kind, before, after: get(kind)?, stopped_by: refusal });
+        }
+        Ok(raises)
+    }
+
+    /// Goes all the way, or as far as the system says that a process may go.
+    fn raise(resource: Rlimit, hard: Option<u64>) -> io::Result<()> {
+        let set = |soft| setrlimit(resource, rustix::process::Rlimit { current: soft, maximum: hard });
+        let refusal = match set(hard) {
+            Ok(()) => return Ok(()),
+            Err(refusal) => refusal,
+        };
+        // macOS calls the hard limit infinite and yet refuses more than a system-wide number.
+        #[cfg(target_os = "macos")]
+        if let Some(most) = crate::sysctl::number(match resource {
+            Rlimit::Nproc => c"kern.maxprocperuid",
+            _ => c"kern.maxfilesperproc",
+        }) {
+            let _ = set(Some(most));
+        }
+        Err(refusal.into())
+    }
+}
+
+/// Systems without POSIX resource limits, such as Windows: handles and processes are bounded by memory only.
+#[cfg(not(unix))]
+mod other {
+    use super::definition::{Bound, Kind, Limit, Raise, Resource};
+    use crate::Unsupported;
+
+    pub(super) fn get(_: Kind) -> Result<Limit, Unsupported> {
+        Err(Unsupported("processes have no resource limits on this system"))
+    }
+
+    pub(super) fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
+        Err(Unsupported("processes have no resource limits on this system"))
+    }
+
+    pub(super) fn bounds(_: Resource) -> Vec<Bound> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

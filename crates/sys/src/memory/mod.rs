@@ -8,8 +8,6 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
-#[cfg(target_os = "linux")]
-mod kernel;
 mod refusal;
 
 use std::io;
@@ -31,8 +29,8 @@ pub fn touched_vec<T>(capacity: usize) -> Vec<T> {
     vec
 }
 
-/// Memory that the kernel has taken for itself, for whomever: its objects, the stacks of tasks, the tables of
-/// pages.
+/// Memory that the kernel uses itself, on behalf of any process: its objects, the stacks of tasks, the tables
+/// of pages.
 ///
 /// # Errors
 /// Unsupported.
@@ -40,5 +38,24 @@ pub fn kernel_bytes() -> io::Result<u64> {
     cfg_select! {
         target_os = "linux" => { kernel::bytes() }
         _ => { Err(crate::Unsupported("what the kernel has taken is read on Linux only").into()) }
+    }
+}
+
+/// Memory that the Linux kernel uses itself: /proc/meminfo (proc_meminfo(5)).
+#[cfg(target_os = "linux")]
+mod kernel {
+    use std::io;
+
+    use crate::pseudo_file::{field_bytes, text};
+
+    /// Objects, stacks of tasks, and tables of pages. What vmalloc holds beyond the stacks is not told apart
+    /// from them, and is left out.
+    const PARTS: [&str; 3] = ["Slab", "KernelStack", "PageTables"];
+
+    pub(super) fn bytes() -> io::Result<u64> {
+        let memory = text("/proc/meminfo").ok_or_else(|| io::Error::other("/proc/meminfo cannot be read"))?;
+        let parts: Option<Vec<u64>> = PARTS.iter().map(|part| field_bytes(&memory, part)).collect();
+        let parts = parts.ok_or_else(|| io::Error::other("/proc/meminfo lacks what the kernel has taken"))?;
+        Ok(parts.iter().sum())
     }
 }

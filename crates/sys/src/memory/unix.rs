@@ -135,7 +135,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Memory of this process alone, in pages of the smallest size, each of which has been written.
+/// Memory of this process alone, in pages of the smallest size; each page has been written.
 #[derive(Debug)]
 pub struct Private {
     start: NonNull<c_void>,

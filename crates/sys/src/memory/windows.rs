@@ -177,7 +177,7 @@ impl Mapping {
     }
 }
 
-/// Memory of this process alone, each page of which has been written.
+/// Memory of this process alone; each page has been written.
 #[derive(Debug)]
 pub struct Private {
     start: NonNull<c_void>,

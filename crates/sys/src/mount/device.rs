@@ -14,8 +14,8 @@ use super::table::mounts;
 /// namespace, no swap, no RAID or volume above it, and no process that has it open for writing.
 ///
 /// # Errors
-/// `InvalidInput` for what is no such device; `ResourceBusy` for one that is mounted or in use, also by
-/// what is about to let go of it; those of open(2).
+/// `InvalidInput` for a path that is no such device; `ResourceBusy` for one that is mounted or in use, also
+/// by what is about to let go of it; those of open(2).
 pub fn expect_unused(device: &Path) -> io::Result<()> {
     let metadata = fs::metadata(device)?;
     let refused = |reason: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));

@@ -1,5 +1,5 @@
-//! Who has a block device open. A program that holds it for writing, such as an emulator with the disk of its
-//! guest, keeps nobody else out: the kernel knows of no exclusive use then (open(2), `O_EXCL`).
+//! Which program has a block device open. A program that holds it for writing, such as an emulator with the
+//! disk of its guest, keeps nobody else out: the kernel knows of no exclusive use then (open(2), `O_EXCL`).
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -7,14 +7,121 @@ mod holder;
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod platform;
-#[cfg(not(target_os = "linux"))]
-#[path = "other.rs"]
-mod platform;
-#[cfg(target_os = "linux")]
-pub(crate) mod table;
 
 #[cfg(target_os = "linux")]
 pub use device::expect_unused;
 #[cfg(not(target_os = "linux"))]
 pub use platform::expect_unused;
 pub use platform::{LoopDevice, mount, own_namespace};
+
+/// Systems where mounts belong to all processes.
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    use crate::Unsupported;
+
+    const REASON: Unsupported = Unsupported("a process has mounts of its own on Linux only");
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn own_namespace() -> io::Result<()> {
+        Err(REASON.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn mount(_source: &Path, _folder: &Path, _kind: &str, _options: &[String]) -> io::Result<()> {
+        Err(REASON.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn expect_unused(_device: &Path) -> io::Result<()> {
+        Err(REASON.into())
+    }
+
+    /// There is none.
+    #[derive(Debug)]
+    pub enum LoopDevice {}
+
+    impl LoopDevice {
+        /// Unsupported.
+        ///
+        /// # Errors
+        /// Always.
+        pub fn attach(_image: &File) -> io::Result<LoopDevice> {
+            Err(REASON.into())
+        }
+
+        /// Not reached: there is no device.
+        pub fn path(&self) -> &Path {
+            match *self {}
+        }
+
+        /// Not reached: there is no device.
+        ///
+        /// # Errors
+        /// None.
+        pub fn is_direct(&self) -> io::Result<bool> {
+            match *self {}
+        }
+    }
+}
+
+/// The table of mounts (proc_pid_mountinfo(5)).
+#[cfg(target_os = "linux")]
+pub(crate) mod table {
+    use std::path::PathBuf;
+
+    use crate::pseudo_file::text;
+
+    /// A line of the table of mounts that this process sees.
+    #[derive(Debug, PartialEq)]
+    pub(crate) struct Mount {
+        /// Major and minor number: `254:0`. Some kinds, such as btrfs, have numbers of their own.
+        pub(crate) device: String,
+        /// Where it is.
+        pub(crate) point: PathBuf,
+        /// Options of the mount, such as `rw,noatime`.
+        pub(crate) options: String,
+        /// The kind of file system.
+        pub(crate) kind: String,
+        /// A device, or whatever the file system calls its source.
+        pub(crate) source: String,
+        /// Options of the file system, which all of its mounts share.
+        pub(crate) super_options: String,
+    }
+
+    /// All mounts, in the order in which they were mounted.
+    pub(crate) fn mounts() -> Vec<Mount> {
+        parse(&text("/proc/self/mountinfo").unwrap_or_default())
+    }
+
+    /// The lines of such a table; one that is cut short is left out.
+    pub(crate) fn parse(table: &str) -> Vec<Mount> {
+        let parse = |line: &str| {
+            let (place, what) = line.split_once(" - ")?;
+            let place: Vec<&str> = place.split(' ').collect();
+            let what: Vec<&str> = what.split(' ').collect();
+            Some(Mount {
+                device: (*place.get(2)?).to_owned(),
+                // Spaces in a path are written as \040.
+                point: PathBuf::from(place.get(4)?.replace("\\040", " ")),
+                options: (*place.get(5)?).to_owned(),
+                kind: (*what.first()?).to_owned(),
+                source: (*what.get(1)?).to_owned(),
+                super_options: (*what.get(2)?).to_owned(),
+            })
+        };
+        table.lines().filter_map(parse).collect()
+    }
+}

@@ -47,7 +47,7 @@ pub enum Digest {
 pub enum Instructions {
     /// All that the processor has.
     All,
-    /// No AVX-512, and none of the wide forms of AES and of the carry-less product.
+    /// Neither AVX-512 nor the wide forms of AES and of the carry-less product.
     Avx2,
     /// SSE4.2, AES and the carry-less product: no AVX, BMI, ADX or SHA.
     Sse4,

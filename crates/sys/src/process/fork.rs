@@ -76,7 +76,7 @@ pub fn end_now(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
-/// A child that has ended and was not asked for yet, and how; `None` when none has. Does not wait.
+/// A child that has ended and was not reaped yet, and how; `None` when there is no such child. Does not wait.
 ///
 /// # Errors
 /// Those of waitpid(2); `ECHILD` when there are no children at all.

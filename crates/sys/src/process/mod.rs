@@ -1,6 +1,9 @@
 //! Processes: the children that a workload forks, and what guarantees that every process of a trial can be
 //! killed.
 
+use std::path::PathBuf;
+use std::{env, fs, io};
+
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
@@ -12,11 +15,8 @@ mod platform;
 mod confine;
 #[cfg(unix)]
 mod fork;
-#[cfg(windows)]
-mod job;
 #[cfg(target_os = "linux")]
 mod process_tree_usage;
-mod program;
 #[cfg(unix)]
 mod user;
 #[cfg(windows)]
@@ -35,7 +35,6 @@ pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inhe
 pub use platform::process_tree_usage;
 #[cfg(target_os = "linux")]
 pub use process_tree_usage::process_tree_usage;
-pub use program::{find_program, own_program};
 pub use user::{become_user, is_root};
 
 pub use platform::{
@@ -100,4 +99,36 @@ pub fn ending(status: ExitStatus) -> String {
         Some(code) => format!("exit status {code}"),
         None => "ended without a status".to_owned(),
     }
+}
+
+/// Where packages have programs of servers that no user executes.
+const FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
+
+/// Where packages have a folder for each version of PostgreSQL: Debian, Fedora, the BSDs.
+const VERSIONS: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql", "/usr/local"];
+
+/// The program of that name: where programs are, or where packages have those of servers. Of several versions
+/// it is that in the folder whose name is last.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let listed = env::var_os("PATH").unwrap_or_default();
+    let of_path = env::split_paths(&listed).chain(FOLDERS.map(PathBuf::from));
+    let versions = VERSIONS.iter().flat_map(|folder| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut bins: Vec<PathBuf> = entries.map(|entry| entry.path().join("bin")).collect();
+        bins.sort();
+        bins.into_iter().rev()
+    });
+    of_path.chain(versions).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Where the program of this process is, to start it once more. Where the system cannot say, as Linux without
+/// /proc, it is the name that the process was started by, if that is a whole path.
+///
+/// # Errors
+/// What env::current_exe reports.
+pub fn own_program() -> io::Result<PathBuf> {
+    env::current_exe().or_else(|error| {
+        let name = env::args_os().next().map(PathBuf::from);
+        name.filter(|name| name.is_absolute() && name.is_file()).ok_or(error)
+    })
 }

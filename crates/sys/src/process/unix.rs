@@ -49,7 +49,7 @@ impl Family {
     pub fn fork(&self) -> io::Result<Child> {
         // On the stack, which the child has, and not among the constants, whose page it would fault in.
         let hello = b'.';
-        self.fork_telling(std::hint::black_box(&hello)).map(|(child, _)| child)
+        self.fork_with_reply(std::hint::black_box(&hello)).map(|(child, _)| child)
     }
 
     /// Like [`Family::fork`], with `byte` as the first byte: the child reads it where its parent has it, and
@@ -62,7 +62,7 @@ impl Family {
     // SAFETY: nothing else is in this section, and it holds code as `.text` does.
     #[inline(never)]
     #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".child"))]
-    pub fn fork_telling(&self, byte: &u8) -> io::Result<(Child, u8)> {
+    pub fn fork_with_reply(&self, byte: &u8) -> io::Result<(Child, u8)> {
         // SAFETY: trials have one thread when they fork, and the child calls nothing but write, close,
         // read and _exit, all of which are safe after fork (signal-safety(7)).
         match unsafe { libc::fork() } {

@@ -4,6 +4,14 @@ use std::fs::File;
 use std::io;
 use std::os::windows::process::CommandExt;
 use std::process::{Command, ExitStatus};
+use std::ptr;
+use std::sync::OnceLock;
+use windows_sys::Win32::Foundation::CloseHandle;
+use windows_sys::Win32::System::JobObjects::{
+    AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
+};
+use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
 use windows_sys::Win32::Foundation::{CloseHandle, FILETIME, HANDLE, WAIT_OBJECT_0};
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
@@ -12,7 +20,7 @@ use windows_sys::Win32::System::Threading::{
     PROCESS_TERMINATE, TerminateProcess, WaitForSingleObject,
 };
 
-use super::{ProcessTreeUsage, job};
+use super::ProcessTreeUsage;
 use crate::Unsupported;
 
 const NO_FORK: Unsupported = Unsupported("Windows has no fork");
@@ -52,7 +60,7 @@ impl Family {
     ///
     /// # Errors
     /// Always.
-    pub fn fork_telling(&self, _byte: &u8) -> io::Result<(Child, u8)> {
+    pub fn fork_with_reply(&self, _byte: &u8) -> io::Result<(Child, u8)> {
         Err(NO_FORK.into())
     }
 }
@@ -96,7 +104,7 @@ pub fn await_end(child: u32) -> io::Result<()> {
 
 /// From now on all that this process starts, with all descendants, ends with it.
 pub fn adopt_orphans() {
-    job::own();
+    own_job();
 }
 
 /// Nothing to do: they end with this process, see [`adopt_orphans`].
@@ -107,7 +115,7 @@ pub fn reap_orphans() {}
 
 /// The parent has adopted this process, see [`adopt_orphans`]. What it starts in turn ends with it.
 pub fn die_with_parent() {
-    job::own();
+    own_job();
 }
 
 /// The same: whoever has adopted it ends it, whichever ended first.
@@ -234,3 +242,35 @@ pub fn become_user(_name: &str) -> io::Result<()> {
 
 /// What a worker ends with that panicked.
 pub const PANICKED: u8 = 255;
+
+/// Puts this process into a job object of its own, once. Nobody else has a handle of it, and it stays open as
+/// long as the process lives: its end closes the job, which kills all that is left in it. Jobs nest since
+/// Windows 8, so a descendant may do the same.
+fn own_job() {
+    static JOINED: OnceLock<io::Result<()>> = OnceLock::new();
+    // Where that is refused, programs of ours end with their standard input.
+    let _ = JOINED.get_or_init(join);
+}
+
+fn join() -> io::Result<()> {
+    let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
+    limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
+    let length = size_of_val(&limits) as u32;
+    // SAFETY: without attributes the job has no name, and nobody inherits it; the limits have the type that
+    // their number says, are that long and outlive the call. The handle stays open on purpose.
+    unsafe {
+        let job = CreateJobObjectW(ptr::null(), ptr::null());
+        if job.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        let limits = (&raw const limits).cast();
+        let is_ours = SetInformationJobObject(job, JobObjectExtendedLimitInformation, limits, length) != 0
+            && AssignProcessToJobObject(job, GetCurrentProcess()) != 0;
+        if !is_ours {
+            let error = io::Error::last_os_error();
+            CloseHandle(job);
+            return Err(error);
+        }
+    }
+    Ok(())
+}

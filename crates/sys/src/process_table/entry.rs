@@ -95,7 +95,7 @@ impl EpollWatch {
     }
 }
 
-/// The state of a socket, as far as it matters for who serves it.
+/// The state of a socket, as far as its server depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketState {
     /// Connections arrive there.

@@ -203,7 +203,7 @@ fn is_running(folder: &str) -> bool {
     text.and_then(|text| proc_text::stat(&text)).is_some_and(|(process, _)| process.state == 'R')
 }
 
-/// Whether the stack of the thread that /proc/PID/syscall tells of may be one of 32 bits.
+/// Whether the thread in /proc/PID/syscall may have a stack of 32 bits.
 fn is_stack_low(line: &str) -> bool {
     proc_text::stack_pointer(line).is_none_or(|stack| stack <= u64::from(u32::MAX))
 }

@@ -1,5 +1,5 @@
 //! Reads the texts of proc(5) about a process. Names in them are chosen by programs: they hold spaces, new
-//! lines and parentheses. What is no such text is `None`, or left out.
+//! lines and parentheses. Other text is `None`, or left out.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

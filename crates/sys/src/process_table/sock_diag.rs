@@ -66,7 +66,7 @@ pub fn query(family: IpFamily) -> Vec<u8> {
 /// Reads one datagram of the answer.
 ///
 /// # Errors
-/// The kernel's own, and `InvalidData` for what is no answer.
+/// The kernel's own, and `InvalidData` for a malformed answer.
 pub fn answer(datagram: &[u8]) -> io::Result<SocketAnswer> {
     let mut answer = SocketAnswer::default();
     let mut rest = datagram;

@@ -29,7 +29,7 @@ enum Event {
 const ELSEWHERE: [u64; 1] = [0];
 
 impl Descendants {
-    pub(super) fn of(root: u32) -> Descendants {
+    pub(super) fn new(root: u32) -> Descendants {
         Descendants { root, members: BTreeMap::from([(root, true)]), waiting: Vec::new() }
     }
 
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn children_and_threads_of_the_process_belong_to_it_and_others_do_not() {
-        let mut all = Descendants::of(ROOT);
+        let mut all = Descendants::new(ROOT);
         for record in [
             // Its ring was read before that with the forks.
             sampled(30, 102, 102),
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn another_program_has_other_addresses_and_a_number_may_be_given_again() {
-        let mut all = Descendants::of(ROOT);
+        let mut all = Descendants::new(ROOT);
         for record in [
             Record::Forked { time_ns: 1, parent: ROOT, child: 101 },
             Record::Executed { time_ns: 3, process: 101 },

@@ -1,7 +1,7 @@
 //! What a process and its network hold at the moment, as the kernel counts it: what an operation may have to
 //! walk through. Read from outside; the process does not notice.
 
-/// A thing of which there is so much now.
+/// An amount of something that a process or its network holds now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holding {
     /// What it is, with its unit where that is not one of each: `page tables (KiB)`.

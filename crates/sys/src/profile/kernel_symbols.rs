@@ -50,11 +50,11 @@ impl KernelSymbols {
     /// The first function.
     pub fn first(&self) -> Option<(u64, &str)> {
         let &(address, _) = self.places.first()?;
-        Some((address, self.of(address)?.name))
+        Some((address, self.containing(address)?.name))
     }
 
     /// The function that an address is in.
-    pub fn of(&self, address: u64) -> Option<KernelSymbol<'_>> {
+    pub fn containing(&self, address: u64) -> Option<KernelSymbol<'_>> {
         let behind = self.places.partition_point(|&(start, _)| start <= address);
         let &(start, place) = self.places.get(behind.checked_sub(1)?)?;
         if address - start > FUNCTION_BYTES_MAX {
@@ -78,7 +78,7 @@ mod tests {
                     ffffffff81000400 t do_poll\nffffffff81000500 D data\nnonsense\n\
                     ffffffffc0000000 t init\t[nf_tables]\n";
         let symbols = KernelSymbols::parse(text.to_owned());
-        let of = |address| symbols.of(address).map(|symbol| (symbol.name, symbol.module));
+        let of = |address| symbols.containing(address).map(|symbol| (symbol.name, symbol.module));
         assert_eq!(of(0xffff_ffff_8100_03ff), Some(("_stext", "")));
         assert_eq!(of(0xffff_ffff_8100_0600), Some(("do_poll", "")));
         assert_eq!(of(0xffff_ffff_c000_0010), Some(("init", "nf_tables")));

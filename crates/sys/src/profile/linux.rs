@@ -84,7 +84,7 @@ impl Sampler {
             Ok(processors) => (processors, String::new()),
             Err(error) => (Vec::new(), why_unsampled(&error)),
         };
-        let descendants = Descendants::of(process);
+        let descendants = Descendants::new(process);
         let (drained_ns, lost) = (sample_clock_ns(), 0);
         Ok(Sampler {
             first,

@@ -15,7 +15,7 @@ pub struct CodeMapping {
     pub path: String,
 }
 
-/// The mappings of which code may be executed.
+/// The mappings whose code may be executed.
 pub fn parse_mappings(text: &str) -> Vec<CodeMapping> {
     text.lines().filter_map(mapping).collect()
 }
@@ -64,7 +64,7 @@ mod tests {
             let symbols = super::super::KernelSymbols::parse(text.clone());
             if let Some((first, name)) = symbols.first() {
                 assert!(text.contains(name));
-                let _ = (symbols.of(first), symbols.of(u64::MAX), symbols.of(0));
+                let _ = (symbols.containing(first), symbols.containing(u64::MAX), symbols.containing(0));
             }
         }
     }

@@ -155,7 +155,7 @@ mod tests {
         sampler.finish(&mut |_| {});
         assert!(own >= 50 && of_children >= 50, "{own} of the shell, {of_children} of its children");
         // A shell waits for its child: both together have one processor at most, and the other one's is free
-        // for the process that is none of them.
+        // for the process that is not among them.
         let most = elapsed.as_micros() as u64 / 200;
         assert!(own + of_children <= most + most / 2, "{own} and {of_children} within {elapsed:?}");
     }
@@ -165,7 +165,7 @@ mod tests {
         match kernel_symbols() {
             Ok(symbols) => {
                 let (address, name) = symbols.first().expect("a function");
-                assert_eq!(symbols.of(address).map(|symbol| symbol.name), Some(name));
+                assert_eq!(symbols.containing(address).map(|symbol| symbol.name), Some(name));
             }
             Err(error) => eprintln!("skipped: {error}"),
         }

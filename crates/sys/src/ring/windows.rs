@@ -139,7 +139,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Closes a connection, of which nothing is in flight.
+    /// Closes a connection that has nothing in flight.
     pub fn close(&mut self, connection: Descriptor) {
         drop(connection);
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::received::ReceivedBytes;
+use super::ReceivedBytes;
 
 /// `tcpi_bytes_acked` of `struct tcp_info` in linux/tcp.h, since Linux 4.1: eight bytes and 24 numbers of
 /// four come first, then two of eight.

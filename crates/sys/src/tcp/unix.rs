@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::net::SocketFlags;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketType, sockopt};
 
-use super::options::{Listening, Waiting};
+use super::{Listening, Waiting};
 
 /// A peer that is gone answers with an error, not with a signal.
 #[cfg(not(target_vendor = "apple"))]

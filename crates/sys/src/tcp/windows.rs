@@ -15,7 +15,7 @@ use windows_sys::Win32::Networking::WinSock::{
     WSASend, accept, connect, listen, recv, send, shutdown,
 };
 
-use super::options::{Listening, Waiting};
+use super::{Listening, Waiting};
 use crate::Unsupported;
 use crate::handle::OwnedHandle;
 use crate::winsock::{

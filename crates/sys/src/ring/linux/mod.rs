@@ -142,7 +142,7 @@ impl Ring {
         self.start(entry, Kind::Poll, Vec::new(), token)
     }
 
-    /// Tells of every change that makes the descriptor ready, as edge-triggered epoll(7) does.
+    /// Reports every change that makes the descriptor ready, as edge-triggered epoll(7) does.
     ///
     /// # Errors
     /// Those of [`Ring::submit`], when the queue is full.
