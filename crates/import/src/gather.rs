@@ -305,7 +305,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         shape: Shape::Curve,
         server: false,
         rivals: false,
-        offers_alike: false,
+        equal_offered_load: false,
     }
 }
 

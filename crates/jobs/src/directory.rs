@@ -15,7 +15,12 @@
 //! **Expected answer.** At most logarithmic where folders have an index (ext4, XFS, Btrfs, ZFS, UFS with
 //! dirhash), linear where they do not (ext2, older UFS).
 
-use workload::{Expect, Needs, Operation, Variant, Workload};
+use std::path::Path;
+use std::{fs, io};
+
+use sys::file;
+use workload::resource::{DISK, INODES, MEMORY};
+use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "directory",
@@ -34,97 +39,88 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     // An inode of the kernel with its name, of which there are two while it is renamed; on the disk, ten of
     // them where the folder is emptied first.
-    needs: Needs { memory_bytes: 2 << 10, disk_bytes: 8 << 10, inodes: 10, ..Needs::NOTHING },
-    run: Ok(measured::run),
+    needs: &[Need::new(MEMORY, 2 << 10), Need::new(DISK, 8 << 10), Need::new(INODES, 10)],
+    run: Ok(run),
     ..Workload::CURVE
 };
 
-mod measured {
-    use std::fs;
-    use std::io;
-    use std::path::Path;
+/// How many more files an emptied folder held.
+const EMPTIED: usize = 10;
 
-    use sys::file;
-    use workload::{Trial, TrialError};
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let folder = trial.scratch().join("directory");
+    // A trial that was killed may have left it.
+    let _ = fs::remove_dir_all(&folder);
+    let attempted = || format!("to prepare {}", folder.display());
+    fs::create_dir_all(&folder).map_err(TrialError::at(attempted()))?;
+    if trial.variant() == "emptied" {
+        fill_and_empty(trial, &folder).map_err(TrialError::at(attempted()))?;
+    }
+    let mut random = fastrand::Rng::with_seed(trial.seed());
+    let files = Files::named(&folder, trial.n(), &mut random).map_err(TrialError::at(attempted()))?;
+    trial.warm(|| {
+        file::close(file::create_new(&files.fresh[0])?)?;
+        file::rename(&files.fresh[0], &files.renamed[0])?;
+        file::status(&files.renamed[0])?;
+        file::unlink(&files.renamed[0])
+    });
+    let made = trial.timed_steps(&["create", "open", "lookup", "rename"], |number, lap| {
+        let created = file::create_new(&files.fresh[number])?;
+        lap.mark();
+        file::close(created)?;
+        let (first, second) = files.others(number);
+        lap.skip();
+        let opened = file::open_read(first)?;
+        lap.mark();
+        file::close(opened)?;
+        lap.skip();
+        file::status(second)?;
+        lap.mark();
+        file::rename(&files.fresh[number], &files.renamed[number])?;
+        lap.mark();
+        Ok(number)
+    })?;
+    let listed = fs::read_dir(&folder).map_err(TrialError::at(attempted()))?.count();
+    trial.check("the folder held as many files as were created", listed >= made.len());
+    let made = trial.shuffled(made);
+    trial.timed_down("unlink", made, |number| file::unlink(&files.renamed[number]))?;
+    let removed = fs::remove_dir_all(&folder);
+    removed.map_err(TrialError::at(format!("to remove {}", folder.display())))
+}
 
-    /// How many more files an emptied folder held.
-    const EMPTIED: usize = 10;
+/// Makes and removes the files that were there before, as many as there is time for.
+fn fill_and_empty(trial: &mut Trial<'_>, folder: &Path) -> io::Result<()> {
+    let path = |number: usize| folder.join(format!("before-{number}"));
+    let create = |number: usize| fs::File::create_new(path(number)).map(drop);
+    trial.prepare(|part| (0..EMPTIED).try_for_each(|place| create(part * EMPTIED + place)))?;
+    (0..trial.n() * EMPTIED).try_for_each(|number| fs::remove_file(path(number)))
+}
 
-    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        let folder = trial.scratch().join("directory");
-        // A trial that was killed may have left it.
-        let _ = fs::remove_dir_all(&folder);
-        let attempted = || format!("to prepare {}", folder.display());
-        fs::create_dir_all(&folder).map_err(TrialError::at(attempted()))?;
-        if trial.variant() == "emptied" {
-            fill_and_empty(trial, &folder).map_err(TrialError::at(attempted()))?;
-        }
-        let mut random = fastrand::Rng::with_seed(trial.seed());
-        let files = Files::named(&folder, trial.n(), &mut random).map_err(TrialError::at(attempted()))?;
-        trial.warm(|| {
-            file::close(file::create_new(&files.fresh[0])?)?;
-            file::rename(&files.fresh[0], &files.renamed[0])?;
-            file::status(&files.renamed[0])?;
-            file::unlink(&files.renamed[0])
-        });
-        let made = trial.timed_steps(&["create", "open", "lookup", "rename"], |number, lap| {
-            let created = file::create_new(&files.fresh[number])?;
-            lap.mark();
-            file::close(created)?;
-            let (first, second) = files.others(number);
-            lap.skip();
-            let opened = file::open_read(first)?;
-            lap.mark();
-            file::close(opened)?;
-            lap.skip();
-            file::status(second)?;
-            lap.mark();
-            file::rename(&files.fresh[number], &files.renamed[number])?;
-            lap.mark();
-            Ok(number)
-        })?;
-        let listed = fs::read_dir(&folder).map_err(TrialError::at(attempted()))?.count();
-        trial.check("the folder held as many files as were created", listed >= made.len());
-        let made = trial.shuffled(made);
-        trial.timed_back("unlink", made, |number| file::unlink(&files.renamed[number]))?;
-        let removed = fs::remove_dir_all(&folder);
-        removed.map_err(TrialError::at(format!("to remove {}", folder.display())))
+/// The names of all files and what is looked up after each, chosen before anything is timed.
+struct Files {
+    fresh: Vec<file::Path>,
+    renamed: Vec<file::Path>,
+    /// For each file, two that were there before it.
+    others: Vec<[usize; 2]>,
+}
+
+impl Files {
+    fn named(folder: &Path, count: usize, random: &mut fastrand::Rng) -> io::Result<Files> {
+        let mut names = |prefix: &str| -> io::Result<Vec<file::Path>> {
+            // In no order, as names of mail and of objects are.
+            let name = |number| format!("{prefix}{:08x}-{number}", random.u32(..));
+            let paths = (0..count).map(name).map(|name| folder.join(name));
+            paths.map(|path| file::Path::try_from(path.as_path())).collect()
+        };
+        let (fresh, renamed) = (names("new-")?, names("")?);
+        let others = (0..count).map(|number| [0, 1].map(|_| random.usize(..number.max(1)))).collect();
+        Ok(Files { fresh, renamed, others })
     }
 
-    /// Makes and removes the files that were there before, as many as there is time for.
-    fn fill_and_empty(trial: &mut Trial<'_>, folder: &Path) -> io::Result<()> {
-        let path = |number: usize| folder.join(format!("before-{number}"));
-        let create = |number: usize| fs::File::create_new(path(number)).map(drop);
-        trial.prepare(|part| (0..EMPTIED).try_for_each(|place| create(part * EMPTIED + place)))?;
-        (0..trial.n() * EMPTIED).try_for_each(|number| fs::remove_file(path(number)))
-    }
-
-    /// The names of all files and what is looked up after each, chosen before anything is timed.
-    struct Files {
-        fresh: Vec<file::Path>,
-        renamed: Vec<file::Path>,
-        /// For each file, two that were there before it.
-        others: Vec<[usize; 2]>,
-    }
-
-    impl Files {
-        fn named(folder: &Path, count: usize, random: &mut fastrand::Rng) -> io::Result<Files> {
-            let mut names = |prefix: &str| -> io::Result<Vec<file::Path>> {
-                // In no order, as names of mail and of objects are.
-                let name = |number| format!("{prefix}{:08x}-{number}", random.u32(..));
-                let paths = (0..count).map(name).map(|name| folder.join(name));
-                paths.map(|path| file::Path::try_from(path.as_path())).collect()
-            };
-            let (fresh, renamed) = (names("new-")?, names("")?);
-            let others = (0..count).map(|number| [0, 1].map(|_| random.usize(..number.max(1)))).collect();
-            Ok(Files { fresh, renamed, others })
-        }
-
-        /// What is looked up after that file was created: the first one has none beside it.
-        fn others(&self, number: usize) -> (&file::Path, &file::Path) {
-            let name = |other: usize| if number == 0 { &self.fresh[0] } else { &self.renamed[other] };
-            let [first, second] = self.others[number];
-            (name(first), name(second))
-        }
+    /// What is looked up after that file was created: the first one has none beside it.
+    fn others(&self, number: usize) -> (&file::Path, &file::Path) {
+        let name = |other: usize| if number == 0 { &self.fresh[0] } else { &self.renamed[other] };
+        let [first, second] = self.others[number];
+        (name(first), name(second))
     }
 }

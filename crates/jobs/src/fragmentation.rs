@@ -21,7 +21,8 @@
 //! disk with moving heads, a fragmented file and a second client cost a seek for each piece; solid-state
 //! disks lose less.
 
-use workload::{Expect, Needs, Operation, Setting, Sizes, Unit, Values, Variant, Workload, levels};
+use workload::resource::DISK;
+use workload::{Expect, Need, Operation, Setting, Sizes, Unit, Values, Variant, Workload, levels};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fragmentation",
@@ -55,7 +56,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Expect::Constant,
         "the first n MiB read",
     )],
-    needs: Needs { disk_bytes: 4 << 20, ..Needs::NOTHING },
+    needs: &[Need::new(DISK, 4 << 20)],
     top: Some(64),
     classic_n: 64,
     run: cfg_select! {

@@ -16,7 +16,18 @@
 //! message grows at most in proportion to n, and the rate grows as far as the file system writes several
 //! messages together.
 
-use workload::{Expect, Needs, Operation, Setting, Sizes, Unit, Values, Workload, levels};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sys::file;
+use workload::resource::{DESCRIPTORS, DISK, INODES, MEMORY, THREADS};
+use workload::{Expect, Need, Operation, Setting, Sizes, Trial, TrialError, Unit, Values, Workload, levels};
+
+use crate::calls::Calls;
+use crate::content::Content;
+use crate::parallel::{Refused, at_once};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mail-queue",
@@ -41,165 +52,150 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::phase("unlink", Expect::Any, "one unlink(2)").of_unit(),
     ],
     // A stack of a thread as far as it is used, and the histograms of its calls.
-    needs: Needs {
-        threads: 1,
-        descriptors: 1,
-        memory_bytes: 2 << 20,
-        disk_bytes: 64 << 10,
-        inodes: 1,
-        ..Needs::NOTHING
-    },
+    needs: &[
+        Need::new(DESCRIPTORS, 1),
+        Need::new(THREADS, 1),
+        Need::new(MEMORY, 2 << 20),
+        Need::new(DISK, 64 << 10),
+        Need::new(INODES, 1),
+    ],
     top: Some(100),
     classic_n: 10,
-    run: Ok(measured::run),
+    run: Ok(run),
     ..Workload::JOB
 };
 
-mod measured {
-    use std::fs;
-    use std::io::{self, Read, Write};
-    use std::path::{Path, PathBuf};
-    use std::time::{Duration, Instant};
+const CALLS: [&str; 6] = ["create", "append", "fsync", "rename", "read", "unlink"];
 
-    use sys::file;
-    use workload::{Trial, TrialError};
+const CLAIM_CONTENT: &str = "every message was read as it was written";
+const CLAIM_EMPTY: &str = "the queue was empty in the end";
 
-    use crate::calls::Calls;
-    use crate::content::Content;
-    use crate::parallel::{Refused, at_once};
-
-    const CALLS: [&str; 6] = ["create", "append", "fsync", "rename", "read", "unlink"];
-
-    const CLAIM_CONTENT: &str = "every message was read as it was written";
-    const CLAIM_EMPTY: &str = "the queue was empty in the end";
-
-    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        let queue = Queue::below(trial.scratch());
-        // A trial that was killed may have left it.
-        let _ = fs::remove_dir_all(&queue.folder);
-        let bytes = trial.number("bytes")? as usize;
-        let (window, clock, seed) = (trial.window(), trial.clock(), trial.seed());
-        let outcome = trial.job(|writers, job| {
-            queue.create()?;
-            let make = |number: u64| -> io::Result<Writer<'_>> {
-                Ok(Writer {
-                    number,
-                    queue: &queue,
-                    bytes,
-                    content: Content::new(seed ^ number, bytes),
-                    calls: Calls::new(clock, &CALLS)?,
-                    messages: 0,
-                    all_equal: true,
-                })
-            };
-            let mut all = (0..writers).map(make).collect::<io::Result<Vec<_>>>()?;
-            let begun = Instant::now();
-            let ended = at_once(&mut all, |writer, is_stopped| writer.work(begun + window, is_stopped));
-            let elapsed = begun.elapsed();
-            if let Err(refused) = ended {
-                job.level().doing(refused.operation);
-                return Err(refused.error);
-            }
-            let mut calls = Calls::new(clock, &CALLS)?;
-            all.iter().for_each(|writer| calls.add_all(&writer.calls));
-            calls.report(job);
-            let messages: u64 = all.iter().map(|writer| writer.messages).sum();
-            job.value("message", CALLS.iter().map(|name| calls.mean_seconds(name)).sum());
-            job.value("rate", rate(messages, elapsed));
-            job.level().check(CLAIM_CONTENT, all.iter().all(|writer| writer.all_equal));
-            job.level().check(CLAIM_EMPTY, queue.is_empty()?);
-            queue.remove()
-        });
-        // What a level left behind when it was refused; the error is that of the level.
-        let _ = fs::remove_dir_all(&queue.folder);
-        outcome
-    }
-
-    fn rate(messages: u64, elapsed: Duration) -> f64 {
-        messages as f64 / elapsed.as_secs_f64()
-    }
-
-    /// The folders of the queue.
-    struct Queue {
-        folder: PathBuf,
-        incoming: PathBuf,
-        active: PathBuf,
-    }
-
-    impl Queue {
-        fn below(scratch: &Path) -> Queue {
-            let folder = scratch.join("mail-queue");
-            Queue { incoming: folder.join("incoming"), active: folder.join("active"), folder }
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let queue = Queue::below(trial.scratch());
+    // A trial that was killed may have left it.
+    let _ = fs::remove_dir_all(&queue.folder);
+    let bytes = trial.number("bytes")? as usize;
+    let (window, clock, seed) = (trial.window(), trial.clock(), trial.seed());
+    let outcome = trial.job(|writers, job| {
+        queue.create()?;
+        let make = |number: u64| -> io::Result<Writer<'_>> {
+            Ok(Writer {
+                number,
+                queue: &queue,
+                bytes,
+                content: Content::new(seed ^ number, bytes),
+                calls: Calls::new(clock, &CALLS)?,
+                messages: 0,
+                all_equal: true,
+            })
+        };
+        let mut all = (0..writers).map(make).collect::<io::Result<Vec<_>>>()?;
+        let begun = Instant::now();
+        let ended = at_once(&mut all, |writer, is_stopped| writer.work(begun + window, is_stopped));
+        let elapsed = begun.elapsed();
+        if let Err(refused) = ended {
+            job.level().doing(refused.operation);
+            return Err(refused.error);
         }
+        let mut calls = Calls::new(clock, &CALLS)?;
+        all.iter().for_each(|writer| calls.add_all(&writer.calls));
+        calls.report(job);
+        let messages: u64 = all.iter().map(|writer| writer.messages).sum();
+        job.value("message", CALLS.iter().map(|name| calls.mean_seconds(name)).sum());
+        job.value("rate", rate(messages, elapsed));
+        job.level().check(CLAIM_CONTENT, all.iter().all(|writer| writer.all_equal));
+        job.level().check(CLAIM_EMPTY, queue.is_empty()?);
+        queue.remove()
+    });
+    // What a level left behind when it was refused; the error is that of the level.
+    let _ = fs::remove_dir_all(&queue.folder);
+    outcome
+}
 
-        fn create(&self) -> io::Result<()> {
-            fs::create_dir_all(&self.incoming)?;
-            fs::create_dir_all(&self.active)
-        }
+fn rate(messages: u64, elapsed: Duration) -> f64 {
+    messages as f64 / elapsed.as_secs_f64()
+}
 
-        fn is_empty(&self) -> io::Result<bool> {
-            let count = |folder: &Path| Ok::<usize, io::Error>(fs::read_dir(folder)?.count());
-            Ok(count(&self.incoming)? + count(&self.active)? == 0)
-        }
+/// The folders of the queue.
+struct Queue {
+    folder: PathBuf,
+    incoming: PathBuf,
+    active: PathBuf,
+}
 
-        /// Removes it, and waits for the disk: it must not work for this level while the next is timed.
-        fn remove(&self) -> io::Result<()> {
-            fs::remove_dir_all(&self.folder)?;
-            self.folder.parent().map_or(Ok(()), file::write_back)
-        }
+impl Queue {
+    fn below(scratch: &Path) -> Queue {
+        let folder = scratch.join("mail-queue");
+        Queue { incoming: folder.join("incoming"), active: folder.join("active"), folder }
     }
 
-    /// One writer with its own content and its own figures.
-    struct Writer<'a> {
-        number: u64,
-        queue: &'a Queue,
-        bytes: usize,
-        content: Content,
-        calls: Calls<'a>,
-        messages: u64,
-        all_equal: bool,
+    fn create(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.incoming)?;
+        fs::create_dir_all(&self.active)
     }
 
-    impl Writer<'_> {
-        /// Messages until the deadline, one at least.
-        fn work(&mut self, deadline: Instant, is_stopped: &dyn Fn() -> bool) -> Result<(), Refused> {
-            loop {
-                self.message()?;
-                self.messages += 1;
-                if is_stopped() || Instant::now() >= deadline {
-                    return Ok(());
-                }
+    fn is_empty(&self) -> io::Result<bool> {
+        let count = |folder: &Path| Ok::<usize, io::Error>(fs::read_dir(folder)?.count());
+        Ok(count(&self.incoming)? + count(&self.active)? == 0)
+    }
+
+    /// Removes it, and waits for the disk: it must not work for this level while the next is timed.
+    fn remove(&self) -> io::Result<()> {
+        fs::remove_dir_all(&self.folder)?;
+        self.folder.parent().map_or(Ok(()), file::write_back)
+    }
+}
+
+/// One writer with its own content and its own figures.
+struct Writer<'a> {
+    number: u64,
+    queue: &'a Queue,
+    bytes: usize,
+    content: Content,
+    calls: Calls<'a>,
+    messages: u64,
+    all_equal: bool,
+}
+
+impl Writer<'_> {
+    /// Messages until the deadline, one at least.
+    fn work(&mut self, deadline: Instant, is_stopped: &dyn Fn() -> bool) -> Result<(), Refused> {
+        loop {
+            self.message()?;
+            self.messages += 1;
+            if is_stopped() || Instant::now() >= deadline {
+                return Ok(());
             }
         }
+    }
 
-        fn message(&mut self) -> Result<(), Refused> {
-            let number = self.number << 40 | self.messages;
-            let name = format!("{:x}-{:x}", self.number, self.messages);
-            let path = |folder: &Path| file::Path::try_from(folder.join(&name).as_path());
-            let incoming = path(&self.queue.incoming).map_err(Refused::at("create"))?;
-            let active = path(&self.queue.active).map_err(Refused::at("create"))?;
-            let calls = &mut self.calls;
-            let content = self.content.bytes(number, self.bytes);
+    fn message(&mut self) -> Result<(), Refused> {
+        let number = self.number << 40 | self.messages;
+        let name = format!("{:x}-{:x}", self.number, self.messages);
+        let path = |folder: &Path| file::Path::try_from(folder.join(&name).as_path());
+        let incoming = path(&self.queue.incoming).map_err(Refused::at("create"))?;
+        let active = path(&self.queue.active).map_err(Refused::at("create"))?;
+        let calls = &mut self.calls;
+        let content = self.content.bytes(number, self.bytes);
 
-            calls.begin();
-            let mut written = file::create_new(&incoming).map_err(Refused::at("create"))?;
-            calls.end("create");
-            written.write_all(content).map_err(Refused::at("append"))?;
-            calls.end("append");
-            written.sync_all().and_then(|()| file::close(written)).map_err(Refused::at("fsync"))?;
-            calls.end("fsync");
-            file::rename(&incoming, &active).map_err(Refused::at("rename"))?;
-            calls.end("rename");
-            let buffer = &mut self.content.buffer()[..self.bytes];
-            let mut read = file::open_read(&active).map_err(Refused::at("read"))?;
-            read.read_exact(buffer).and_then(|()| file::close(read)).map_err(Refused::at("read"))?;
-            calls.end("read");
-            // Not part of a message: what is compared is timed by nobody.
-            self.all_equal &= self.content.verify(number, self.bytes).is_ok();
-            calls.begin();
-            file::unlink(&active).map_err(Refused::at("unlink"))?;
-            calls.end("unlink");
-            Ok(())
-        }
+        calls.begin();
+        let mut written = file::create_new(&incoming).map_err(Refused::at("create"))?;
+        calls.end("create");
+        written.write_all(content).map_err(Refused::at("append"))?;
+        calls.end("append");
+        written.sync_all().and_then(|()| file::close(written)).map_err(Refused::at("fsync"))?;
+        calls.end("fsync");
+        file::rename(&incoming, &active).map_err(Refused::at("rename"))?;
+        calls.end("rename");
+        let buffer = &mut self.content.buffer()[..self.bytes];
+        let mut read = file::open_read(&active).map_err(Refused::at("read"))?;
+        read.read_exact(buffer).and_then(|()| file::close(read)).map_err(Refused::at("read"))?;
+        calls.end("read");
+        // Not part of a message: what is compared is timed by nobody.
+        self.all_equal &= self.content.verify(number, self.bytes).is_ok();
+        calls.begin();
+        file::unlink(&active).map_err(Refused::at("unlink"))?;
+        calls.end("unlink");
+        Ok(())
     }
 }

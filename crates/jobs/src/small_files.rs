@@ -21,7 +21,18 @@
 //! **Expected answer.** Create, close, open, stat, rename and unlink do not depend on the size. Write and
 //! read grow linearly from the size at which the bytes take longer than the call.
 
-use workload::{Expect, Needs, Operation, Setting, Sizes, Values, Variant, Workload};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use sys::memory::Mapping;
+use sys::{Unsupported, file};
+use workload::resource::DISK;
+use workload::{Expect, Need, Operation, Setting, Sizes, Trial, TrialError, Values, Variant, Workload};
+
+use crate::calls::Calls;
+use crate::content::Content;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "small-files",
@@ -57,10 +68,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::phase("unlink", Expect::Constant, "one unlink(2)"),
     ],
     // A hundred files, each in whole blocks.
-    needs: Needs { disk_bytes: 200 << 10, ..Needs::NOTHING },
+    needs: &[Need::new(DISK, 200 << 10)],
     top: Some(128),
     classic_n: 128,
-    run: Ok(measured::run),
+    run: Ok(run),
     ..Workload::JOB
 };
 
@@ -73,248 +84,233 @@ fn sizes(top: u64) -> Vec<u64> {
     below.chain((top > 0).then_some(top)).collect()
 }
 
-mod measured {
-    use std::fs;
-    use std::io::{self, Read, Write};
-    use std::path::{Path, PathBuf};
-    use std::time::Instant;
+/// However short the window is: a mean of fewer would be that of a few.
+const FILES_MIN: usize = 100;
 
-    use sys::memory::Mapping;
-    use sys::{Unsupported, file};
-    use workload::{Trial, TrialError};
+const CLAIM_COLD: &str = "no page of a file was in memory before it was read";
 
-    use super::WORKLOAD;
-    use crate::calls::Calls;
-    use crate::content::Content;
-
-    /// However short the window is: a mean of fewer would be that of a few.
-    const FILES_MIN: usize = 100;
-
-    const CLAIM_COLD: &str = "no page of a file was in memory before it was read";
-
-    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        let variant = Variant::named(trial.variant());
-        let count = trial.number("files")? as usize;
-        let scratch = trial.scratch();
-        let folder = scratch.join("small-files");
-        let (window, clock, seed) = (trial.window(), trial.clock(), trial.seed());
-        let names: Vec<&'static str> =
-            WORKLOAD.measured().map(|operation| operation.name).filter(|&name| name != "total").collect();
-        // A trial that was killed may have left it.
-        let _ = fs::remove_dir_all(&folder);
-        let paths = Paths::new(&folder, count).map_err(TrialError::at("to name the files"))?;
-        let outcome = trial.job(|kib, job| {
-            let bytes = (kib << 10) as usize;
-            let fitting = file::free(scratch)?.files_of(kib << 10) as usize / 2;
-            let mut round = Round {
-                variant,
-                folder: &folder,
-                paths: &paths,
-                bytes,
-                content: Content::new(seed, bytes),
-                random: fastrand::Rng::with_seed(seed),
-                calls: Calls::new(clock, &names)?,
-                made: 0,
-                most: fitting.max(FILES_MIN).min(count),
-                deadline: Instant::now() + window,
-                all_cold: true,
-            };
-            job.level().doing("small files");
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let variant = FileVariant::named(trial.variant());
+    let count = trial.number("files")? as usize;
+    let scratch = trial.scratch();
+    let folder = scratch.join("small-files");
+    let (window, clock, seed) = (trial.window(), trial.clock(), trial.seed());
+    let names: Vec<&'static str> =
+        WORKLOAD.measured().map(|operation| operation.name).filter(|&name| name != "total").collect();
+    // A trial that was killed may have left it.
+    let _ = fs::remove_dir_all(&folder);
+    let paths = Paths::new(&folder, count).map_err(TrialError::at("to name the files"))?;
+    let outcome = trial.job(|kib, job| {
+        let bytes = (kib << 10) as usize;
+        let fitting = file::free(scratch)?.files_of(kib << 10) as usize / 2;
+        let mut round = Round {
+            variant,
+            folder: &folder,
+            paths: &paths,
+            bytes,
+            content: Content::new(seed, bytes),
+            random: fastrand::Rng::with_seed(seed),
+            calls: Calls::new(clock, &names)?,
+            made: 0,
+            most: fitting.max(FILES_MIN).min(count),
+            deadline: Instant::now() + window,
+            all_cold: true,
+        };
+        job.level().doing("small files");
+        round.run()?;
+        while Instant::now() < round.deadline {
             round.run()?;
-            while Instant::now() < round.deadline {
-                round.run()?;
-            }
-            round.calls.report(job);
-            job.value("total", round.total_seconds());
-            if variant == Variant::Cold {
-                job.level().check(CLAIM_COLD, round.all_cold);
-            }
-            Ok(())
-        });
-        // What a level left behind when it was refused; the error is that of the level.
-        let _ = fs::remove_dir_all(&folder);
-        outcome
-    }
+        }
+        round.calls.report(job);
+        job.value("total", round.total_seconds());
+        if variant == FileVariant::Cold {
+            job.level().check(CLAIM_COLD, round.all_cold);
+        }
+        Ok(())
+    });
+    // What a level left behind when it was refused; the error is that of the level.
+    let _ = fs::remove_dir_all(&folder);
+    outcome
+}
 
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    enum Variant {
-        Warm,
-        Cold,
-        Durable,
-    }
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum FileVariant {
+    Warm,
+    Cold,
+    Durable,
+}
 
-    impl Variant {
-        fn named(name: &str) -> Variant {
-            match name {
-                "cold" => Variant::Cold,
-                "durable" => Variant::Durable,
-                _ => Variant::Warm,
-            }
+impl FileVariant {
+    fn named(name: &str) -> FileVariant {
+        match name {
+            "cold" => FileVariant::Cold,
+            "durable" => FileVariant::Durable,
+            _ => FileVariant::Warm,
         }
     }
+}
 
-    /// The paths of all files, before and after they are renamed.
-    struct Paths {
-        first: Vec<file::Path>,
-        renamed: Vec<file::Path>,
+/// The paths of all files, before and after they are renamed.
+struct Paths {
+    first: Vec<file::Path>,
+    renamed: Vec<file::Path>,
+}
+
+impl Paths {
+    fn new(folder: &Path, count: usize) -> io::Result<Paths> {
+        let named = |prefix: &str| -> io::Result<Vec<file::Path>> {
+            let path = |number: usize| -> PathBuf { folder.join(format!("{prefix}{number}")) };
+            (0..count).map(|number| file::Path::try_from(path(number).as_path())).collect()
+        };
+        Ok(Paths { first: named("new-")?, renamed: named("done-")? })
+    }
+}
+
+/// All files once: made, read, renamed and removed.
+struct Round<'a> {
+    variant: FileVariant,
+    folder: &'a Path,
+    paths: &'a Paths,
+    bytes: usize,
+    content: Content,
+    random: fastrand::Rng,
+    calls: Calls<'a>,
+    /// How many files there are in this round.
+    made: usize,
+    /// How many there may be.
+    most: usize,
+    /// When the window ends.
+    deadline: Instant,
+    /// Whether the files were out of memory whenever they had to be.
+    all_cold: bool,
+}
+
+impl Round<'_> {
+    fn run(&mut self) -> io::Result<()> {
+        fs::create_dir(self.folder)?;
+        self.make()?;
+        self.rename()?;
+        self.list()?;
+        self.remove()?;
+        fs::remove_dir(self.folder)?;
+        // The disk must not work for this round while the next one is timed.
+        self.folder.parent().map_or(Ok(()), file::write_back)
     }
 
-    impl Paths {
-        fn new(folder: &Path, count: usize) -> io::Result<Paths> {
-            let named = |prefix: &str| -> io::Result<Vec<file::Path>> {
-                let path = |number: usize| -> PathBuf { folder.join(format!("{prefix}{number}")) };
-                (0..count).map(|number| file::Path::try_from(path(number).as_path())).collect()
-            };
-            Ok(Paths { first: named("new-")?, renamed: named("done-")? })
+    fn make(&mut self) -> io::Result<()> {
+        let folder = file::open_folder(self.folder)?;
+        self.made = 0;
+        while self.made < self.most {
+            self.write(self.made, &folder)?;
+            if self.variant != FileVariant::Cold {
+                self.read(self.made)?;
+            }
+            self.made += 1;
+            if self.made >= FILES_MIN && Instant::now() >= self.deadline {
+                break;
+            }
         }
+        if self.variant != FileVariant::Cold {
+            return Ok(());
+        }
+        file::write_back(self.folder)?;
+        for number in 0..self.made {
+            let is_cold = self.evict(number)?;
+            if number == 0 && !is_cold {
+                return Err(Unsupported("this file system keeps files in memory, as tmpfs does").into());
+            }
+            self.all_cold &= is_cold;
+        }
+        self.shuffled().into_iter().try_for_each(|number| self.read(number))
     }
 
-    /// All files once: made, read, renamed and removed.
-    struct Round<'a> {
-        variant: Variant,
-        folder: &'a Path,
-        paths: &'a Paths,
-        bytes: usize,
-        content: Content,
-        random: fastrand::Rng,
-        calls: Calls<'a>,
-        /// How many files there are in this round.
-        made: usize,
-        /// How many there may be.
-        most: usize,
-        /// When the window ends.
-        deadline: Instant,
-        /// Whether the files were out of memory whenever they had to be.
-        all_cold: bool,
+    fn write(&mut self, number: usize, folder: &fs::File) -> io::Result<()> {
+        let content = self.content.bytes(number as u64, self.bytes);
+        self.calls.begin();
+        let mut file = file::create_new(&self.paths.first[number])?;
+        self.calls.end("create");
+        file.write_all(content)?;
+        self.calls.end("write");
+        if self.variant == FileVariant::Durable {
+            file.sync_all()?;
+            self.calls.end("fsync");
+        }
+        file::close(file)?;
+        self.calls.end("close");
+        if self.variant == FileVariant::Durable {
+            file::sync_folder(folder)?;
+            self.calls.end("fsync folder");
+        }
+        Ok(())
     }
 
-    impl Round<'_> {
-        fn run(&mut self) -> io::Result<()> {
-            fs::create_dir(self.folder)?;
-            self.make()?;
-            self.rename()?;
-            self.list()?;
-            self.remove()?;
-            fs::remove_dir(self.folder)?;
-            // The disk must not work for this round while the next one is timed.
-            self.folder.parent().map_or(Ok(()), file::write_back)
-        }
+    fn read(&mut self, number: usize) -> io::Result<()> {
+        let buffer = &mut self.content.buffer()[..self.bytes];
+        self.calls.begin();
+        let mut file = file::open_read(&self.paths.first[number])?;
+        self.calls.end("open");
+        file.read_exact(buffer)?;
+        self.calls.end("read");
+        file::close(file)?;
+        self.calls.end("release");
+        self.content.verify(number as u64, self.bytes)
+    }
 
-        fn make(&mut self) -> io::Result<()> {
-            let folder = file::open_folder(self.folder)?;
-            self.made = 0;
-            while self.made < self.most {
-                self.write(self.made, &folder)?;
-                if self.variant != Variant::Cold {
-                    self.read(self.made)?;
-                }
-                self.made += 1;
-                if self.made >= FILES_MIN && Instant::now() >= self.deadline {
-                    break;
-                }
-            }
-            if self.variant != Variant::Cold {
-                return Ok(());
-            }
-            file::write_back(self.folder)?;
-            for number in 0..self.made {
-                let is_cold = self.evict(number)?;
-                if number == 0 && !is_cold {
-                    return Err(Unsupported("this file system keeps files in memory, as tmpfs does").into());
-                }
-                self.all_cold &= is_cold;
-            }
-            self.shuffled().into_iter().try_for_each(|number| self.read(number))
-        }
+    /// Removes a file from memory; whether nothing of it is left there.
+    fn evict(&self, number: usize) -> io::Result<bool> {
+        let file = file::open_read(&self.paths.first[number])?;
+        file::evict(&file)?;
+        let mapping = Mapping::read_only(&file, 0, self.bytes)?;
+        let is_cold = mapping.resident_pages()? == 0;
+        mapping.unmap()?;
+        Ok(is_cold)
+    }
 
-        fn write(&mut self, number: usize, folder: &fs::File) -> io::Result<()> {
-            let content = self.content.bytes(number as u64, self.bytes);
+    fn rename(&mut self) -> io::Result<()> {
+        for number in self.shuffled() {
             self.calls.begin();
-            let mut file = file::create_new(&self.paths.first[number])?;
-            self.calls.end("create");
-            file.write_all(content)?;
-            self.calls.end("write");
-            if self.variant == Variant::Durable {
-                file.sync_all()?;
-                self.calls.end("fsync");
-            }
-            file::close(file)?;
-            self.calls.end("close");
-            if self.variant == Variant::Durable {
-                file::sync_folder(folder)?;
-                self.calls.end("fsync folder");
-            }
-            Ok(())
+            file::status(&self.paths.first[number])?;
+            self.calls.end("stat");
         }
-
-        fn read(&mut self, number: usize) -> io::Result<()> {
-            let buffer = &mut self.content.buffer()[..self.bytes];
+        for number in self.shuffled() {
             self.calls.begin();
-            let mut file = file::open_read(&self.paths.first[number])?;
-            self.calls.end("open");
-            file.read_exact(buffer)?;
-            self.calls.end("read");
-            file::close(file)?;
-            self.calls.end("release");
-            self.content.verify(number as u64, self.bytes)
+            file::rename(&self.paths.first[number], &self.paths.renamed[number])?;
+            self.calls.end("rename");
         }
+        Ok(())
+    }
 
-        /// Removes a file from memory; whether nothing of it is left there.
-        fn evict(&self, number: usize) -> io::Result<bool> {
-            let file = file::open_read(&self.paths.first[number])?;
-            file::evict(&file)?;
-            let mapping = Mapping::read_only(&file, 0, self.bytes)?;
-            let is_cold = mapping.resident_pages()? == 0;
-            mapping.unmap()?;
-            Ok(is_cold)
+    fn list(&mut self) -> io::Result<()> {
+        self.calls.begin();
+        let folder = file::open_folder(self.folder)?;
+        let names = file::names(&folder, usize::MAX)?;
+        self.calls.end_of("readdir", names.len() as u64);
+        if names.len() == self.made {
+            return Ok(());
         }
+        let message = format!("the folder lists {} of {} files", names.len(), self.made);
+        Err(io::Error::new(io::ErrorKind::InvalidData, message))
+    }
 
-        fn rename(&mut self) -> io::Result<()> {
-            for number in self.shuffled() {
-                self.calls.begin();
-                file::status(&self.paths.first[number])?;
-                self.calls.end("stat");
-            }
-            for number in self.shuffled() {
-                self.calls.begin();
-                file::rename(&self.paths.first[number], &self.paths.renamed[number])?;
-                self.calls.end("rename");
-            }
-            Ok(())
-        }
-
-        fn list(&mut self) -> io::Result<()> {
+    fn remove(&mut self) -> io::Result<()> {
+        for number in self.shuffled() {
             self.calls.begin();
-            let folder = file::open_folder(self.folder)?;
-            let names = file::names(&folder, usize::MAX)?;
-            self.calls.end_of("readdir", names.len() as u64);
-            if names.len() == self.made {
-                return Ok(());
-            }
-            let message = format!("the folder lists {} of {} files", names.len(), self.made);
-            Err(io::Error::new(io::ErrorKind::InvalidData, message))
+            file::unlink(&self.paths.renamed[number])?;
+            self.calls.end("unlink");
         }
+        Ok(())
+    }
 
-        fn remove(&mut self) -> io::Result<()> {
-            for number in self.shuffled() {
-                self.calls.begin();
-                file::unlink(&self.paths.renamed[number])?;
-                self.calls.end("unlink");
-            }
-            Ok(())
-        }
+    fn shuffled(&mut self) -> Vec<usize> {
+        let mut numbers: Vec<usize> = (0..self.made).collect();
+        self.random.shuffle(&mut numbers);
+        numbers
+    }
 
-        fn shuffled(&mut self) -> Vec<usize> {
-            let mut numbers: Vec<usize> = (0..self.made).collect();
-            self.random.shuffle(&mut numbers);
-            numbers
-        }
-
-        fn total_seconds(&self) -> f64 {
-            let always = ["create", "write", "close", "open", "read", "release"];
-            let durable: &[&str] =
-                if self.variant == Variant::Durable { &["fsync", "fsync folder"] } else { &[] };
-            always.iter().chain(durable).map(|name| self.calls.mean_seconds(name)).sum()
-        }
+    fn total_seconds(&self) -> f64 {
+        let always = ["create", "write", "close", "open", "read", "release"];
+        let durable: &[&str] =
+            if self.variant == FileVariant::Durable { &["fsync", "fsync folder"] } else { &[] };
+        always.iter().chain(durable).map(|name| self.calls.mean_seconds(name)).sum()
     }
 }

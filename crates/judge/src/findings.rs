@@ -219,7 +219,7 @@ fn notes(recording: &Recording, workloads: &[&Workload]) -> Vec<Note> {
 /// The series of a workload that only trials at an offered load have, where there are other trials alone.
 fn nothing_offered(recording: &Recording, workload: &Workload) -> Option<Note> {
     let trials = || recording.trials.iter().filter(|trial| trial.order.workload == workload.name);
-    if !workload.offers_alike || trials().any(|trial| !trial.order.offered.is_empty()) {
+    if !workload.equal_offered_load || trials().any(|trial| !trial.order.offered.is_empty()) {
         return None;
     }
     let of_workload = recording.series().filter(|(key, _)| key.workload == workload.name);

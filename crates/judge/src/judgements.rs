@@ -66,8 +66,8 @@ impl Judgements {
         self.findings_of(recording, &|_| true, &|_, _| true)
     }
 
-    /// The findings of one workload, after the series with new trials were judged, of the systems and variants
-    /// that are due. Those between two looks keep their last findings.
+    /// The findings of one workload. Series with new trials are judged, of the systems and variants that are
+    /// due; those between two looks keep their last findings.
     pub fn of_workload(
         &mut self,
         recording: &Recording,

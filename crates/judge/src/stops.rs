@@ -77,7 +77,7 @@ pub(crate) fn not_offered(workload: &Workload, trials: &[&Trial]) -> Option<Stop
         matches!(trial.outcome, Outcome::Complete | Outcome::Allowance { .. })
             && trial.order.offered.is_empty()
     };
-    let is_so = workload.offers_alike && !trials.is_empty() && trials.iter().all(found_out);
+    let is_so = workload.equal_offered_load && !trials.is_empty() && trials.iter().all(found_out);
     is_so.then_some(Stop { cause: Cause::NotOffered, n: None, trials: trials.len(), of: trials.len() })
 }
 

@@ -16,7 +16,8 @@
 //! as soon as it is woken. Then connect(2) returns after the byte was sent, and only the sum of both
 //! times is meaningful.
 
-use workload::{Expect, Needs, Operation, Variant, Workload};
+use workload::resource::{DESCRIPTORS, EPOLL_WATCHES, MEMORY, PORTS};
+use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "accept",
@@ -46,7 +47,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
         .except(POLL),
         Operation::down("close", Expect::Constant, "close(2) of the client's end, in random order").detail(),
     ],
-    needs: Needs { descriptors: 1, ports: 1, epoll_watches: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
+    needs: &[
+        Need::new(DESCRIPTORS, 1),
+        Need::new(PORTS, 1),
+        Need::new(MEMORY, 10 << 10),
+        Need::new(EPOLL_WATCHES, 1).only_in("epoll"),
+    ],
     run: cfg_select! {
         unix => { Ok(measured::run) }
         _ => { Err("its server is a process that fork(2) makes") }
@@ -133,7 +139,7 @@ mod measured {
         })?;
         trial.check("every connection received its byte", strange == 0);
         let clients = trial.shuffled(clients);
-        trial.timed_back("close", clients, Connection::close)?;
+        trial.timed_down("close", clients, Connection::close)?;
         drop(server);
         Ok(())
     }

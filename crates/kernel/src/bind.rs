@@ -14,7 +14,8 @@
 //! the cliff is expected at half of `net.ipv4.ip_local_port_range`.
 
 use sys::socket::Socket;
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Workload};
+use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
+use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Workload};
 
 use crate::socket::{FAMILIES, Hole, all_distinct, family};
 
@@ -28,7 +29,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("bind", Expect::Constant, "one bind(2) to port 0 of the unspecified address"),
         Operation::down("close", Expect::Constant, "one close(2) of a bound socket, in random order"),
     ],
-    needs: Needs { descriptors: 1, ports: 1, memory_bytes: 4096, ..Needs::NOTHING },
+    needs: &[Need::new(DESCRIPTORS, 1), Need::new(PORTS, 1), Need::new(MEMORY, 4096)],
     helpers: true,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
@@ -80,5 +81,5 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     trial.check("every port was chosen", ports.iter().all(|&port| port != 0));
     trial.check("every port is distinct", all_distinct(ports));
     let sockets = trial.shuffled(sockets);
-    trial.timed_back("close", sockets, Socket::close)
+    trial.timed_down("close", sockets, Socket::close)
 }

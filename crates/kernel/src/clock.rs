@@ -10,7 +10,7 @@
 //! time is computed. If it costs as much as a system call, the clock source is slow (HPET, Xen), and
 //! every program that reads the time pays for that.
 
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "clock",
@@ -19,7 +19,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     grows: "repetitions",
     variants: Variant::ONLY,
     operations: &[Operation::up("clock_gettime", Expect::Constant, "one reading of the monotonic clock")],
-    needs: Needs::NOTHING,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
     run: Ok(run),

@@ -15,7 +15,12 @@
 //! of connect(2) unless the port is bound before: its cost rises towards the end of
 //! `net.ipv4.ip_local_port_range`. Hash tables that are too small for n have long chains.
 
-use workload::{Expect, Needs, Operation, Variant, Workload};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use sys::tcp::{Connection, Listener, Listening, Waiting};
+use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
+use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "connect",
@@ -42,111 +47,100 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("close-client", Expect::Constant, "close(2) that resets, in random order"),
         Operation::down("close-server", Expect::Constant, "close(2) of the end that was reset").detail(),
     ],
-    needs: Needs { descriptors: 2, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
+    needs: &[Need::new(DESCRIPTORS, 2), Need::new(PORTS, 1), Need::new(MEMORY, 10 << 10)],
     helpers: true,
-    run: Ok(measured::run),
+    run: Ok(run),
     ..Workload::CURVE
 };
 
-mod measured {
-    use std::io;
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+/// Ports that are bound on purpose lie below those that the system hands out by itself, on most systems.
+const OWN_PORTS: std::ops::Range<u16> = 2048..32_768;
 
-    use sys::tcp::{Connection, Listener, Listening, Waiting};
-    use workload::{Trial, TrialError};
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let mut client = Client::of(trial.variant());
+    let listening = Listening { blocking: true, ..Listening::default() };
+    let listener = Listener::bind(SocketAddr::new(client.server, 0), listening);
+    let listener = listener.map_err(TrialError::at("to listen on loopback"))?;
+    let to = listener.address().map_err(TrialError::at("to ask for the listener's address"))?;
 
-    /// Ports that are bound on purpose lie below those that the system hands out by itself, on most systems.
-    const OWN_PORTS: std::ops::Range<u16> = 2048..32_768;
+    trial.warm(|| {
+        let ours = client.prepare(to)?;
+        ours.begin(to)?;
+        let theirs = listener.accept(Waiting::Blocking)?;
+        ours.reset_on_close()?;
+        ours.close()?;
+        theirs.close()
+    });
+    client.rewind();
+    let pairs = trial.timed_steps(&["connect", "accept"], |_, lap| {
+        let ours = client.prepare(to)?;
+        lap.skip();
+        ours.begin(to)?;
+        lap.mark();
+        let theirs = listener.accept(Waiting::Blocking)?;
+        lap.mark();
+        Ok((ours, theirs))
+    })?;
+    let met = pairs.iter().map(|(ours, theirs)| client.is_met(ours, theirs));
+    let met: io::Result<Vec<bool>> = met.collect();
+    let met = met.map_err(TrialError::at("to ask for the ends of a connection"))?;
+    trial.check("every accepted connection is the one that was opened", met.into_iter().all(|is_met| is_met));
 
-    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        let mut client = Client::of(trial.variant());
-        let listening = Listening { blocking: true, ..Listening::default() };
-        let listener = Listener::bind(SocketAddr::new(client.server, 0), listening);
-        let listener = listener.map_err(TrialError::at("to listen on loopback"))?;
-        let to = listener.address().map_err(TrialError::at("to ask for the listener's address"))?;
+    let pairs = trial.shuffled(pairs);
+    trial.timed_steps_back(&["close-client", "close-server"], pairs, |(ours, theirs), lap| {
+        ours.reset_on_close()?;
+        lap.skip();
+        ours.close()?;
+        lap.mark();
+        theirs.close()?;
+        lap.mark();
+        Ok(())
+    })
+}
 
-        trial.warm(|| {
-            let ours = client.prepare(to)?;
-            ours.begin(to)?;
-            let theirs = listener.accept(Waiting::Blocking)?;
-            ours.reset_on_close()?;
-            ours.close()?;
-            theirs.close()
+/// Where connections begin.
+struct Client {
+    server: IpAddr,
+    /// The address that connections are bound to.
+    from: Option<IpAddr>,
+    /// Ports that were not used yet, where each connection has one of its own.
+    ports: Option<std::ops::Range<u16>>,
+}
+
+impl Client {
+    fn of(variant: &str) -> Client {
+        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let plain = Client { server: loopback, from: None, ports: None };
+        match variant {
+            "v6" => Client { server: Ipv6Addr::LOCALHOST.into(), ..plain },
+            "bound" => Client { from: Some(loopback), ports: Some(OWN_PORTS), ..plain },
+            "bound-late" => Client { from: Some(Ipv4Addr::new(127, 0, 0, 2).into()), ..plain },
+            _ => plain,
+        }
+    }
+
+    /// A socket that is ready to connect.
+    fn prepare(&mut self, to: SocketAddr) -> io::Result<Connection> {
+        let prepare = |port| {
+            let from = self.from.map(|address| SocketAddr::new(address, port));
+            Connection::prepare(to, from, Waiting::Blocking)
+        };
+        let Some(ports) = &mut self.ports else { return prepare(0) };
+        // A port in use by another program is skipped.
+        let free = ports.map(prepare).find(|prepared| match prepared {
+            Err(error) => error.kind() != io::ErrorKind::AddrInUse,
+            Ok(_) => true,
         });
-        client.rewind();
-        let pairs = trial.timed_steps(&["connect", "accept"], |_, lap| {
-            let ours = client.prepare(to)?;
-            lap.skip();
-            ours.begin(to)?;
-            lap.mark();
-            let theirs = listener.accept(Waiting::Blocking)?;
-            lap.mark();
-            Ok((ours, theirs))
-        })?;
-        let met = pairs.iter().map(|(ours, theirs)| client.is_met(ours, theirs));
-        let met: io::Result<Vec<bool>> = met.collect();
-        let met = met.map_err(TrialError::at("to ask for the ends of a connection"))?;
-        trial.check(
-            "every accepted connection is the one that was opened",
-            met.into_iter().all(|is_met| is_met),
-        );
-
-        let pairs = trial.shuffled(pairs);
-        trial.timed_steps_back(&["close-client", "close-server"], pairs, |(ours, theirs), lap| {
-            ours.reset_on_close()?;
-            lap.skip();
-            ours.close()?;
-            lap.mark();
-            theirs.close()?;
-            lap.mark();
-            Ok(())
-        })
+        free.unwrap_or(Err(io::ErrorKind::AddrInUse.into()))
     }
 
-    /// Where connections begin.
-    struct Client {
-        server: IpAddr,
-        /// The address that connections are bound to.
-        from: Option<IpAddr>,
-        /// Ports that were not used yet, where each connection has one of its own.
-        ports: Option<std::ops::Range<u16>>,
+    /// Has all ports before it again.
+    fn rewind(&mut self) {
+        self.ports = self.ports.take().map(|_| OWN_PORTS);
     }
 
-    impl Client {
-        fn of(variant: &str) -> Client {
-            let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-            let plain = Client { server: loopback, from: None, ports: None };
-            match variant {
-                "v6" => Client { server: Ipv6Addr::LOCALHOST.into(), ..plain },
-                "bound" => Client { from: Some(loopback), ports: Some(OWN_PORTS), ..plain },
-                "bound-late" => Client { from: Some(Ipv4Addr::new(127, 0, 0, 2).into()), ..plain },
-                _ => plain,
-            }
-        }
-
-        /// A socket that is ready to connect.
-        fn prepare(&mut self, to: SocketAddr) -> io::Result<Connection> {
-            let prepare = |port| {
-                let from = self.from.map(|address| SocketAddr::new(address, port));
-                Connection::prepare(to, from, Waiting::Blocking)
-            };
-            let Some(ports) = &mut self.ports else { return prepare(0) };
-            // A port in use by another program is skipped.
-            let free = ports.map(prepare).find(|prepared| match prepared {
-                Err(error) => error.kind() != io::ErrorKind::AddrInUse,
-                Ok(_) => true,
-            });
-            free.unwrap_or(Err(io::ErrorKind::AddrInUse.into()))
-        }
-
-        /// Has all ports before it again.
-        fn rewind(&mut self) {
-            self.ports = self.ports.take().map(|_| OWN_PORTS);
-        }
-
-        fn is_met(&self, ours: &Connection, theirs: &Connection) -> io::Result<bool> {
-            let local = ours.local()?;
-            Ok(local == theirs.peer()? && self.from.is_none_or(|from| from == local.ip()))
-        }
+    fn is_met(&self, ours: &Connection, theirs: &Connection) -> io::Result<bool> {
+        let local = ours.local()?;
+        Ok(local == theirs.peer()? && self.from.is_none_or(|from| from == local.ip()))
     }
 }

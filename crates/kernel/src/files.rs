@@ -16,7 +16,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sys::memory::Mapping;
-use workload::{Expect, Linkage, Needs, Operation, Setting, Trial, TrialError, Values, Variant, Workload};
+use workload::resource::{DESCRIPTORS, MAPPINGS, MEMORY};
+use workload::{Expect, Linkage, Need, Operation, Setting, Trial, TrialError, Values, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "files",
@@ -43,7 +44,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("unmap", Expect::Logarithmic, "one munmap(2), in random order").detail(),
         Operation::down("close", Expect::Constant, "one close(2), in random order"),
     ],
-    needs: Needs { descriptors: 1, mappings: 1, memory_bytes: 16 << 10, ..Needs::NOTHING },
+    needs: &[Need::new(DESCRIPTORS, 1), Need::new(MAPPINGS, 1), Need::new(MEMORY, 16 << 10)],
     helpers: true,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,

@@ -11,7 +11,8 @@
 //! **Expected answer.** Flat. Reaping was the first curve that was not O(1) on Linux 2.6.
 
 use sys::process::{Child, Family};
-use workload::{Expect, Experiment, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::resource::{MEMORY, PROCESSES};
+use workload::{Expect, Experiment, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
 
 use crate::socket::all_distinct;
 
@@ -22,7 +23,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     grows: "live processes",
     variants: Variant::ONLY,
     operations: OPERATIONS,
-    needs: NEEDS,
+    needs: &NEEDS,
     linkage: Linkage::Dynamic,
     classic_n: 3000,
     run: RUN,
@@ -35,7 +36,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
 ];
 
 /// A stopped child: its page tables, its stack in the kernel, and the pages it has written.
-pub(crate) const NEEDS: Needs = Needs { processes: 1, memory_bytes: 160 << 10, ..Needs::NOTHING };
+pub(crate) const NEEDS: [Need; 2] = [Need::new(PROCESSES, 1), Need::new(MEMORY, 160 << 10)];
 
 pub(crate) const RUN: Result<Experiment, &'static str> = cfg_select! {
     unix => { Ok(run) }
@@ -62,5 +63,5 @@ pub(crate) fn reap_all(
     let children: Vec<Child> = children.collect();
     let distinct = all_distinct(children.iter().map(Child::number).collect());
     trial.check("every child has its own process ID", distinct);
-    trial.timed_back("reap", children.into_iter(), Child::reap)
+    trial.timed_down("reap", children.into_iter(), Child::reap)
 }

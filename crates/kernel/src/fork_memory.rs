@@ -15,7 +15,8 @@
 //! nothing; therefore all of it is written. Unmapping a MiB is flat.
 
 use sys::memory::Private;
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::resource::{MAPPINGS, MEMORY};
+use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
 
 use crate::fork::family;
 
@@ -31,7 +32,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("unmap", Expect::Constant, "one munmap(2) of one MiB, in random order"),
     ],
     // The MiB, its page tables, and those of the child.
-    needs: Needs { mappings: 1, memory_bytes: (1 << 20) + (16 << 10), ..Needs::NOTHING },
+    needs: &[Need::new(MAPPINGS, 1), Need::new(MEMORY, (1 << 20) + (16 << 10))],
     linkage: Linkage::Dynamic,
     classic_n: 512,
     run: cfg_select! {
@@ -61,7 +62,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let kept = grown.iter().enumerate().all(|(number, (memory, _))| *memory.last() == content(number));
     trial.check("every MiB kept its content", kept);
     let grown = trial.shuffled(grown);
-    trial.timed_back("unmap", grown, |(memory, _)| memory.unmap())
+    trial.timed_down("unmap", grown, |(memory, _)| memory.unmap())
 }
 
 /// The byte that fills the MiB of that number: numbers that differ by less than 251 have different bytes.

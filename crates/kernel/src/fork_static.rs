@@ -18,7 +18,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     grows: "live processes",
     variants: Variant::ONLY,
     operations: fork::OPERATIONS,
-    needs: fork::NEEDS,
+    needs: &fork::NEEDS,
     linkage: Linkage::Static,
     classic_n: 3000,
     run: fork::RUN,

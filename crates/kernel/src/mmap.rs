@@ -17,7 +17,8 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use sys::memory::{Mapping, mapping_granularity, page_bytes};
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::resource::{MAPPINGS, MEMORY};
+use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mmap",
@@ -33,7 +34,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("touch", Expect::Constant, "the first read of the first byte of that page"),
         Operation::down("unmap", Expect::Logarithmic, "one munmap(2) of one page, in random order"),
     ],
-    needs: Needs { mappings: 1, memory_bytes: 16 << 10, ..Needs::NOTHING },
+    needs: &[Need::new(MAPPINGS, 1), Need::new(MEMORY, 16 << 10)],
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
     run: Ok(run),
@@ -66,7 +67,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let held = mappings.iter().enumerate().all(|(page, &(_, byte))| byte == content(page));
     trial.check("every page held what the file holds there", held);
     let mappings = trial.shuffled(mappings);
-    trial.timed_back("unmap", mappings, |(mapping, _)| mapping.unmap())
+    trial.timed_down("unmap", mappings, |(mapping, _)| mapping.unmap())
 }
 
 /// How far the mapped pages are apart in the file: neighbours could be merged, and some systems let a mapping

@@ -8,7 +8,7 @@
 //! **Expected answer.** Flat: a few nanoseconds where the counter of the processor is read, tens where a
 //! system call or the vDSO is used. This row is printed beside the others and never subtracted from them.
 
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "noop",
@@ -17,7 +17,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     grows: "repetitions",
     variants: Variant::ONLY,
     operations: &[Operation::up("noop", Expect::Constant, "nothing between two readings of the clock")],
-    needs: Needs::NOTHING,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
     run: Ok(run),

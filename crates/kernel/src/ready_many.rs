@@ -14,7 +14,12 @@
 //! Flat and high for select(2) and poll(2), which check every descriptor in any case. Where most
 //! descriptors are ready, the lines cross and poll is cheaper.
 
-use workload::{Expect, Operation, Workload};
+use std::io;
+use std::time::Duration;
+
+use sys::event::{Event, Flag, Interest, Poll, Poller};
+use sys::handle::AsHandle;
+use workload::{Expect, Need, Operation, Trial, TrialError, Workload};
 
 use crate::ready;
 
@@ -33,11 +38,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
         .except(EXAMINE_ALL),
         Operation::down("wait-fewer", Expect::Linear, "the same, before one is reset").except(EXAMINE_ALL),
     ],
-    needs: ready::NEEDS,
-    in_any_case: &[("", ready::NEEDS.times(WATCHED))],
+    needs: &ready::NEEDS,
+    fixed_needs: &Need::times(ready::NEEDS, WATCHED),
     top: Some(WATCHED),
     classic_n: WATCHED,
-    run: Ok(measured::run),
+    run: Ok(run),
     ..Workload::CURVE
 };
 
@@ -47,121 +52,110 @@ const EXAMINE_ALL: &[(&str, Expect)] = &[("select", Expect::Constant), ("poll", 
 /// Watched descriptors, ready or not; select(2) takes no more than about that.
 const WATCHED: u64 = 1000;
 
-mod measured {
-    use std::io;
-    use std::time::Duration;
+/// No wait lasts this long, because something is ready.
+const PATIENCE: Duration = Duration::from_secs(1);
 
-    use sys::event::{Event, Flag, Interest, Poll, Poller};
-    use sys::handle::AsHandle;
-    use workload::{Trial, TrialError};
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    match trial.variant() {
+        "poll" => measure(trial, Poll::new()),
+        #[cfg(unix)]
+        "select" => measure(trial, sys::event::Select::new()),
+        #[cfg(not(unix))]
+        "select" => missing(trial, "select(2) takes arrays on Windows, which is not written; poll is"),
+        #[cfg(unix)]
+        "uring" => measure(trial, sys::event::Uring::new()),
+        #[cfg(not(unix))]
+        "uring" => missing(trial, "io_uring exists only on Linux"),
+        #[cfg(target_os = "linux")]
+        _ => measure(trial, sys::event::Epoll::with_capacity(watched(trial))),
+        #[cfg(not(target_os = "linux"))]
+        _ => missing(trial, "epoll exists only on Linux"),
+    }
+}
 
-    use super::WATCHED;
+#[cfg(not(target_os = "linux"))]
+fn missing(trial: &mut Trial<'_>, reason: &'static str) -> Result<(), TrialError> {
+    measure::<Poll>(trial, Err(sys::Unsupported(reason).into()))
+}
 
-    /// No wait lasts this long, because something is ready.
-    const PATIENCE: Duration = Duration::from_secs(1);
+fn watched(trial: &Trial<'_>) -> usize {
+    trial.n().max(WATCHED as usize)
+}
 
-    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        match trial.variant() {
-            "poll" => measure(trial, Poll::new()),
-            #[cfg(unix)]
-            "select" => measure(trial, sys::event::Select::new()),
-            #[cfg(not(unix))]
-            "select" => missing(trial, "select(2) takes arrays on Windows, which is not written; poll is"),
-            #[cfg(unix)]
-            "uring" => measure(trial, sys::event::Uring::new()),
-            #[cfg(not(unix))]
-            "uring" => missing(trial, "io_uring exists only on Linux"),
-            #[cfg(target_os = "linux")]
-            _ => measure(trial, sys::event::Epoll::with_capacity(watched(trial))),
-            #[cfg(not(target_os = "linux"))]
-            _ => missing(trial, "epoll exists only on Linux"),
+fn measure<P: Poller>(trial: &mut Trial<'_>, poller: io::Result<P>) -> Result<(), TrialError> {
+    let mut poller = poller.map_err(TrialError::at("to open the event interface"))?;
+    let add = |token| {
+        let flag = Flag::new()?;
+        poller.add(flag.handle(), token, Interest::Read)?;
+        Ok(flag)
+    };
+    let flags: io::Result<Vec<Flag>> = (0..watched(trial)).map(add).collect();
+    let flags = flags.map_err(TrialError::at("to watch all descriptors"))?;
+    let mut waits = Waits::among(flags.len());
+
+    let order: Vec<usize> = trial.shuffled((0..flags.len()).collect()).take(trial.n()).collect();
+    trial.timed_steps(&["wait"], |n, lap| {
+        let already = if P::EDGE { &order[..n] } else { &[] };
+        already.iter().chain([&order[n]]).try_for_each(|&token| flags[token].raise())?;
+        lap.skip();
+        waits.wait(&mut poller, n + 1)?;
+        lap.mark();
+        waits.look(n + 1);
+        Ok(())
+    })?;
+    let reached = trial.n();
+    let raised: Vec<usize> = trial.shuffled(order[..reached].to_vec()).collect();
+    trial.timed_steps_back(&["wait-fewer"], 0..reached, |lowered, lap| {
+        if P::EDGE {
+            raised[lowered..].iter().try_for_each(|&token| flags[token].raise())?;
         }
+        lap.skip();
+        waits.wait(&mut poller, reached - lowered)?;
+        lap.mark();
+        waits.look(reached - lowered);
+        flags[raised[lowered]].lower()
+    })?;
+    trial.check("every wait reported all ready descriptors, each once", waits.wrong == 0);
+    Ok(())
+}
+
+struct Waits {
+    events: Vec<Event>,
+    more: Vec<Event>,
+    /// The last wait that reported each descriptor.
+    told: Vec<u64>,
+    waits: u64,
+    wrong: u64,
+}
+
+impl Waits {
+    fn among(watched: usize) -> Waits {
+        let (events, more) = (Vec::with_capacity(watched), Vec::with_capacity(watched));
+        Waits { events, more, told: vec![0; watched], waits: 0, wrong: 0 }
     }
 
-    #[cfg(not(target_os = "linux"))]
-    fn missing(trial: &mut Trial<'_>, reason: &'static str) -> Result<(), TrialError> {
-        measure::<Poll>(trial, Err(sys::Unsupported(reason).into()))
-    }
-
-    fn watched(trial: &Trial<'_>) -> usize {
-        trial.n().max(WATCHED as usize)
-    }
-
-    fn measure<P: Poller>(trial: &mut Trial<'_>, poller: io::Result<P>) -> Result<(), TrialError> {
-        let mut poller = poller.map_err(TrialError::at("to open the event interface"))?;
-        let add = |token| {
-            let flag = Flag::new()?;
-            poller.add(flag.handle(), token, Interest::Read)?;
-            Ok(flag)
-        };
-        let flags: io::Result<Vec<Flag>> = (0..watched(trial)).map(add).collect();
-        let flags = flags.map_err(TrialError::at("to watch all descriptors"))?;
-        let mut waits = Waits::among(flags.len());
-
-        let order: Vec<usize> = trial.shuffled((0..flags.len()).collect()).take(trial.n()).collect();
-        trial.timed_steps(&["wait"], |n, lap| {
-            let already = if P::EDGE { &order[..n] } else { &[] };
-            already.iter().chain([&order[n]]).try_for_each(|&token| flags[token].raise())?;
-            lap.skip();
-            waits.wait(&mut poller, n + 1)?;
-            lap.mark();
-            waits.look(n + 1);
-            Ok(())
-        })?;
-        let reached = trial.n();
-        let raised: Vec<usize> = trial.shuffled(order[..reached].to_vec()).collect();
-        trial.timed_steps_back(&["wait-fewer"], 0..reached, |lowered, lap| {
-            if P::EDGE {
-                raised[lowered..].iter().try_for_each(|&token| flags[token].raise())?;
+    /// Waits until all ready descriptors have been reported.
+    #[inline]
+    fn wait<P: Poller>(&mut self, poller: &mut P, ready: usize) -> io::Result<()> {
+        poller.wait(&mut self.events, Some(PATIENCE))?;
+        while self.events.len() < ready {
+            poller.wait(&mut self.more, Some(PATIENCE))?;
+            if self.more.is_empty() {
+                break;
             }
-            lap.skip();
-            waits.wait(&mut poller, reached - lowered)?;
-            lap.mark();
-            waits.look(reached - lowered);
-            flags[raised[lowered]].lower()
-        })?;
-        trial.check("every wait reported all ready descriptors, each once", waits.wrong == 0);
+            self.events.append(&mut self.more);
+        }
         Ok(())
     }
 
-    struct Waits {
-        events: Vec<Event>,
-        more: Vec<Event>,
-        /// The last wait that reported each descriptor.
-        told: Vec<u64>,
-        waits: u64,
-        wrong: u64,
-    }
-
-    impl Waits {
-        fn among(watched: usize) -> Waits {
-            let (events, more) = (Vec::with_capacity(watched), Vec::with_capacity(watched));
-            Waits { events, more, told: vec![0; watched], waits: 0, wrong: 0 }
+    /// Checks that `ready` were reported, and none twice.
+    fn look(&mut self, ready: usize) {
+        self.waits += 1;
+        let mut distinct = 0;
+        for event in &self.events {
+            distinct += usize::from(self.told[event.token] != self.waits && event.readable);
+            self.told[event.token] = self.waits;
         }
-
-        /// Waits until all ready descriptors have been reported.
-        #[inline]
-        fn wait<P: Poller>(&mut self, poller: &mut P, ready: usize) -> io::Result<()> {
-            poller.wait(&mut self.events, Some(PATIENCE))?;
-            while self.events.len() < ready {
-                poller.wait(&mut self.more, Some(PATIENCE))?;
-                if self.more.is_empty() {
-                    break;
-                }
-                self.events.append(&mut self.more);
-            }
-            Ok(())
-        }
-
-        /// Checks that `ready` were reported, and none twice.
-        fn look(&mut self, ready: usize) {
-            self.waits += 1;
-            let mut distinct = 0;
-            for event in &self.events {
-                distinct += usize::from(self.told[event.token] != self.waits && event.readable);
-                self.told[event.token] = self.waits;
-            }
-            self.wrong += u64::from(distinct != ready || self.events.len() != ready);
-        }
+        self.wrong += u64::from(distinct != ready || self.events.len() != ready);
     }
 }

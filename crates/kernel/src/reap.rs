@@ -24,7 +24,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "random", summary: "in random order" },
     ],
     operations: &[Operation::down("reap", Expect::Constant, "kill(2) and waitpid(2) of one child")],
-    needs: fork::NEEDS,
+    needs: &fork::NEEDS,
     linkage: Linkage::Dynamic,
     classic_n: 3000,
     run: cfg_select! {

@@ -13,7 +13,8 @@
 use std::io;
 
 use sys::socket::{AddressFamily, Socket};
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::resource::{DESCRIPTORS, MEMORY};
+use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "socket",
@@ -25,7 +26,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("socket", Expect::Constant, "one socket(2), blocking, without flags"),
         Operation::down("close", Expect::Constant, "one close(2) of an unbound socket, in random order"),
     ],
-    needs: Needs { descriptors: 1, memory_bytes: 4096, ..Needs::NOTHING },
+    needs: &[Need::new(DESCRIPTORS, 1), Need::new(MEMORY, 4096)],
     helpers: true,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
@@ -58,7 +59,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     trial.check("every descriptor is distinct", distinct);
     hole.check(trial);
     let sockets = trial.shuffled(sockets);
-    trial.timed_back("close", sockets, Socket::close)
+    trial.timed_down("close", sockets, Socket::close)
 }
 
 pub(crate) fn family(variant: &str) -> AddressFamily {

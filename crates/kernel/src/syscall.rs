@@ -9,7 +9,7 @@
 //! **Expected answer.** Flat. The level shows the mitigations of the processor, and everything that
 //! filters or traces system calls: seccomp, audit, a sandbox.
 
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "syscall",
@@ -18,7 +18,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     grows: "repetitions",
     variants: Variant::ONLY,
     operations: &[Operation::up("getppid", Expect::Constant, "one getppid(2)")],
-    needs: Needs::NOTHING,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
     run: cfg_select! {

@@ -9,7 +9,8 @@
 //! **Expected answer.** Flat, and a fraction of `fork`: no page tables are copied.
 
 use sys::thread::ThreadGroup;
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::resource::{MAPPINGS, MEMORY, PROCESSES, THREADS};
+use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "thread",
@@ -26,7 +27,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("join", Expect::Constant, "release and pthread_join(3) of one thread, oldest first"),
     ],
     // A stack and its guard are two mappings.
-    needs: Needs { processes: 1, threads: 1, mappings: 2, memory_bytes: 40 << 10, ..Needs::NOTHING },
+    needs: &[
+        Need::new(PROCESSES, 1),
+        Need::new(THREADS, 1),
+        Need::new(MAPPINGS, 2),
+        Need::new(MEMORY, 40 << 10),
+    ],
     linkage: Linkage::Dynamic,
     classic_n: 3000,
     run: Ok(run),
@@ -38,7 +44,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     trial.warm(|| ThreadGroup::new(1)?.create(0)?.join());
     let members = trial.timed("create", |number| group.create(number))?;
     trial.check("all threads waited at once", group.waiting() == trial.n());
-    trial.timed_back("join", members.into_iter(), |member| member.join())?;
+    trial.timed_down("join", members.into_iter(), |member| member.join())?;
     trial.check("every thread was released", group.waiting() == 0);
     Ok(())
 }

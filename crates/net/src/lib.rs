@@ -22,6 +22,8 @@ pub mod load;
 mod network;
 pub mod options;
 pub mod output;
+#[cfg(test)]
+mod seeds;
 pub mod server;
 pub mod service;
 pub mod smtp;

@@ -90,16 +90,3 @@ pub(crate) fn from_value<S: DeserializeOwned>(owner: &str, settings: &Value) -> 
     serde_json::from_value(settings.clone())
         .map_err(|error| Error::Settings(format!("settings of {owner}: {error}")))
 }
-
-/// The page: the leading `//!` lines of the source, without their marks.
-pub(crate) fn page(source: &str) -> String {
-    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
-    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
-}
-
-/// Its first paragraph, as one line.
-pub(crate) fn summary(source: &str) -> String {
-    let page = page(source);
-    let first = page.split("\n\n").next().unwrap_or_default().replace('\n', " ");
-    first.trim_end_matches('.').to_owned()
-}

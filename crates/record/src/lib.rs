@@ -55,7 +55,7 @@ pub use series::{Series, SeriesKey};
 pub use system::{Processors, ResourceLimit, System, resource};
 pub use trial::{Check, Order, Outcome, Server, Trial, TrialClock, TrialKey};
 pub use unit::Unit;
-pub use workload::{Direction, Expect, JobPart, SeriesKind, Shape, Side, Variant, Workload};
+pub use workload::{Direction, Expect, JobPart, SeriesKind, Shape, Side, Variant, Workload, page, summary};
 #[cfg(feature = "file")]
 pub use {
     error::{Error, Result},

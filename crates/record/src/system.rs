@@ -57,6 +57,8 @@ pub mod resource {
     pub const DISK: &str = "disk";
     /// Files and folders, of the same file system.
     pub const INODES: &str = "inodes";
+    /// Processors, of which [`Processors`](super::Processors) has the number and no entry of the limits.
+    pub const PROCESSORS: &str = "processors";
 }
 
 /// One limit of a system, as it bounds one resource.

@@ -39,8 +39,23 @@ pub struct Workload {
     pub rivals: bool,
     /// The rivals are also measured while all are offered the same load, which the first trial of each finds
     /// out: that trial has no value of these series.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub offers_alike: bool,
+    #[serde(rename = "offers_alike", default, skip_serializing_if = "std::ops::Not::not")]
+    pub equal_offered_load: bool,
+}
+
+/// The page of a source file, in Markdown: its leading `//!` lines.
+#[must_use]
+pub fn page(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// The first paragraph of that page, as one line without a full stop.
+#[must_use]
+pub fn summary(source: &str) -> String {
+    let page = page(source);
+    let first = page.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    first.trim_end_matches('.').to_owned()
 }
 
 /// One way to run a workload.

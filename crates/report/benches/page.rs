@@ -146,7 +146,7 @@ fn workload_line(w: usize) -> Workload {
         shape: Shape::Curve,
         server: false,
         rivals: false,
-        offers_alike: false,
+        equal_offered_load: false,
     }
 }
 

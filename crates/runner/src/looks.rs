@@ -22,7 +22,7 @@ impl<E: Executor> RunLoop<'_, E> {
         let least: Vec<u32> = all.iter().map(least).collect();
         let owed = |&place: &usize| costs[place] * f64::from(least[place].saturating_sub(done[place]));
         if (0..all.len()).map(|place| owed(&place)).sum::<f64>() > self.remaining().as_secs_f64() {
-            self.principal_first(&all, &least, on_event);
+            self.core_variants_first(&all, &least, on_event);
         }
         let done: Vec<u32> = all.iter().map(|&index| self.progress[index].done).collect();
         let shares = schedule::share(&costs, &done, first, &least, self.remaining());
@@ -56,18 +56,23 @@ impl<E: Executor> RunLoop<'_, E> {
         }
     }
 
-    /// Gives the rivals that answer the question of their workload what a comparison needs. Where some rivals
-    /// were chosen by name, none of them comes before another: each answers what was asked.
-    fn principal_first(&mut self, items: &[usize], least: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
+    /// Measures the core variants of each workload until they can be compared. Where variants were chosen by
+    /// name, none of them comes before another.
+    fn core_variants_first(
+        &mut self,
+        items: &[usize],
+        least: &[u32],
+        on_event: &mut dyn FnMut(RunEvent<'_>),
+    ) {
         let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
         items.iter().zip(least).for_each(|(&index, &least)| targets[index] = least);
-        let is_principal = |&index: &usize| {
+        let is_core = |&index: &usize| {
             let Item { workload, variant, .. } = &self.plan.items[index];
             let chosen = self.plan.items.iter().filter(|item| item.workload.name == workload.name).count();
-            workload.principal.contains(&variant.name) && chosen == workload.variants.len()
+            workload.core_variants.contains(&variant.name) && chosen == workload.variants.len()
         };
-        let principal: Vec<usize> = items.iter().copied().filter(is_principal).collect();
-        self.bring_to(&principal, &targets, on_event);
+        let core: Vec<usize> = items.iter().copied().filter(is_core).collect();
+        self.bring_to(&core, &targets, on_event);
     }
 
     /// What the item needs to come to the next look; nothing after the last.

@@ -283,7 +283,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
     /// What a trial offers where all rivals are offered the same. Rounds have every item once, so that after
     /// the first trials of one all have had theirs.
     fn offered(&mut self, item: &Item, number: u32) -> Vec<OfferedLevel> {
-        if number == 1 || !item.workload.offers_alike {
+        if number == 1 || !item.workload.equal_offered_load {
             return Vec::new();
         }
         let of_workload = self.offered.entry(item.workload.name);

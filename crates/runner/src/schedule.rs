@@ -12,7 +12,7 @@ const COMPARED_MIN: u32 = 4;
 /// The trials that an item gets even where the budget is thin, and those that the plan gives it at least.
 pub(crate) fn least(workload: &Workload, planned: u32) -> u32 {
     let useful = if workload.rivals { COMPARED_MIN } else { TRIALS_MIN };
-    planned.max(useful + u32::from(workload.offers_alike))
+    planned.max(useful + u32::from(workload.equal_offered_load))
 }
 
 /// How many trials each of the items gets, when each wants `wanted` more than the `done` it has, one costs
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn rivals_get_enough_to_be_compared() {
         let rivals = Workload { rivals: true, ..Workload::LOAD };
-        let alike = Workload { rivals: true, offers_alike: true, ..Workload::LOAD };
+        let alike = Workload { rivals: true, equal_offered_load: true, ..Workload::LOAD };
         assert_eq!([&Workload::CURVE, &rivals, &alike].map(|workload| least(workload, 0)), [3, 4, 5]);
         assert_eq!(least(&alike, 10), 10);
     }

@@ -123,7 +123,7 @@ impl SystemPlan {
 fn extent(plan: &RunPlan, item: &Item, system: &System) -> Extent {
     let workload = item.workload;
     let needs = workload.needs_of(item.variant.name);
-    let ceiling = Ceiling::of(&needs, &workload.needs_in_any_case(item.variant.name), system);
+    let ceiling = Ceiling::tightest(&needs, &workload.fixed_needs_of(item.variant.name), system);
     let mut wanted = wanted(plan, workload, ceiling.as_ref());
     // Their number is the top of such a workload, not something that it lacks.
     if let (None, Some(most)) = (plan.n, most_by_processors(&needs, system)) {

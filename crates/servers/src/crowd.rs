@@ -21,7 +21,8 @@
 //! kilobytes of kernel memory for both ends, and far less memory of the server. Responses become slightly
 //! slower with n, because a connection that has been idle for long is in no cache.
 
-use workload::{Expect, Needs, Operation, Sizes, Unit, Workload};
+use workload::resource::{DESCRIPTORS, MEMORY};
+use workload::{Expect, Need, Operation, Sizes, Unit, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "crowd",
@@ -52,9 +53,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "latency that 99 % of requests do not exceed",
         ),
     ],
-    needs: Needs { memory_bytes: 9 << 10, ..Needs::NOTHING },
+    needs: &[Need::new(MEMORY, 9 << 10)],
     // Its connections are held by processes of their own.
-    in_any_case: &[("", Needs { descriptors: DESCRIPTORS_LEAST, ..Needs::NOTHING })],
+    fixed_needs: &[Need::new(DESCRIPTORS, DESCRIPTORS_LEAST)],
     top: Some(100_000),
     classic_n: 10_000,
     run: cfg_select! {

@@ -27,7 +27,8 @@
 //! Where every slow reader occupies a member of a pool, or hundreds of threads share the processor, small
 //! requests are affected first.
 
-use workload::{Expect, Needs, Operation, Sizes, Unit, Variant, Workload};
+use workload::resource::DESCRIPTORS;
+use workload::{Expect, Need, Operation, Sizes, Unit, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mixed",
@@ -69,7 +70,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         unix => { Ok(measured::run) }
         _ => { Err("Windows opens no file below an open folder, so no server here serves files safely") }
     },
-    needs: Needs { descriptors: 3, ..Needs::NOTHING },
+    needs: &[Need::new(DESCRIPTORS, 3)],
     ..Workload::LOAD
 };
 

@@ -37,7 +37,13 @@
 //! fast servers saturate the load generator: their throughput is a lower bound, and `server cpu`
 //! distinguishes them.
 
-use workload::{Expect, Needs, Operation, Sizes, Unit, Workload, architectures};
+use net::client::busy::BusyClientSettings;
+use net::load::{LoadSettings, closed_loop};
+use net::server::ServerPlan;
+use net::service::busy::BusySettings;
+use workload::resource::{DESCRIPTORS, MEMORY, PROCESSES, THREADS};
+use workload::server::{ServerUnderTest, percentile};
+use workload::{Expect, Need, Operation, Sizes, Trial, TrialError, Unit, Workload, architectures};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "race",
@@ -48,8 +54,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     variants: architectures::VARIANTS,
     rivals: true,
     // A process, a thread, and one thread for all: the comparison of 2001.
-    principal: &["inetd", "thread", "epoll"],
-    offers_alike: true,
+    core_variants: &["inetd", "thread", "epoll"],
+    equal_offered_load: true,
     operations: &[
         Operation::reported(
             "server cpu",
@@ -80,10 +86,15 @@ pub(crate) const WORKLOAD: Workload = Workload {
         ),
     ],
     // At each end; the memory is that of a process, which some architectures have for every connection.
-    needs: Needs { descriptors: 1, processes: 1, threads: 1, memory_bytes: 1 << 20, ..Needs::NOTHING },
+    needs: &[
+        Need::new(DESCRIPTORS, 1),
+        Need::new(PROCESSES, 1),
+        Need::new(THREADS, 1),
+        Need::new(MEMORY, 1 << 20),
+    ],
     top: Some(1000),
     classic_n: 1000,
-    run: Ok(measured::run),
+    run: Ok(run),
     ..Workload::LOAD
 };
 
@@ -99,37 +110,28 @@ fn sizes(top: u64) -> Vec<u64> {
     below.chain((top > 0).then_some(top)).collect()
 }
 
-mod measured {
-    use net::client::busy::BusyClientSettings;
-    use net::load::{LoadSettings, closed_loop};
-    use net::server::ServerPlan;
-    use net::service::busy::BusySettings;
-    use workload::server::{ServerUnderTest, percentile};
-    use workload::{Trial, TrialError};
-
-    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        let plan = ServerPlan::new(trial.variant(), &BusySettings {});
-        let mut server = ServerUnderTest::start(trial, plan)?;
-        let settings = LoadSettings::new(server.address(), &BusyClientSettings {});
-        let connections_max = settings.connections_max.max(trial.n());
-        let mut clients = server.generator(LoadSettings { connections_max, ..settings })?;
-        let (window, offered) = (trial.window(), trial.offered());
-        trial.at_levels(|n, recorder| {
-            recorder.doing("answer");
-            let load = closed_loop(n as usize, window);
-            let held = server.hold(&mut clients, &load, &["throughput"], recorder)?;
-            recorder.value("throughput", held.level.completed_per_second);
-            if let Some(offered) = offered.iter().find(|offered| offered.n == n) {
-                let held = server.offer(&mut clients, offered, window, &["p50", "p99"], recorder)?;
-                recorder.value("server cpu", held.server_seconds);
-                recorder.value("p50", percentile(&held.level, 50.0));
-                recorder.value("p99", percentile(&held.level, 99.0));
-            }
-            Ok(())
-        })?;
-        drop(clients);
-        server.stop(trial)
-    }
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let plan = ServerPlan::new(trial.variant(), &BusySettings {});
+    let mut server = ServerUnderTest::start(trial, plan)?;
+    let settings = LoadSettings::new(server.address(), &BusyClientSettings {});
+    let connections_max = settings.connections_max.max(trial.n());
+    let mut clients = server.generator(LoadSettings { connections_max, ..settings })?;
+    let (window, offered) = (trial.window(), trial.offered());
+    trial.at_levels(|n, recorder| {
+        recorder.doing("answer");
+        let load = closed_loop(n as usize, window);
+        let held = server.hold(&mut clients, &load, &["throughput"], recorder)?;
+        recorder.value("throughput", held.level.completed_per_second);
+        if let Some(offered) = offered.iter().find(|offered| offered.n == n) {
+            let held = server.offer(&mut clients, offered, window, &["p50", "p99"], recorder)?;
+            recorder.value("server cpu", held.server_seconds);
+            recorder.value("p50", percentile(&held.level, 50.0));
+            recorder.value("p99", percentile(&held.level, 99.0));
+        }
+        Ok(())
+    })?;
+    drop(clients);
+    server.stop(trial)
 }
 
 #[cfg(test)]

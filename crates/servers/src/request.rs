@@ -21,7 +21,8 @@
 //! 32, and the others wait; therefore it stops at the first level. In memory a thread is more expensive
 //! than a table entry, and a process more expensive than a thread.
 
-use workload::{Expect, Needs, Operation, Sizes, Unit, Workload, architectures, levels};
+use workload::resource::{DESCRIPTORS, MEMORY, PORTS, PROCESSES, THREADS};
+use workload::{Expect, Need, Operation, Sizes, Unit, Workload, architectures, levels};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "request",
@@ -57,14 +58,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
         .at_server(),
     ],
     // The memory is that of a process, which some architectures have for every connection.
-    needs: Needs {
-        descriptors: 1,
-        processes: 1,
-        threads: 1,
-        ports: 1,
-        memory_bytes: 1 << 20,
-        ..Needs::NOTHING
-    },
+    needs: &[
+        Need::new(DESCRIPTORS, 1),
+        Need::new(PROCESSES, 1),
+        Need::new(THREADS, 1),
+        Need::new(PORTS, 1),
+        Need::new(MEMORY, 1 << 20),
+    ],
     top: Some(9000),
     classic_n: 9000,
     run: cfg_select! {

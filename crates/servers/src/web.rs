@@ -18,7 +18,8 @@
 //! comparison of 2003, the system calls dominate the cost. For a megabyte copying dominates, most of it
 //! in the client.
 
-use workload::{Expect, Needs, Operation, Setting, Unit, Values, Variant, Workload, architectures};
+use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
+use workload::{Expect, Need, Operation, Setting, Unit, Values, Variant, Workload, architectures};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "web",
@@ -58,7 +59,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         )
         .at_server(),
     ],
-    needs: Needs { descriptors: 1, ports: 1, memory_bytes: 1 << 20, ..Needs::NOTHING },
+    needs: &[Need::new(DESCRIPTORS, 1), Need::new(PORTS, 1), Need::new(MEMORY, 1 << 20)],
     top: Some(500),
     classic_n: 500,
     run: cfg_select! {

@@ -174,7 +174,7 @@ impl<'a> Trial<'a> {
     /// # Errors
     /// [`TrialError`] at the first operation that fails: on the way down there is no limit to hit.
     #[inline]
-    pub fn timed_back<T>(
+    pub fn timed_down<T>(
         &mut self,
         name: &'static str,
         objects: impl ExactSizeIterator<Item = T>,
@@ -190,7 +190,7 @@ impl<'a> Trial<'a> {
     /// Times several operations for each of the objects, in their order, while n falls to zero.
     ///
     /// # Errors
-    /// As [`Trial::timed_back`].
+    /// As [`Trial::timed_down`].
     #[inline]
     pub fn timed_steps_back<T>(
         &mut self,

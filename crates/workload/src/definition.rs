@@ -38,21 +38,20 @@ pub struct Workload {
     pub variants: &'static [Variant],
     /// The variants are rivals: shown on one figure, and ranked against each other.
     pub rivals: bool,
-    /// The rivals that answer the question of the page: where the time is too short to compare all, they come
-    /// first.
-    pub principal: &'static [&'static str],
+    /// The variants that answer the question of the page: where the time is too short to compare all, they
+    /// come first.
+    pub core_variants: &'static [&'static str],
     /// The rivals are also measured while all of them are offered the same: at each level half of what the
     /// slowest of them answered in the first trials. These find it out, and measure nothing else.
-    pub offers_alike: bool,
+    pub equal_offered_load: bool,
     /// What the user may choose.
     pub settings: &'static [Setting],
     /// What every trial of it measures.
     pub operations: &'static [Operation],
     /// What one more n takes of a single process; nothing where several processes divide it among them.
-    pub needs: Needs,
-    /// What a trial takes in any case, whatever n is: of the variant that is named, or of all where that is
-    /// "".
-    pub in_any_case: &'static [(&'static str, Needs)],
+    pub needs: &'static [Need],
+    /// What a trial takes whatever n is.
+    pub fixed_needs: &'static [Need],
     /// Helper processes can make its objects too: where one process cannot hold enough, they hold the rest.
     pub helpers: bool,
     /// The largest n unless the user names one. Presets go further, which suits operations of microseconds
@@ -101,78 +100,42 @@ impl Variant {
     pub const ONLY: &'static [Variant] = &[Variant { name: "", summary: "" }];
 }
 
-/// What one more n takes from the system; the planner stops n before it runs out.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Needs {
-    /// Open descriptors.
-    pub descriptors: u64,
-    /// Processes.
-    pub processes: u64,
-    /// Threads.
-    pub threads: u64,
-    /// Memory mappings.
-    pub mappings: u64,
-    /// Ports.
-    pub ports: u64,
-    /// Memory of kernel and process together, roughly.
-    pub memory_bytes: u64,
-    /// Descriptors that epoll watches, in variants that are called `epoll`: see [`Workload::needs_of`].
-    pub epoll_watches: u64,
-    /// Files that inotify(7) watches.
-    pub inotify_watches: u64,
-    /// Instances of inotify(7).
-    pub inotify_instances: u64,
-    /// Connections that a packet filter keeps track of.
-    pub tracked_connections: u64,
-    /// Bytes on the disk at once, roughly.
-    pub disk_bytes: u64,
-    /// Files and folders at once.
-    pub inodes: u64,
-    /// Processors.
-    pub processors: u64,
+/// An amount of a resource of the system; the planner stops n before it runs out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The resource, one of [`resource`](record::resource).
+    pub resource: &'static str,
+    /// How much of it. Of memory, that of kernel and process together, roughly.
+    pub amount: u64,
+    /// The variant that takes it; empty for all.
+    pub variant: &'static str,
 }
 
-impl Needs {
-    /// Nothing but time.
-    pub const NOTHING: Needs = Needs {
-        descriptors: 0,
-        processes: 0,
-        threads: 0,
-        mappings: 0,
-        ports: 0,
-        memory_bytes: 0,
-        epoll_watches: 0,
-        inotify_watches: 0,
-        inotify_instances: 0,
-        tracked_connections: 0,
-        disk_bytes: 0,
-        inodes: 0,
-        processors: 0,
-    };
-
-    /// What so many take.
-    pub const fn times(&self, count: u64) -> Needs {
-        Needs {
-            descriptors: self.descriptors * count,
-            processes: self.processes * count,
-            threads: self.threads * count,
-            mappings: self.mappings * count,
-            ports: self.ports * count,
-            memory_bytes: self.memory_bytes * count,
-            epoll_watches: self.epoll_watches * count,
-            inotify_watches: self.inotify_watches * count,
-            inotify_instances: self.inotify_instances * count,
-            tracked_connections: self.tracked_connections * count,
-            disk_bytes: self.disk_bytes * count,
-            inodes: self.inodes * count,
-            processors: self.processors * count,
-        }
+impl Need {
+    /// So much of it, in all variants.
+    pub const fn new(resource: &'static str, amount: u64) -> Need {
+        Need { resource, amount, variant: "" }
     }
 
-    /// Of a variant: only epoll(7) has watches.
-    fn of_variant(&self, variant: &str) -> Needs {
-        let epoll_watches = if variant == "epoll" { self.epoll_watches } else { 0 };
-        Needs { epoll_watches, ..*self }
+    /// The same in one variant only.
+    pub const fn only_in(self, variant: &'static str) -> Need {
+        Need { variant, ..self }
+    }
+
+    /// So many times these.
+    pub const fn times<const COUNT: usize>(mut needs: [Need; COUNT], factor: u64) -> [Need; COUNT] {
+        let mut place = 0;
+        while place < COUNT {
+            needs[place].amount *= factor;
+            place += 1;
+        }
+        needs
+    }
+
+    /// Those of this variant.
+    fn of_variant(needs: &[Need], variant: &str) -> Vec<Need> {
+        let is_of = |need: &&Need| need.variant.is_empty() || need.variant == variant;
+        needs.iter().filter(is_of).copied().collect()
     }
 }
 
@@ -199,12 +162,12 @@ impl Workload {
         server: false,
         variants: Variant::ONLY,
         rivals: false,
-        principal: &[],
-        offers_alike: false,
+        core_variants: &[],
+        equal_offered_load: false,
         settings: &[],
         operations: &[],
-        needs: Needs::NOTHING,
-        in_any_case: &[],
+        needs: &[],
+        fixed_needs: &[],
         helpers: false,
         top: None,
         linkage: Linkage::Dynamic,
@@ -231,27 +194,23 @@ impl Workload {
     };
 
     /// What one more n takes in this variant.
-    pub fn needs_of(&self, variant: &str) -> Needs {
-        self.needs.of_variant(variant)
+    pub fn needs_of(&self, variant: &str) -> Vec<Need> {
+        Need::of_variant(self.needs, variant)
     }
 
-    /// What a trial of this variant takes in any case.
-    pub fn needs_in_any_case(&self, variant: &str) -> Needs {
-        let of_it = self.in_any_case.iter().find(|(name, _)| name.is_empty() || *name == variant);
-        of_it.map_or(Needs::NOTHING, |(_, needs)| needs.of_variant(variant))
+    /// What a trial of this variant takes whatever n is.
+    pub fn fixed_needs_of(&self, variant: &str) -> Vec<Need> {
+        Need::of_variant(self.fixed_needs, variant)
     }
 
     /// The page: question, method and expected answer, in Markdown.
     pub fn page(&self) -> String {
-        let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
-        lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+        record::page(self.source)
     }
 
     /// The page's first sentence.
     pub fn summary(&self) -> String {
-        let page = self.page();
-        let first = page.split("\n\n").next().unwrap_or_default().replace('\n', " ");
-        first.trim_end_matches('.').to_owned()
+        record::summary(self.source)
     }
 
     /// The setting of that name.
@@ -296,7 +255,7 @@ impl Workload {
             shape: self.shape,
             server: self.server,
             rivals: self.rivals,
-            offers_alike: self.offers_alike,
+            equal_offered_load: self.equal_offered_load,
         }
     }
 

@@ -5,7 +5,7 @@
 
 use record::{ResourceLimit, System, resource};
 
-use crate::definition::{Needs, Workload};
+use crate::definition::{Need, Workload};
 use crate::helpers::{DESCRIPTORS_OF_HELPER, HELPERS_MAX};
 
 /// Memory that a workload may not take: half of what is available stays with the machine.
@@ -24,8 +24,8 @@ pub struct Ceiling {
     pub resource: Option<&'static str>,
     /// How much of that one n takes.
     pub per_n: u64,
-    /// How much of it a trial takes in any case.
-    pub in_any_case: u64,
+    /// How much of it a trial takes whatever n is.
+    pub fixed: u64,
     /// The limit itself.
     pub limit: ResourceLimit,
 }
@@ -44,46 +44,42 @@ pub struct Extent {
 }
 
 impl Ceiling {
-    /// All limits of a system on something of which one n and a trial in any case have these needs, the
-    /// tightest first.
-    pub fn all(needs: &Needs, in_any_case: &Needs, system: &System) -> Vec<Ceiling> {
-        let of = |(resource, per_n): (&'static str, u64)| {
-            let limits = system.limits.get(resource).map_or(&[][..], Vec::as_slice);
-            let limits = if per_n == 0 { &[] } else { limits };
-            limits.iter().map(move |limit| Ceiling {
+    /// All limits of a system on what one n needs and what a trial needs whatever n is, the tightest first.
+    pub fn all(needs: &[Need], fixed_needs: &[Need], system: &System) -> Vec<Ceiling> {
+        let limits = |need: &Need| system.limits.get(need.resource).into_iter().flatten();
+        let of = |need: &Need| {
+            let (resource, per_n) = (Some(need.resource), taken(need));
+            let limits = limits(need).filter(move |_| per_n > 0);
+            limits.map(move |limit| Ceiling {
                 n: limit.usable / per_n,
-                resource: Some(resource),
+                resource,
                 per_n,
-                in_any_case: 0,
+                fixed: 0,
                 limit: limit.clone(),
             })
         };
-        let too_low = |(resource, in_any_case): (&'static str, u64)| {
-            let limits = system.limits.get(resource).into_iter().flatten();
-            limits.filter(move |limit| limit.usable < in_any_case).map(move |limit| Ceiling {
-                n: 0,
-                resource: Some(resource),
-                per_n: 0,
-                in_any_case,
-                limit: limit.clone(),
-            })
+        let too_low = |need: &Need| {
+            let (resource, fixed) = (Some(need.resource), taken(need));
+            let limits = limits(need).filter(move |limit| limit.usable < fixed);
+            limits.map(move |limit| Ceiling { n: 0, resource, per_n: 0, fixed, limit: limit.clone() })
         };
-        let in_any_case = amounts(in_any_case).into_iter().flat_map(too_low);
-        let mut ceilings: Vec<Ceiling> = amounts(needs).into_iter().flat_map(of).chain(in_any_case).collect();
+        let mut ceilings: Vec<Ceiling> =
+            needs.iter().flat_map(of).chain(fixed_needs.iter().flat_map(too_low)).collect();
         ceilings.extend(most_by_processors(needs, system).map(|n| {
-            let count = n * needs.processors;
+            let per_n = amount(needs, resource::PROCESSORS);
+            let count = n * per_n;
             let advice = "-n beyond it measures waiting".to_owned();
             let name = "the number of processors".to_owned();
             let limit = ResourceLimit { name, value: count, usable: count, advice };
-            Ceiling { n, resource: None, per_n: needs.processors, in_any_case: 0, limit }
+            Ceiling { n, resource: None, per_n, fixed: 0, limit }
         }));
         ceilings.sort_by_key(|ceiling| ceiling.n);
         ceilings
     }
 
     /// The tightest of [`Ceiling::all`]; `None` if only time limits it.
-    pub fn of(needs: &Needs, in_any_case: &Needs, system: &System) -> Option<Ceiling> {
-        Ceiling::all(needs, in_any_case, system).into_iter().next()
+    pub fn tightest(needs: &[Need], fixed_needs: &[Need], system: &System) -> Option<Ceiling> {
+        Ceiling::all(needs, fixed_needs, system).into_iter().next()
     }
 
     /// Its value with a unit, if it has one.
@@ -112,11 +108,16 @@ impl Extent {
         if !workload.helpers || n == 0 || is_near(n, wanted) {
             return alone;
         }
-        let Needs { descriptors, mappings, .. } = workload.needs;
-        let of_process = Needs { descriptors, mappings, ..Needs::NOTHING };
-        let of_machine = Needs { descriptors: 0, mappings: 0, ..workload.needs };
-        let Some(process) = Ceiling::of(&of_process, &Needs::NOTHING, system) else { return alone };
-        let machine = Ceiling::of(&of_machine, &Needs::NOTHING, system).filter(|ceiling| ceiling.n < wanted);
+        let is_of_process =
+            |need: &&Need| matches!(need.resource, resource::DESCRIPTORS | resource::MAPPINGS);
+        let (of_process, of_machine): (Vec<&Need>, Vec<&Need>) =
+            workload.needs.iter().partition(is_of_process);
+        let tightest = |needs: Vec<&Need>| {
+            Ceiling::tightest(&needs.into_iter().copied().collect::<Vec<_>>(), &[], system)
+        };
+        let Some(process) = tightest(of_process) else { return alone };
+        let machine = tightest(of_machine).filter(|ceiling| ceiling.n < wanted);
+        let descriptors = amount(workload.needs, resource::DESCRIPTORS);
         let most = machine.as_ref().map_or(wanted, |ceiling| ceiling.n);
         let held = |helpers: u32| {
             let taken = u64::from(helpers) * DESCRIPTORS_OF_HELPER.div_ceil(descriptors.max(1));
@@ -135,28 +136,23 @@ impl Extent {
     }
 }
 
-/// How much of each resource that is.
-fn amounts(needs: &Needs) -> [(&'static str, u64); 12] {
-    [
-        (resource::DESCRIPTORS, needs.descriptors),
-        (resource::PROCESSES, needs.processes),
-        (resource::THREADS, needs.threads),
-        (resource::MAPPINGS, needs.mappings),
-        (resource::PORTS, needs.ports),
-        (resource::MEMORY, needs.memory_bytes * MEMORY_SHARE),
-        (resource::EPOLL_WATCHES, needs.epoll_watches),
-        (resource::INOTIFY_WATCHES, needs.inotify_watches),
-        (resource::INOTIFY_INSTANCES, needs.inotify_instances),
-        (resource::TRACKED, needs.tracked_connections),
-        (resource::DISK, needs.disk_bytes),
-        (resource::INODES, needs.inodes),
-    ]
+/// How much of these needs is of one resource.
+fn amount(needs: &[Need], resource: &str) -> u64 {
+    needs.iter().filter(|need| need.resource == resource).map(|need| need.amount).sum()
+}
+
+/// How much of what is usable a need takes.
+fn taken(need: &Need) -> u64 {
+    match need.resource {
+        resource::MEMORY => need.amount * MEMORY_SHARE,
+        _ => need.amount,
+    }
 }
 
 /// How many n the processors of the system suffice for, where n takes any.
-pub fn most_by_processors(needs: &Needs, system: &System) -> Option<u64> {
+pub fn most_by_processors(needs: &[Need], system: &System) -> Option<u64> {
     let online = system.processors.as_ref().map(|processors| u64::from(processors.online));
-    online.filter(|_| needs.processors > 0).map(|online| online / needs.processors)
+    online?.checked_div(amount(needs, resource::PROCESSORS))
 }
 
 /// Whether n comes so near to what is wanted that nothing need be done for the rest.

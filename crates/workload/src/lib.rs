@@ -32,14 +32,14 @@ mod web_files;
 
 pub use curve::Lap;
 pub use declaration::Declaration;
-pub use definition::{Experiment, Group, Linkage, Needs, Variant, Workload};
+pub use definition::{Experiment, Group, Linkage, Need, Variant, Workload};
 pub use extent::{Ceiling, Extent, is_near, most_by_processors};
 pub use job::JobRecorder;
 pub use levels::Sizes;
 pub use load::LevelRecorder;
 pub use operation::Operation;
 pub use outcome::{EarlyEnd, ServerEnded, TrialError};
-pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit};
+pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
 pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};
 pub use slots::Slots;

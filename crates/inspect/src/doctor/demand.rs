@@ -5,14 +5,18 @@ use std::str::FromStr;
 
 use record::units::{self, Unreadable};
 use serde::{Serialize, Serializer};
-use workload::Needs;
+use workload::Need;
+use workload::resource::{
+    DESCRIPTORS, EPOLL_WATCHES, INOTIFY_INSTANCES, INOTIFY_WATCHES, MAPPINGS, MEMORY, PORTS, PROCESSES,
+    THREADS, TRACKED,
+};
 
 /// Something of which a machine can be asked to hold many.
 #[derive(Debug)]
 struct Kind {
     name: &'static str,
     /// What one of them takes.
-    needs: Needs,
+    needs: &'static [Need],
     /// A listening socket accepts them.
     is_accepted: bool,
 }
@@ -24,55 +28,58 @@ const CONNECTION_BYTES: u64 = 9 << 10;
 const KINDS: &[Kind] = &[
     Kind {
         name: "connections",
-        needs: Needs {
-            descriptors: 1,
-            epoll_watches: 1,
-            tracked_connections: 1,
-            memory_bytes: CONNECTION_BYTES,
-            ..Needs::NOTHING
-        },
+        needs: &[
+            Need::new(DESCRIPTORS, 1),
+            Need::new(MEMORY, CONNECTION_BYTES),
+            Need::new(EPOLL_WATCHES, 1),
+            Need::new(TRACKED, 1),
+        ],
         is_accepted: true,
     },
     Kind {
         name: "clients",
-        needs: Needs {
-            descriptors: 1,
-            ports: 1,
-            epoll_watches: 1,
-            tracked_connections: 1,
-            memory_bytes: CONNECTION_BYTES,
-            ..Needs::NOTHING
-        },
+        needs: &[
+            Need::new(DESCRIPTORS, 1),
+            Need::new(PORTS, 1),
+            Need::new(MEMORY, CONNECTION_BYTES),
+            Need::new(EPOLL_WATCHES, 1),
+            Need::new(TRACKED, 1),
+        ],
         is_accepted: false,
     },
     Kind {
         name: "files",
-        needs: Needs { descriptors: 1, memory_bytes: 1 << 10, ..Needs::NOTHING },
+        needs: &[Need::new(DESCRIPTORS, 1), Need::new(MEMORY, 1 << 10)],
         is_accepted: false,
     },
     Kind {
         name: "processes",
-        needs: Needs { processes: 1, memory_bytes: 160 << 10, ..Needs::NOTHING },
+        needs: &[Need::new(PROCESSES, 1), Need::new(MEMORY, 160 << 10)],
         is_accepted: false,
     },
     Kind {
         name: "threads",
-        needs: Needs { threads: 1, processes: 1, mappings: 2, memory_bytes: 40 << 10, ..Needs::NOTHING },
+        needs: &[
+            Need::new(PROCESSES, 1),
+            Need::new(THREADS, 1),
+            Need::new(MAPPINGS, 2),
+            Need::new(MEMORY, 40 << 10),
+        ],
         is_accepted: false,
     },
     Kind {
         name: "mappings",
-        needs: Needs { mappings: 1, memory_bytes: 1 << 10, ..Needs::NOTHING },
+        needs: &[Need::new(MAPPINGS, 1), Need::new(MEMORY, 1 << 10)],
         is_accepted: false,
     },
     Kind {
         name: "watches",
-        needs: Needs { inotify_watches: 1, memory_bytes: 1 << 10, ..Needs::NOTHING },
+        needs: &[Need::new(MEMORY, 1 << 10), Need::new(INOTIFY_WATCHES, 1)],
         is_accepted: false,
     },
     Kind {
         name: "inotify",
-        needs: Needs { inotify_instances: 1, descriptors: 1, ..Needs::NOTHING },
+        needs: &[Need::new(DESCRIPTORS, 1), Need::new(INOTIFY_INSTANCES, 1)],
         is_accepted: false,
     },
 ];
@@ -119,20 +126,16 @@ fn item(text: &str) -> Result<(usize, u64), Unreadable> {
 
 impl MachineDemand {
     /// What all of it takes together.
-    pub fn needs(&self) -> Needs {
-        let mut all = Needs::NOTHING;
+    pub fn needs(&self) -> Vec<Need> {
+        let mut all: Vec<Need> = Vec::new();
         for &(place, count) in &self.items {
-            let one = KINDS[place].needs;
-            all.descriptors += count * one.descriptors;
-            all.processes += count * one.processes;
-            all.threads += count * one.threads;
-            all.mappings += count * one.mappings;
-            all.ports += count * one.ports;
-            all.memory_bytes += count * one.memory_bytes;
-            all.epoll_watches += count * one.epoll_watches;
-            all.inotify_watches += count * one.inotify_watches;
-            all.inotify_instances += count * one.inotify_instances;
-            all.tracked_connections += count * one.tracked_connections;
+            for one in KINDS[place].needs {
+                let amount = count * one.amount;
+                match all.iter_mut().find(|need| need.resource == one.resource) {
+                    Some(need) => need.amount += amount,
+                    None => all.push(Need { amount, ..*one }),
+                }
+            }
         }
         all
     }
@@ -181,8 +184,9 @@ mod tests {
         let demand: MachineDemand = "connections=100k, threads=200".parse().unwrap();
         assert_eq!(demand.to_string(), "100000 connections and 200 threads");
         let needs = demand.needs();
-        assert_eq!((needs.descriptors, needs.threads, needs.mappings), (100_000, 200, 400));
-        assert_eq!(needs.memory_bytes, 100_000 * (9 << 10) + 200 * (40 << 10));
+        let amount = |resource| needs.iter().find(|need| need.resource == resource).unwrap().amount;
+        assert_eq!([DESCRIPTORS, THREADS, MAPPINGS].map(amount), [100_000, 200, 400]);
+        assert_eq!(amount(MEMORY), 100_000 * (9 << 10) + 200 * (40 << 10));
         assert_eq!(demand.backlog(), 4096);
         assert_eq!("connections=50".parse::<MachineDemand>().unwrap().backlog(), 50);
     }

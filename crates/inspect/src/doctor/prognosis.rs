@@ -29,8 +29,7 @@ impl Prognosis {
         } else {
             format!("{}/{variant}", workload.name)
         };
-        let ceilings =
-            Ceiling::all(&workload.needs_of(variant), &workload.needs_in_any_case(variant), system);
+        let ceilings = Ceiling::all(&workload.needs_of(variant), &workload.fixed_needs_of(variant), system);
         Prognosis { name, grows: workload.grows, extent, ceilings, unsupported: workload.run.err() }
     }
 
@@ -79,7 +78,7 @@ fn extent<S: Serializer>(extent: &Extent, serializer: S) -> Result<S::Ok, S::Err
         value: by.limit.value,
         usable: by.limit.usable,
         per_n: by.per_n,
-        in_any_case: by.in_any_case,
+        in_any_case: by.fixed,
         advice: &by.limit.advice,
     });
     ExtentAnswer { n: extent.n, wanted: extent.wanted, helpers: extent.helpers, stopped_by }

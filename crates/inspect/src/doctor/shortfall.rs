@@ -2,7 +2,7 @@
 
 use record::{ResourceLimit, System, resource};
 use serde::Serialize;
-use workload::{Ceiling, Needs};
+use workload::Ceiling;
 
 use super::demand::MachineDemand;
 use super::prognosis::Prognosis;
@@ -75,7 +75,7 @@ pub fn shortfalls(
     for prognosis in prognoses.iter().filter(|prognosis| prognosis.extent.stopped_by().is_some()) {
         let wanted = prognosis.extent.wanted;
         for ceiling in &prognosis.ceilings {
-            let total = wanted.saturating_mul(ceiling.per_n).max(ceiling.in_any_case);
+            let total = wanted.saturating_mul(ceiling.per_n).max(ceiling.fixed);
             let is_short = ceiling.n < wanted && can_be_raised(ceiling);
             let Some(resource) = ceiling.resource.filter(|_| is_short) else { continue };
             add(&mut found, resource, &ceiling.limit, total, &prognosis.name);
@@ -93,7 +93,7 @@ fn can_be_raised(ceiling: &Ceiling) -> bool {
 
 fn of_demand(system: &System, demand: &MachineDemand, found: &mut Vec<Shortfall>) {
     // All of it once: a ceiling of 0 is one that does not suffice.
-    for ceiling in Ceiling::all(&demand.needs(), &Needs::NOTHING, system) {
+    for ceiling in Ceiling::all(&demand.needs(), &[], system) {
         if let Some(resource) = ceiling.resource.filter(|_| ceiling.n == 0) {
             add(found, resource, &ceiling.limit, ceiling.per_n, Shortfall::DEMAND);
         }

@@ -26,7 +26,7 @@ fn stopped(name: &str, n: u64, of: &'static str, limit: &str) -> Prognosis {
         usable: n,
         advice: "find more of it".to_owned(),
     };
-    let ceiling = Ceiling { n, resource: Some(of), per_n: 1, in_any_case: 0, limit };
+    let ceiling = Ceiling { n, resource: Some(of), per_n: 1, fixed: 0, limit };
     Prognosis {
         name: name.to_owned(),
         grows: "things",

@@ -26,7 +26,18 @@ mod library;
 #[cfg(unix)]
 mod openssl;
 
-use workload::{Expect, Needs, Operation, Setting, Sizes, Values, Variant, Workload, levels};
+use std::io;
+use std::time::{Duration, Instant};
+
+use sys::clock::Clock;
+use workload::resource::{MEMORY, PROCESSORS, THREADS};
+use workload::{
+    Expect, Need, Operation, Setting, Sizes, Trial, TrialError, Values, Variant, Workload, levels,
+};
+
+use crate::calls::Calls;
+use crate::parallel::{Refused, at_once};
+use library::{Library, Repeat};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "crypto",
@@ -66,135 +77,122 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::phase("sha256", Expect::Constant, "SHA-256 of 16 KiB"),
         Operation::phase("sha512", Expect::Constant, "SHA-512 of 16 KiB"),
     ],
-    needs: Needs { threads: 1, processors: 1, memory_bytes: 2 << 20, ..Needs::NOTHING },
+    needs: &[Need::new(THREADS, 1), Need::new(MEMORY, 2 << 20), Need::new(PROCESSORS, 1)],
     classic_n: 1,
-    run: Ok(measured::run),
+    run: Ok(run),
     ..Workload::JOB
 };
 
 const OPENSSL: &[&str] = &["openssl", "openssl-avx2", "openssl-sse4", "openssl-sse2"];
 
-mod measured {
-    use std::io;
-    use std::time::{Duration, Instant};
+/// What is not an operation of a library but computed of them.
+const SUMS: [&str; 2] = ["total", "processor"];
 
-    use sys::clock::Clock;
-    use workload::{Trial, TrialError};
+const CLAIM_PROVED: &str = "each operation computed what it should";
+const CLAIM_INSTRUCTIONS: &str = "the library read which instructions it may use";
 
-    use super::WORKLOAD;
-    use super::library::{Library, Repeat};
-    use crate::calls::Calls;
-    use crate::parallel::{Refused, at_once};
-
-    /// What is not an operation of a library but computed of them.
-    const SUMS: [&str; 2] = ["total", "processor"];
-
-    const CLAIM_PROVED: &str = "each operation computed what it should";
-    const CLAIM_INSTRUCTIONS: &str = "the library read which instructions it may use";
-
-    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        let bits = trial.number("rsa")?;
-        let variant = trial.variant();
-        let failed = TrialError::at(format!("to prepare {variant}"));
-        if variant == "embedded" {
-            let library = super::embedded::Embedded::new(bits).map_err(failed)?;
-            return measure(trial, &library, true);
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let bits = trial.number("rsa")?;
+    let variant = trial.variant();
+    let failed = TrialError::at(format!("to prepare {variant}"));
+    if variant == "embedded" {
+        let library = embedded::Embedded::new(bits).map_err(failed)?;
+        return measure(trial, &library, true);
+    }
+    cfg_select! {
+        unix => {
+            let loaded = openssl::load(variant).map_err(failed)?;
+            let failed = TrialError::at("to make the keys");
+            let library = openssl::OpenSsl::new(&loaded, bits).map_err(failed)?;
+            measure(trial, &library, loaded.uses_chosen_instructions())
         }
-        cfg_select! {
-            unix => {
-                let loaded = super::openssl::load(variant).map_err(failed)?;
-                let failed = TrialError::at("to make the keys");
-                let library = super::openssl::OpenSsl::new(&loaded, bits).map_err(failed)?;
-                measure(trial, &library, loaded.uses_chosen_instructions())
+        _ => { Err(failed(sys::Unsupported("this system has no libcrypto of its own").into())) }
+    }
+}
+
+fn measure(trial: &mut Trial<'_>, library: &dyn Library, is_as_chosen: bool) -> Result<(), TrialError> {
+    let (window, clock, variant) = (trial.window(), trial.clock(), trial.variant());
+    let of_library = WORKLOAD.measured().filter(|operation| !SUMS.contains(&operation.name));
+    let operations: Vec<&'static str> =
+        of_library.filter(|operation| operation.is_of(variant)).map(|operation| operation.name).collect();
+    let part = window / operations.len().max(1) as u32;
+    trial.job(|threads, job| {
+        let (mut total, mut processor) = (0.0, 0.0);
+        for &operation in &operations {
+            job.level().doing(operation);
+            let calls = repeat(library, operation, threads, part, clock)?;
+            calls.calls.report(job);
+            if !operation.starts_with("dsa-") {
+                total += calls.calls.mean_seconds(operation);
+                processor += calls.processor_seconds;
             }
-            _ => { Err(failed(sys::Unsupported("this system has no libcrypto of its own").into())) }
         }
-    }
+        job.value("total", total);
+        job.value("processor", processor);
+        // What failed has ended the level as an error.
+        job.level().check(CLAIM_PROVED, true);
+        job.level().check(CLAIM_INSTRUCTIONS, is_as_chosen);
+        Ok(())
+    })
+}
 
-    fn measure(trial: &mut Trial<'_>, library: &dyn Library, is_as_chosen: bool) -> Result<(), TrialError> {
-        let (window, clock, variant) = (trial.window(), trial.clock(), trial.variant());
-        let of_library = WORKLOAD.measured().filter(|operation| !SUMS.contains(&operation.name));
-        let operations: Vec<&'static str> =
-            of_library.filter(|operation| operation.is_of(variant)).map(|operation| operation.name).collect();
-        let part = window / operations.len().max(1) as u32;
-        trial.job(|threads, job| {
-            let (mut total, mut processor) = (0.0, 0.0);
-            for &operation in &operations {
-                job.level().doing(operation);
-                let calls = repeat(library, operation, threads, part, clock)?;
-                calls.calls.report(job);
-                if !operation.starts_with("dsa-") {
-                    total += calls.calls.mean_seconds(operation);
-                    processor += calls.processor_seconds;
-                }
-            }
-            job.value("total", total);
-            job.value("processor", processor);
-            // What failed has ended the level as an error.
-            job.level().check(CLAIM_PROVED, true);
-            job.level().check(CLAIM_INSTRUCTIONS, is_as_chosen);
-            Ok(())
-        })
-    }
+/// What the threads did together.
+struct Repeated<'a> {
+    calls: Calls<'a>,
+    /// The processor time of one operation.
+    processor_seconds: f64,
+}
 
-    /// What the threads did together.
-    struct Repeated<'a> {
-        calls: Calls<'a>,
-        /// The processor time of one operation.
-        processor_seconds: f64,
-    }
+/// One of those that repeat an operation at once.
+struct Thread<'a> {
+    calls: Calls<'a>,
+    repeat: Repeat<'a>,
+    count: u64,
+    processor_ns: u64,
+}
 
-    /// One of those that repeat an operation at once.
-    struct Thread<'a> {
-        calls: Calls<'a>,
-        repeat: Repeat<'a>,
-        count: u64,
-        processor_ns: u64,
-    }
+fn repeat<'a>(
+    library: &'a dyn Library,
+    operation: &'static str,
+    threads: u64,
+    part: Duration,
+    clock: &'a Clock,
+) -> io::Result<Repeated<'a>> {
+    let make = |_| -> io::Result<Thread<'a>> {
+        let calls = Calls::new(clock, &[operation])?;
+        Ok(Thread { calls, repeat: library.prepare(operation)?, count: 0, processor_ns: 0 })
+    };
+    let mut all = (0..threads).map(make).collect::<io::Result<Vec<_>>>()?;
+    let deadline = Instant::now() + part;
+    at_once(&mut all, |thread, is_stopped| thread.work(operation, deadline, is_stopped))
+        .map_err(|refused| refused.error)?;
+    let mut calls = Calls::new(clock, &[operation])?;
+    all.iter().for_each(|thread| calls.add_all(&thread.calls));
+    let (count, processor_ns) =
+        all.iter().fold((0, 0), |sum, thread| (sum.0 + thread.count, sum.1 + thread.processor_ns));
+    Ok(Repeated { calls, processor_seconds: processor_ns as f64 / count as f64 * 1e-9 })
+}
 
-    fn repeat<'a>(
-        library: &'a dyn Library,
+impl Thread<'_> {
+    /// Repeats the operation until the deadline; once at least, and once before the time is taken.
+    fn work(
+        &mut self,
         operation: &'static str,
-        threads: u64,
-        part: Duration,
-        clock: &'a Clock,
-    ) -> io::Result<Repeated<'a>> {
-        let make = |_| -> io::Result<Thread<'a>> {
-            let calls = Calls::new(clock, &[operation])?;
-            Ok(Thread { calls, repeat: library.prepare(operation)?, count: 0, processor_ns: 0 })
-        };
-        let mut all = (0..threads).map(make).collect::<io::Result<Vec<_>>>()?;
-        let deadline = Instant::now() + part;
-        at_once(&mut all, |thread, is_stopped| thread.work(operation, deadline, is_stopped))
-            .map_err(|refused| refused.error)?;
-        let mut calls = Calls::new(clock, &[operation])?;
-        all.iter().for_each(|thread| calls.add_all(&thread.calls));
-        let (count, processor_ns) =
-            all.iter().fold((0, 0), |sum, thread| (sum.0 + thread.count, sum.1 + thread.processor_ns));
-        Ok(Repeated { calls, processor_seconds: processor_ns as f64 / count as f64 * 1e-9 })
-    }
-
-    impl Thread<'_> {
-        /// Repeats the operation until the deadline; once at least, and once before the time is taken.
-        fn work(
-            &mut self,
-            operation: &'static str,
-            deadline: Instant,
-            is_stopped: &dyn Fn() -> bool,
-        ) -> Result<(), Refused> {
+        deadline: Instant,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<(), Refused> {
+        (self.repeat)().map_err(Refused::at(operation))?;
+        let begun_ns = sys::thread::cpu_ns().map_err(Refused::at(operation))?;
+        loop {
+            self.calls.begin();
             (self.repeat)().map_err(Refused::at(operation))?;
-            let begun_ns = sys::thread::cpu_ns().map_err(Refused::at(operation))?;
-            loop {
-                self.calls.begin();
-                (self.repeat)().map_err(Refused::at(operation))?;
-                self.calls.end(operation);
-                self.count += 1;
-                if is_stopped() || Instant::now() >= deadline {
-                    break;
-                }
+            self.calls.end(operation);
+            self.count += 1;
+            if is_stopped() || Instant::now() >= deadline {
+                break;
             }
-            self.processor_ns = sys::thread::cpu_ns().map_err(Refused::at(operation))? - begun_ns;
-            Ok(())
         }
+        self.processor_ns = sys::thread::cpu_ns().map_err(Refused::at(operation))? - begun_ns;
+        Ok(())
     }
 }

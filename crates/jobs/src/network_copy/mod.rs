@@ -46,7 +46,8 @@ mod sftp;
 mod smb;
 
 use sys::limit::DESCRIPTORS_RESERVED;
-use workload::{Expect, Needs, Operation, Setting, Sizes, Values, Variant, Workload, architectures, levels};
+use workload::resource::{DESCRIPTORS, DISK, MEMORY};
+use workload::{Expect, Need, Operation, Setting, Sizes, Values, Variant, Workload, architectures, levels};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "network-copy",
@@ -100,8 +101,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
             .of_all(),
     ],
     // The file at each level, of which all together are less than twice the largest; and the copy.
-    needs: Needs { memory_bytes: 3 << 20, disk_bytes: 3 << 20, ..Needs::NOTHING },
-    in_any_case: &[("smb", Needs { descriptors: DESCRIPTORS_OF_SMBD, ..Needs::NOTHING })],
+    needs: &[Need::new(MEMORY, 3 << 20), Need::new(DISK, 3 << 20)],
+    fixed_needs: &[Need::new(DESCRIPTORS, DESCRIPTORS_OF_SMBD).only_in("smb")],
     top: Some(100),
     classic_n: 50,
     run: cfg_select! {

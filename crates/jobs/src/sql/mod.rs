@@ -47,7 +47,8 @@ mod server;
 #[cfg(unix)]
 mod sqlite;
 
-use workload::{Expect, Needs, Operation, Setting, Sizes, Unit, Values, Variant, Workload, levels};
+use workload::resource::{DESCRIPTORS, DISK, INODES, MEMORY, PROCESSES, THREADS};
+use workload::{Expect, Need, Operation, Setting, Sizes, Unit, Values, Variant, Workload, levels};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "sql",
@@ -97,15 +98,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::phase("drop", Expect::Any, "dropping a table"),
     ],
     // Of a process that serves a client, or of a thread and its caches; of the rows that it inserts.
-    needs: Needs {
-        threads: 1,
-        processes: 1,
-        descriptors: 20,
-        memory_bytes: 16 << 20,
-        disk_bytes: 16 << 20,
-        inodes: 64,
-        ..Needs::NOTHING
-    },
+    needs: &[
+        Need::new(DESCRIPTORS, 20),
+        Need::new(PROCESSES, 1),
+        Need::new(THREADS, 1),
+        Need::new(MEMORY, 16 << 20),
+        Need::new(DISK, 16 << 20),
+        Need::new(INODES, 64),
+    ],
     top: Some(64),
     classic_n: 1,
     run: cfg_select! {

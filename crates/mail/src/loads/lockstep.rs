@@ -33,7 +33,7 @@
 use workload::{Operation, Sizes, Trial, TrialError, Workload};
 
 use super::measured::{self, MeasuredMode};
-use super::series::{self, CPU, P50, P99, P999, PRINCIPAL, THROUGHPUT, VARIANTS, sizes, step};
+use super::series::{self, CORE_VARIANTS, CPU, P50, P99, P999, THROUGHPUT, VARIANTS, sizes, step};
 use crate::Mode;
 use crate::measured::MailStep::{self, Banner, Connect, Dns, Ehlo, Mail, Quit, Rcpt, Rset};
 
@@ -64,10 +64,10 @@ pub(super) const WORKLOAD: Workload = Workload {
     warms_up: false,
     variants: VARIANTS,
     rivals: true,
-    principal: PRINCIPAL,
+    core_variants: CORE_VARIANTS,
     settings: &[series::deliveries("1"), series::DOMAINS],
     operations: &OPERATIONS,
-    needs: series::NEEDS,
+    needs: &series::NEEDS,
     classic_n: 2500,
     run: Ok(run),
     ..Workload::LOAD

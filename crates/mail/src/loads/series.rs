@@ -1,12 +1,14 @@
 //! The series that modes report, the event interfaces as variants, and the levels of connections.
 
-use workload::{Expect, LevelRecorder, Needs, Operation, Setting, Unit, Values, Variant};
+use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
+use workload::{Expect, LevelRecorder, Need, Operation, Setting, Unit, Values, Variant};
 
 use crate::EVENT_INTERFACES;
 use crate::measured::{MailMeasured, MailStep};
 
 /// At each end a descriptor; the memory is that of both ends, most of it in the kernel.
-pub(super) const NEEDS: Needs = Needs { descriptors: 1, ports: 1, memory_bytes: 24 << 10, ..Needs::NOTHING };
+pub(super) const NEEDS: [Need; 3] =
+    [Need::new(DESCRIPTORS, 1), Need::new(PORTS, 1), Need::new(MEMORY, 24 << 10)];
 
 /// The message of which MAIL states the size, where no other is chosen.
 pub(super) const MESSAGE_BYTES: usize = 1000;
@@ -138,7 +140,7 @@ fn quantile(measured: &MailMeasured, step: MailStep, share: f64) -> f64 {
 pub(super) const VARIANTS: &[Variant] = &variants();
 
 /// The interface of 2001, and those by which servers wait today.
-pub(super) const PRINCIPAL: &[&str] = &["poll", "epoll", "kqueue"];
+pub(super) const CORE_VARIANTS: &[&str] = &["poll", "epoll", "kqueue"];
 
 const fn variants() -> [Variant; EVENT_INTERFACES.len()] {
     let mut all = [Variant { name: "", summary: "" }; EVENT_INTERFACES.len()];

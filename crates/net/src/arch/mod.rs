@@ -127,12 +127,12 @@ fn forks() -> io::Result<()> {
 impl Architecture {
     /// The text that opens its file: what it is, when it was used, what it costs.
     pub fn page(&self) -> String {
-        crate::options::page(self.source)
+        record::page(self.source)
     }
 
     /// The page's first sentence.
     pub fn summary(&self) -> String {
-        crate::options::summary(self.source)
+        record::summary(self.source)
     }
 
     /// Whether accept and the connections are to wait.

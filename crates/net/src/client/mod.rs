@@ -246,12 +246,12 @@ impl ClientKind {
 
     /// The text that opens its file.
     pub fn page(&self) -> String {
-        crate::options::page(self.source)
+        record::page(self.source)
     }
 
     /// The page's first paragraph, as one line.
     pub fn summary(&self) -> String {
-        crate::options::summary(self.source)
+        record::summary(self.source)
     }
 
     /// This client with the fields that were chosen, for the target.

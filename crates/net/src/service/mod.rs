@@ -100,12 +100,12 @@ impl Service {
 
     /// The text that opens its file: what it says and what it is for.
     pub fn page(&self) -> String {
-        crate::options::page(self.source)
+        record::page(self.source)
     }
 
     /// The page's first sentence.
     pub fn summary(&self) -> String {
-        crate::options::summary(self.source)
+        record::summary(self.source)
     }
 
     /// Makes it ready, with settings that were handed on. See [`ServiceSettings::open`].

@@ -50,10 +50,10 @@ fn levels_rise_to_the_top_and_only_there_something_is_reported() {
 }
 
 #[test]
-fn every_principal_variant_exists_and_a_default_run_is_short() {
+fn every_core_variant_exists_and_a_default_run_is_short() {
     for workload in runner::workloads() {
         let exists = |name: &&str| workload.variants.iter().any(|variant| variant.name == *name);
-        assert!(workload.principal.iter().all(exists), "{}", workload.name);
+        assert!(workload.core_variants.iter().all(exists), "{}", workload.name);
     }
     let chosen = runner::select(&[]).expect("a default run");
     let asked = chosen.iter().flat_map(|(workload, _)| workload.operations);

@@ -3,4 +3,6 @@
 
 mod declarations;
 mod programs;
+#[path = "../../../net/src/seeds.rs"]
+mod seeds;
 mod simulation;

@@ -34,11 +34,11 @@ const SEEDS_OF_LOADS: u64 = 20;
 /// they are allowed to be, whenever the run stopped and whatever was known by then.
 #[test]
 fn every_run_keeps_its_promises() {
-    if let Some(seed) = seeds::repeated() {
+    if let Some(seed) = crate::seeds::repeated() {
         return repeat(seed);
     }
     let verdicts = Mutex::new(Verdicts::default());
-    seeds::every(|seed| match attempt(seed, Fault::None) {
+    crate::seeds::every(|seed| match attempt(seed, Fault::None) {
         Ok(found) => {
             verdicts.lock().unwrap().add(&found);
             Vec::new()

@@ -75,7 +75,7 @@ fn offered(workload: &Workload, n: u64) -> Vec<OfferedLevel> {
         slowest_per_second: 400.0,
         generator_seconds: 5e-5,
     };
-    let levels = if workload.offers_alike { workload.sizes.list(n) } else { Vec::new() };
+    let levels = if workload.equal_offered_load { workload.sizes.list(n) } else { Vec::new() };
     levels.into_iter().map(level).collect()
 }
 
@@ -137,7 +137,7 @@ fn expect_facts(workload: &Workload, trial: &Trial, facts: &[Line]) {
         assert!(is_quiet || histograms == levels, "{key:?}: {histograms:?}");
         let one_at_a_time = ["request", "crowd"].contains(&workload.name);
         // What rivals are offered is a load of its own.
-        let loads = if workload.offers_alike { 2 } else { 1 };
+        let loads = if workload.equal_offered_load { 2 } else { 1 };
         let each = |n: u64| std::iter::repeat_n(n, loads);
         let expected = if one_at_a_time { Vec::new() } else { levels.into_iter().flat_map(each).collect() };
         assert_eq!(generators, expected, "{key:?}");

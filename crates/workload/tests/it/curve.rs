@@ -128,7 +128,7 @@ impl Shared {
             }
             trial.check("the claim", claim(&numbers));
             let objects = trial.shuffled(made);
-            trial.timed_back("close", objects, |path| path.close())?;
+            trial.timed_down("close", objects, |path| path.close())?;
             Ok(numbers)
         };
         let (made, ran) = match measured() {

@@ -93,7 +93,7 @@ fn attempt(
 ) -> Result<(), String> {
     let (choice, response_bytes) = choice(kind, seed);
     let service = services.get(kind.service);
-    if seeds::repeated().is_some() {
+    if crate::seeds::repeated().is_some() {
         println!("{name} with {}", kind.name);
     }
     let attempt = Attempt { seed, name, service, service_name: kind.service, response_bytes, fault };
@@ -110,7 +110,7 @@ fn attempt_all(seed: u64, services: &Services) -> Vec<String> {
 #[test]
 fn every_loop_keeps_its_promises() {
     let services = Services::open();
-    seeds::every(|seed| attempt_all(seed, &services));
+    crate::seeds::every(|seed| attempt_all(seed, &services));
 }
 
 /// What has a loop of ours here is simulated. Which services have no client is said in one place, the

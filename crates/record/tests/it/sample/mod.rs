@@ -89,7 +89,7 @@ pub(crate) fn head() -> Vec<Line> {
             shape: Shape::Curve,
             server: false,
             rivals: false,
-            offers_alike: false,
+            equal_offered_load: false,
         }),
     ]
 }

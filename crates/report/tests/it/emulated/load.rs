@@ -127,7 +127,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
             shape: Shape::Load,
             server: true,
             rivals: true,
-            offers_alike: false,
+            equal_offered_load: false,
         }),
     ];
     for one in architectures {
@@ -176,7 +176,7 @@ pub(crate) fn offer(lines: &mut Vec<Line>, per_second: f64, at_last: f64) {
     let mut first_trials = Vec::new();
     for line in &mut *lines {
         match line {
-            Line::Workload(workload) => workload.offers_alike = true,
+            Line::Workload(workload) => workload.equal_offered_load = true,
             Line::Trial(trial) if trial.order.trial > 1 => {
                 trial.order.offered = LEVELS.into_iter().map(level).collect();
             }

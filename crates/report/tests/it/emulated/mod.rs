@@ -188,7 +188,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
             shape: Shape::Curve,
             server: false,
             rivals: false,
-            offers_alike: false,
+            equal_offered_load: false,
         });
     }
     all

@@ -408,7 +408,7 @@ fn broken(seed: u64) -> Vec<String> {
 #[test]
 fn every_seed_is_counted_exactly() {
     sys::memory::keep_freed();
-    seeds::every(broken);
+    crate::seeds::every(broken);
 }
 
 #[test]

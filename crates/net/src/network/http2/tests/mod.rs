@@ -123,7 +123,7 @@ fn settings_of(streams: u32) -> Vec<u8> {
 #[test]
 fn every_seed_is_counted_exactly() {
     sys::memory::keep_freed();
-    seeds::every(broken);
+    crate::seeds::every(broken);
 }
 
 #[test]

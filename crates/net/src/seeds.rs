@@ -1,7 +1,6 @@
 //! Simulations in tests, by their seeds, on every processor. A seed that fails is printed; `OSDYNO_SEED=N`
-//! repeats it alone, and `OSDYNO_SEEDS=N` changes how many there are.
-//!
-//! Only tests may import it.
+//! repeats it alone, and `OSDYNO_SEEDS=N` changes how many there are. The tests of the runner
+//! include this file.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +12,7 @@ const SEEDS: u64 = 500;
 const SEED: &str = "OSDYNO_SEED";
 
 /// The seed that is to be repeated.
-pub fn repeated() -> Option<u64> {
+pub(crate) fn repeated() -> Option<u64> {
     number(SEED)
 }
 
@@ -25,7 +24,7 @@ fn number(variable: &str) -> Option<u64> {
 ///
 /// # Panics
 /// When a promise was broken.
-pub fn every(simulate: impl Fn(u64) -> Vec<String> + Sync) {
+pub(crate) fn every(simulate: impl Fn(u64) -> Vec<String> + Sync) {
     let seeds = match repeated() {
         Some(seed) => seed..seed + 1,
         None => 0..number("OSDYNO_SEEDS").unwrap_or(SEEDS),
