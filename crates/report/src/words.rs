@@ -80,7 +80,7 @@ pub fn share_with_interval(share: Interval) -> String {
         return "—".into();
     }
     if value != 0.0 && value.abs() < 1e-4 {
-        return format!("{}below 0.0001{GAP}%", if value < 0.0 { "−" } else { "" });
+        return format!("{}0.0001{GAP}%", if value < 0.0 { "above −" } else { "below " });
     }
     let shown = |x: f64| fixed(rounded(x, digits + 1), decimals(value, digits));
     if !is_bounded(share) || share.low >= share.high {

@@ -165,7 +165,9 @@ fn row(table: &Table, row: &Row, out: &mut dyn Write) -> io::Result<()> {
             continue;
         }
         let class = if column.is_number { " class=\"num\"" } else { "" };
-        write!(out, "<td{class}{span} data-is=\"{}\">{content}{below}</td>", esc(&column.heading))?;
+        // On a narrow screen a number stands behind its heading.
+        let heading = if content.is_empty() { String::new() } else { esc(&column.heading) };
+        write!(out, "<td{class}{span} data-is=\"{heading}\">{content}{below}</td>")?;
     }
     writeln!(out, "</tr>")
 }

@@ -109,11 +109,18 @@ impl<'a> Layout<'a> {
     fn blocks(&mut self, blocks: &'a [Block], indent: usize) {
         let mut before: Option<&Block> = None;
         for block in blocks {
-            // In prose a heading too has an empty line below it.
-            let is_apart =
-                indent == 0 && before.map_or(self.is_prose, |before| self.are_apart(before, block));
-            before = Some(block);
+            // In prose a heading too has an empty line below it. The rows of a table stand apart from other words.
+            let is_apart = match (before, block) {
+                (Some(_), Block::Table(_)) => true,
+                (Some(before), _) => indent == 0 && self.are_apart(before, block),
+                (None, _) => indent == 0 && self.is_prose,
+            };
+            let from = self.pieces.len();
             self.block(block, indent, is_apart);
+            // A fold that is not shown, or a drawing, is no neighbour.
+            if self.pieces[from..].iter().any(|piece| !piece.lines.is_empty()) {
+                before = Some(block);
+            }
         }
     }
 
