@@ -1,15 +1,17 @@
-//! What the operating system takes, for a response or for each byte: measured, or typed by a user.
+//! Costs of the operating system, for a response or for each byte: measured, or typed by a user.
 
 use judge::{Finding, Findings};
 use record::units::{self, Unreadable};
 use record::{Shape, Unit};
+use serde::Serialize;
 use stats::Interval;
 use wildmatch::WildMatch;
 
 use super::amount;
 
 /// For what a cost is paid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PaidFor {
     /// For each response.
     Response,
@@ -18,22 +20,23 @@ pub enum PaidFor {
 }
 
 /// A cost of the operating system.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// What it is the cost of.
+    /// The operation.
     pub name: String,
     /// The system it was measured on; empty where it was typed.
     pub system: String,
-    /// n at which it was measured.
+    /// n at which it was measured; `null` where it was typed.
     pub n: Option<u64>,
-    /// What one operation takes, for a byte where it is paid for bytes. Without an interval both ends are not
-    /// finite.
+    /// Seconds of one operation; of one byte where it is paid for bytes. Without an interval both ends are
+    /// `null`.
     pub seconds: Interval,
     /// For what it is paid.
     pub paid_for: PaidFor,
-    /// How often.
+    /// How often one response has it.
     pub times: f64,
     /// Whether a processor works all that time. The response time of a load contains waiting too.
+    #[serde(skip)]
     pub is_work: bool,
 }
 
@@ -64,8 +67,9 @@ impl UsedOperation {
         &self.pattern
     }
 
-    fn is(&self, finding: &Finding) -> bool {
-        self.matcher.matches(&finding.label)
+    /// Whether an operation is meant, by its label in the findings.
+    pub fn matches(&self, label: &str) -> bool {
+        self.matcher.matches(label)
     }
 }
 
@@ -148,7 +152,7 @@ pub(super) fn measured(findings: &Findings, used: &[UsedOperation]) -> Vec<Cost>
         let times = match used {
             [] if finding.detail => return None,
             [] => 1.0,
-            used => used.iter().find(|used| used.is(finding))?.times,
+            used => used.iter().find(|used| used.matches(&finding.label))?.times,
         };
         cost(findings, finding, times)
     };

@@ -1,21 +1,24 @@
-//! What a cost is of all that a user waits for, what a faster system would gain, and when it matters for
-//! capacity instead: Amdahl's law (AFIPS 1967), with the path as the part that no system makes faster.
+//! The share of a cost in the time that a user waits, the gain of a faster system, and the rate from which the
+//! cost matters for capacity instead: Amdahl's law (AFIPS 1967), with the path as the part that no system makes
+//! faster.
 
+use serde::Serialize;
 use stats::Interval;
 
-/// How much faster the system is that one could wish for: the question of 1996.
+/// How many times faster the wished-for system is: the question of 1996.
 pub const TIMES_FASTER: f64 = 2.0;
 
-/// The part of a cost in what a user waits for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The part of a cost in the time that a user waits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UserShare {
-    /// What the operating system takes.
+    /// Seconds of the operating system.
     pub system_seconds: Interval,
-    /// What a user waits for: the operating system and the path.
+    /// Seconds that a user waits: for the operating system and for the path.
     pub total_seconds: f64,
-    /// The part of the operating system in it.
+    /// The share of the operating system in that.
     pub share: Interval,
-    /// What a system twice as fast would take away from it at most.
+    /// The share that a system twice as fast would save at most.
+    #[serde(rename = "gain_at_most")]
     pub gain: Interval,
 }
 
@@ -32,38 +35,41 @@ impl UserShare {
     }
 }
 
-/// When a cost matters for the number of processors.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The effect of a cost on the number of processors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CapacityEffect {
-    /// What the processor works for one response or transfer.
+    /// Seconds that a processor works for one response or transfer.
     pub work_seconds: Interval,
     /// Responses per second that occupy one core with this cost.
+    #[serde(rename = "per_core_per_second")]
     pub per_core: Interval,
     /// Responses per second from which a system twice as fast saves a whole core.
+    #[serde(rename = "saves_a_core_from_per_second")]
     pub matters_from: Interval,
-    /// The same at a rate that is known.
+    /// The cores at the rate that is wanted; `null` where none was named.
     pub at_rate: Option<CoresAtRate>,
 }
 
 /// Cores that a cost occupies at a rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CoresAtRate {
     /// Responses per second.
     pub per_second: f64,
     /// Cores that work on it.
     pub cores: Interval,
     /// Cores that a system twice as fast would save.
+    #[serde(rename = "cores_saved")]
     pub saved: Interval,
-    /// What those cost.
+    /// The price of those; `null` where no price of a core was named.
     pub money_saved: Option<Interval>,
 }
 
-/// What is offered to the servers, and what they cost.
+/// The rate that is offered to the servers, and the price of a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Demand {
     /// Responses per second.
     pub per_second: Option<f64>,
-    /// What one core costs, in any currency and for any time.
+    /// The price of one core, in any currency and for any time.
     pub core_price: Option<f64>,
 }
 
@@ -94,8 +100,8 @@ fn over(of: Interval, rising: impl Fn(f64) -> f64) -> Interval {
     Interval { value: rising(of.value), low: rising(of.low), high: rising(of.high) }
 }
 
-/// What one gains by going from one system to another, as a share of what a user waits for on the first;
-/// negative where the other is slower. The ends of the interval are those of the two costs at their worst, so
+/// The gain of going from one system to another, as a share of the time that a user waits on the first; negative
+/// where the other is slower. The ends of the interval are those of the two costs at their worst, so
 /// it is wider than 95 %.
 pub(super) fn exchange(from: Interval, to: Interval, path_seconds: f64) -> Interval {
     let gain = |from: f64, to: f64| (from - to) / (from + path_seconds);

@@ -1,51 +1,100 @@
-//! Does it matter to anyone? The share of the operating system in what a user waits for, for a response and
-//! for a transfer; what a system twice as fast would gain; and the rate from which it matters for capacity.
+//! Does a cost of the operating system matter to anyone? Its share in the time that a user waits, for a response
+//! and for a transfer; the gain of a system twice as fast; and the rate from which it matters for capacity.
 //!
-//! - `amount` reads times, rates and sizes, `path` what lies between server and user, `cost` what is typed;
-//! - `cost` finds what a run measured;
-//! - `effect` computes the shares, `paths` has ways that stand beside a user's own.
+//! - `amount` reads times, rates and sizes, `path` the way between server and user, `cost` typed costs;
+//! - `cost` finds those that a run measured;
+//! - `effect` computes the shares;
+//! - `document` is the answer in words and tables, `picture` the shares on all paths.
 
 mod amount;
 mod cost;
+mod document;
 mod effect;
 mod path;
-mod paths;
+mod picture;
 
 use judge::Findings;
+use serde::Serialize;
 use stats::Interval;
 
 pub use amount::bytes;
 pub use cost::{Cost, PaidFor, UsedOperation};
 pub use effect::{CapacityEffect, CoresAtRate, Demand, TIMES_FASTER, UserShare};
-pub use path::{NetworkPath, PathPart};
-pub use paths::{KNOWN_PATHS, KnownPath};
+pub use path::{KNOWN_PATHS, KnownPath, NetworkPath, PathPart};
 
-/// What is asked.
+/// A question about costs.
 #[derive(Clone, Debug)]
 pub struct ImpactQuestion {
-    /// What lies between server and user.
+    /// The path between server and user.
     pub path: NetworkPath,
-    /// How much is transferred.
+    /// Bytes of a transfer.
     pub bytes: f64,
-    /// What is offered, and what a core costs.
+    /// The rate that is offered, and the price of a core.
     pub demand: Demand,
 }
 
-/// What one cost means.
-#[derive(Clone, Debug, PartialEq)]
+/// The answer of `osdyno impact`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ImpactAnswer {
+    /// Version of this answer.
+    pub schema: u32,
+    /// The path between server and user.
+    pub path: PathAnswer,
+    /// Bytes of a transfer.
+    pub transfer_bytes: f64,
+    /// How many times faster the faster system is.
+    pub times_faster: f64,
+    /// The effect of the costs on that path.
+    #[serde(flatten)]
+    pub impact: Impact,
+    /// The effect of the main cost on other paths: all costs together, or the largest.
+    pub other_paths: Vec<OtherPath>,
+}
+
+/// The path of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathAnswer {
+    /// Its parts, from the server to the user.
+    pub parts: Vec<PathPart>,
+    /// Whether it is that of the user; otherwise it is one that many have.
+    pub is_typed: bool,
+    /// Seconds that all parts together add to a response.
+    pub delay_seconds: f64,
+    /// The part with the lowest rate; `null` where no part limits the rate.
+    pub bottleneck: Option<String>,
+    /// Seconds of a transfer without the operating system; `None` where no part limits the rate.
+    #[serde(skip)]
+    pub transfer_seconds: Option<f64>,
+}
+
+/// The effect of the main cost on another path.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OtherPath {
+    /// The name of the path.
+    #[serde(rename = "path")]
+    pub name: &'static str,
+    /// Its part in the time of a response; `null` where it is paid for bytes only.
+    pub response: Option<UserShare>,
+    /// Its part in the time of a transfer.
+    pub transfer: Option<UserShare>,
+}
+
+/// The effect of one cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostImpact {
     /// The cost; that of all together has no system.
+    #[serde(flatten)]
     pub cost: Cost,
-    /// Its part in the time of a response; `None` where it is paid for bytes only.
+    /// Its part in the time of a response; `null` where it is paid for bytes only.
     pub response: Option<UserShare>,
-    /// Its part in the time of a transfer; `None` where the path has no rate.
+    /// Its part in the time of a transfer; `null` where the path has no rate.
     pub transfer: Option<UserShare>,
-    /// What it means for the number of processors; `None` where it contains waiting.
+    /// Its effect on the number of processors; `null` where it contains waiting.
     pub capacity: Option<CapacityEffect>,
 }
 
-/// What a user gains where one system replaces another.
-#[derive(Clone, Debug, PartialEq)]
+/// The gain of a user where one system replaces another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SystemExchange {
     /// The cost.
     pub name: String,
@@ -53,18 +102,20 @@ pub struct SystemExchange {
     pub from: String,
     /// The one that replaces it.
     pub to: String,
-    /// Share of the time of a response that is gained.
+    /// Share of the time of a response that is gained; `null` where the cost is paid for bytes only.
+    #[serde(rename = "response_gain")]
     pub response: Option<Interval>,
-    /// Share of the time of a transfer that is gained.
+    /// Share of the time of a transfer that is gained; `null` where the path has no rate.
+    #[serde(rename = "transfer_gain")]
     pub transfer: Option<Interval>,
 }
 
-/// The answer.
-#[derive(Clone, Debug, PartialEq)]
+/// The effect of costs on one path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Impact {
     /// Each cost by itself, those with the largest part first.
     pub costs: Vec<CostImpact>,
-    /// All of them together, where they are parts of one response.
+    /// All of them together; `null` where they are no parts of one response.
     pub together: Option<CostImpact>,
     /// Each cost that was measured on several systems, from the first to each other.
     pub exchanges: Vec<SystemExchange>,
@@ -73,6 +124,50 @@ pub struct Impact {
 /// The costs that a run measured, each at its largest n: those that are used, or all that it was made for.
 pub fn measured_costs(findings: &Findings, used: &[UsedOperation]) -> Vec<Cost> {
     cost::measured(findings, used)
+}
+
+impl ImpactAnswer {
+    /// Answers for these costs on the path of the user, or on one that many have, and on other paths;
+    /// `are_parts` says that one response has all costs.
+    pub fn new(
+        costs: &[Cost],
+        are_parts: bool,
+        path: Option<NetworkPath>,
+        bytes: f64,
+        demand: Demand,
+    ) -> ImpactAnswer {
+        let on = |path| {
+            let question = ImpactQuestion { path, bytes, demand };
+            (Impact::of(costs, are_parts, &question), question)
+        };
+        let other_paths = KNOWN_PATHS.iter().map(|known| {
+            let (impact, _) = on(known.path());
+            let main = impact.main();
+            OtherPath {
+                name: known.name,
+                response: main.and_then(|main| main.response),
+                transfer: main.and_then(|main| main.transfer),
+            }
+        });
+        let other_paths = other_paths.collect();
+        let is_typed = path.is_some();
+        let (impact, question) = on(path.unwrap_or_else(|| path::USUAL_PATH.path()));
+        let path = &question.path;
+        ImpactAnswer {
+            schema: 1,
+            path: PathAnswer {
+                parts: path.parts().to_vec(),
+                is_typed,
+                delay_seconds: path.delay_seconds(),
+                bottleneck: path.bottleneck().map(|(part, _)| part.name.clone()),
+                transfer_seconds: transfer_seconds(&question),
+            },
+            transfer_bytes: bytes,
+            times_faster: TIMES_FASTER,
+            impact,
+            other_paths,
+        }
+    }
 }
 
 impl Impact {
@@ -94,7 +189,7 @@ impl Impact {
     }
 }
 
-/// What a transfer takes without the operating system: the slowest part carries all of it, and the first byte
+/// The time of a transfer without the operating system: the slowest part carries all of it, and the first byte
 /// needs the delay of the path.
 fn transfer_seconds(question: &ImpactQuestion) -> Option<f64> {
     let (_, bits_per_second) = question.path.bottleneck()?;

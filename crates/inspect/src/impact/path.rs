@@ -1,32 +1,37 @@
-//! What lies between a server and its user: parts that take time, and parts that limit the rate.
+//! The path between a server and its user: parts that take time, and parts that limit the rate.
+//!
+//! The known paths of today are typical values rounded to a digit, from what is published of each technology:
+//! FCC, *Measuring Fixed Broadband* (fibre, cable, DSL and geostationary satellites), the operators' and Ookla's
+//! figures for mobile networks and low orbits. They show the order of magnitude; `--path` has the real one.
 
 use record::units::Unreadable;
+use serde::Serialize;
 
 use super::amount;
 
-/// One part of the way: a program, a line, a provider.
-#[derive(Clone, Debug, PartialEq)]
+/// One part of a path: a program, a line, a provider.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathPart {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it adds to the time of one response, both ways together.
+    /// Seconds that it adds to a response, both ways together; `null` where it adds none.
     pub delay_seconds: Option<f64>,
-    /// How much passes through it.
+    /// Its rate; `null` where it does not limit it.
     pub bits_per_second: Option<f64>,
 }
 
 /// All parts between server and user, without the operating system that is in question.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NetworkPath {
     parts: Vec<PathPart>,
 }
 
-/// A way has a handful of parts; more is a mistake.
+/// A path has a handful of parts; more is a mistake.
 const PARTS_MOST: usize = 100;
 
 impl NetworkPath {
-    /// Reads `server 2ms, lan 1gbit 0.3ms, dsl 16mbit`: parts with commas between, of each its name, and a
-    /// time or a rate or both.
+    /// Reads `server 2ms, lan 1gbit 0.3ms, dsl 16mbit`: parts with commas between them, each with its name and
+    /// a time or a rate or both.
     ///
     /// # Errors
     /// [`Unreadable`] with what to write instead.
@@ -104,6 +109,41 @@ fn is_name(word: &str) -> bool {
     amount::seconds(word).is_err() && amount::bits_per_second(word).is_err()
 }
 
+/// A path with a name.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownPath {
+    /// Its name.
+    pub name: &'static str,
+    /// The path as `--path` takes it.
+    pub text: &'static str,
+}
+
+/// The path of users who describe none of their own, because many have it.
+pub(super) const USUAL_PATH: KnownPath =
+    KnownPath { name: "fibre to the home", text: "internet 10ms, fibre 3ms 1gbit" };
+
+/// Paths that stand beside that of a user: those of today, the fastest first, and that of 1996.
+pub const KNOWN_PATHS: &[KnownPath] = &[
+    KnownPath { name: "another machine, same rack", text: "rack 0.05ms 25gbit" },
+    KnownPath { name: "local network", text: "lan 0.3ms 1gbit" },
+    KnownPath { name: "another zone, same region", text: "region 1ms 10gbit" },
+    USUAL_PATH,
+    KnownPath { name: "5G", text: "internet 10ms, 5g 30ms 200mbit" },
+    KnownPath { name: "cable", text: "internet 10ms, cable 15ms 250mbit" },
+    KnownPath { name: "DSL", text: "internet 10ms, dsl 20ms 16mbit" },
+    KnownPath { name: "satellite, low orbit", text: "internet 10ms, satellite 40ms 100mbit" },
+    KnownPath { name: "another continent, fibre", text: "ocean 150ms, fibre 3ms 1gbit" },
+    KnownPath { name: "satellite, geostationary", text: "internet 10ms, satellite 600ms 25mbit" },
+    KnownPath { name: "modem of 1996", text: "internet 50ms, modem 150ms 28.8kbit" },
+];
+
+impl KnownPath {
+    /// The path. A test reads all of them.
+    pub fn path(&self) -> NetworkPath {
+        NetworkPath::parse(self.text).unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -140,6 +180,14 @@ mod tests {
         ] {
             let error = NetworkPath::parse(text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_known_path_is_one_with_a_delay_and_a_rate() {
+        for known in KNOWN_PATHS {
+            let path = NetworkPath::parse(known.text).unwrap();
+            assert!(path.delay_seconds() > 0.0 && path.bottleneck().is_some(), "{}", known.name);
         }
     }
 

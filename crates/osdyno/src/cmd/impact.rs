@@ -1,35 +1,26 @@
-//! `osdyno impact`: whether what an operating system costs matters to anyone.
+//! `osdyno impact`: whether a cost of the operating system matters to anyone.
 
-mod answer;
-mod json;
-mod page;
-mod picture;
-mod text;
-
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use inspect::impact::{
-    Cost, Demand, Impact, ImpactQuestion, KNOWN_PATHS, NetworkPath, UsedOperation, measured_costs,
-};
+use ::report::document::page;
+use ::report::document::terminal::Extent;
+use inspect::impact::{Cost, Demand, ImpactAnswer, NetworkPath, UsedOperation, measured_costs};
 use judge::Findings;
 use record::units::{self, Quantity, Unreadable};
 
-use answer::Answer;
-
-use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
-use crate::console::{Console, results};
+use super::{Done, Format, print_answer, print_places, read, refuse_existing, refuse_input, write_file};
+use crate::console::Console;
 use crate::failure::Failure;
 
-/// Estimate whether it matters: the share of the operating system in what a user waits for, what a system
-/// twice as fast would gain, and from which rate on it matters for capacity
+/// Estimate whether it matters: the share of the operating system in the time that a user waits, the gain of a
+/// system twice as fast, and the rate from which it matters for capacity
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Run files with measured costs; with several systems, what going from the first to another gains
+    /// Run files with measured costs; with several systems, the gain of going from the first to another
     #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// What lies between server and user: parts with a name, a time or a rate or both, such as 'server 2ms,
+    /// The way between server and user: parts with a name, a time or a rate or both, such as 'server 2ms,
     /// lan 1gbit 0.3ms, isp 15ms, dsl 16mbit' [default: some paths of today]
     #[arg(long, value_name = "PATH", value_parser = NetworkPath::parse)]
     path: Option<NetworkPath>,
@@ -50,7 +41,7 @@ pub(crate) struct Args {
     /// Responses per second that are wanted, for the number of cores
     #[arg(long, value_name = "PER_SECOND", value_parser = per_second)]
     rate: Option<f64>,
-    /// Price of a core in any currency: what the cores are worth that a faster system saves at --rate
+    /// Price of a core in any currency, for the worth of the cores that a faster system saves at --rate
     #[arg(long, value_name = "PRICE", value_parser = price, requires = "rate")]
     core_price: Option<f64>,
     /// Also write the answer as an HTML page, with a picture
@@ -87,42 +78,22 @@ pub(crate) fn impact(args: &Args, console: &Console) -> Done {
         refuse_input(page, &args.runs)?;
         refuse_existing(page, args.force)?;
     }
-    let answer = answer(args)?;
+    let demand = Demand { per_second: args.rate, core_price: args.core_price };
+    let are_parts = args.together || !args.used.is_empty();
+    let answer = ImpactAnswer::new(&costs(args)?, are_parts, args.path.clone(), args.size, demand);
     // Before anything is printed: a reader may close the pipe.
-    if let Some(page) = &args.out {
-        write_file(page, args.force, |out| page::write(&answer, out))?;
+    if let Some(file) = &args.out {
+        write_file(file, args.force, |out| page::write(&answer.document(), out))?;
     }
-    let mut out = BufWriter::new(results());
-    match args.format {
-        Format::Text => text::write(&answer, args.verbose, &console.style, &mut out)?,
-        Format::Json => writeln!(out, "{:#}", json::of(&answer))?,
-    }
-    out.flush()?;
-    drop(out);
-    if let Some(page) = &args.out {
-        print_places(&[("page", page)], args.format)?;
+    let extent = Extent::of(args.verbose);
+    print_answer(&answer, ImpactAnswer::document, extent, args.format, console)?;
+    if let Some(file) = &args.out {
+        print_places(&[("page", file)], args.format)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn answer(args: &Args) -> Result<Answer, Failure> {
-    let costs = costs(args)?;
-    let are_parts = args.together || !args.used.is_empty();
-    let demand = Demand { per_second: args.rate, core_price: args.core_price };
-    let question = |path| ImpactQuestion { path, bytes: args.size, demand };
-    let elsewhere = KNOWN_PATHS.iter().filter_map(|known| Some((known.name, known.path()?)));
-    let elsewhere =
-        elsewhere.map(|(name, path)| (name, Impact::of(&costs, are_parts, &question(path)))).collect();
-    // Without a path of the user's, the first line is about a line that many have.
-    let usual = || KNOWN_PATHS.iter().find(|known| known.name.starts_with("fibre"))?.path();
-    let path = args.path.clone().or_else(usual);
-    let path = path.ok_or_else(|| Failure::Usage("no path is known; describe one with --path".to_owned()))?;
-    let question = question(path);
-    let impact = Impact::of(&costs, are_parts, &question);
-    Ok(Answer { impact, question, has_path: args.path.is_some(), elsewhere })
-}
-
-/// What was typed, and what the runs measured.
+/// The costs that were typed, and those that the runs measured.
 fn costs(args: &Args) -> Result<Vec<Cost>, Failure> {
     if args.runs.is_empty() && args.cost.is_empty() {
         let text = "there is no cost: name a run file, or type one with --cost, such as --cost 'accept=2us'";
@@ -142,8 +113,7 @@ fn costs(args: &Args) -> Result<Vec<Cost>, Failure> {
         costs.extend(measured);
     }
     for used in &args.used {
-        let matcher = wildmatch::WildMatch::new(used.pattern());
-        if !labels.iter().any(|label| matcher.matches(label)) {
+        if !labels.iter().any(|label| used.matches(label)) {
             let nearest = runner::nearest(used.pattern(), labels.iter().map(String::as_str));
             let hint = match nearest {
                 Some(nearest) => format!("; did you mean \"{nearest}\"?"),

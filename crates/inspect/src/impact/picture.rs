@@ -3,12 +3,11 @@
 
 use std::fmt::Write;
 
-use ::report::html::esc;
-use ::report::words::share_with_interval;
-use inspect::impact::{Impact, UserShare};
+use report::html::esc;
+use report::words::share_with_interval;
 use stats::Interval;
 
-use super::answer::Answer;
+use super::{ImpactAnswer, UserShare};
 
 /// How a picture is laid out.
 struct Layout {
@@ -59,23 +58,44 @@ pub(super) const STYLE: &str = ".shares-narrow { display: none; }
 /// The axis begins at a ten-thousandth of a percent.
 const LEAST: f64 = 1e-6;
 
-/// A line of the picture.
-struct Strip<'a> {
-    name: &'a str,
-    impact: &'a Impact,
+/// A line of the picture: a path, with the shares of the main cost in a response and in a transfer.
+struct Strip {
+    name: &'static str,
+    response: Option<UserShare>,
+    transfer: Option<UserShare>,
     is_asked: bool,
 }
 
+impl Strip {
+    /// The shares that are drawn: of a response, then of a transfer.
+    fn shares(&self) -> impl Iterator<Item = Interval> + use<> {
+        [self.response, self.transfer].into_iter().flatten().map(|share| share.share)
+    }
+
+    fn value(&self) -> f64 {
+        self.shares().next().map_or(0.0, |share| share.value)
+    }
+}
+
 /// The picture, for a wide and for a narrow page; `None` without a cost.
-pub(super) fn draw(answer: &Answer) -> Option<String> {
-    let asked = Strip { name: "this path", impact: &answer.impact, is_asked: true };
-    let asked = answer.has_path.then_some(asked);
-    let known = answer.elsewhere.iter().map(|(name, impact)| Strip { name, impact, is_asked: false });
-    let mut strips: Vec<Strip<'_>> = asked.into_iter().chain(known).collect();
-    strips.retain(|strip| share(strip).is_some());
-    strips.sort_by(|one, other| value(other).total_cmp(&value(one)));
-    let least =
-        strips.iter().flat_map(|strip| shares(strip)).map(|share| share.value).min_by(f64::total_cmp)?;
+pub(super) fn draw(answer: &ImpactAnswer) -> Option<String> {
+    let main = answer.impact.main().filter(|_| answer.path.is_typed);
+    let asked = main.map(|main| Strip {
+        name: "this path",
+        response: main.response,
+        transfer: main.transfer,
+        is_asked: true,
+    });
+    let others = answer.other_paths.iter().map(|other| Strip {
+        name: other.name,
+        response: other.response,
+        transfer: other.transfer,
+        is_asked: false,
+    });
+    let mut strips: Vec<Strip> = asked.into_iter().chain(others).collect();
+    strips.retain(|strip| strip.shares().next().is_some());
+    strips.sort_by(|one, other| other.value().total_cmp(&one.value()));
+    let least = strips.iter().flat_map(Strip::shares).map(|share| share.value).min_by(f64::total_cmp)?;
     let low = least.clamp(LEAST, 0.1).log10().floor();
     Some([WIDE, NARROW].map(|layout| Axis { low, layout }.picture(&strips)).concat())
 }
@@ -87,7 +107,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn picture(&self, strips: &[Strip<'_>]) -> String {
+    fn picture(&self, strips: &[Strip]) -> String {
         let Layout { class, width, line, .. } = self.layout;
         let height = TOP + line * strips.len() as f64 + 12.0;
         let mut svg = format!(
@@ -123,7 +143,7 @@ impl Axis {
         }
     }
 
-    fn line(&self, svg: &mut String, strip: &Strip<'_>, y: f64) {
+    fn line(&self, svg: &mut String, strip: &Strip, y: f64) {
         let class = if strip.is_asked { "c2" } else { "c1" };
         let name = if strip.is_asked { " name" } else { "" };
         let Layout { width, left, right, points, words, .. } = self.layout;
@@ -138,14 +158,13 @@ impl Axis {
             y - words,
             esc(strip.name)
         );
-        let Some(main) = strip.impact.main() else { return };
-        for (share, class) in [(main.transfer, "hollow"), (main.response, "knot")] {
+        for (share, class) in [(strip.transfer, "hollow"), (strip.response, "knot")] {
             let Some(UserShare { share, .. }) = share else { continue };
             let (x, y) = (self.x(share.value), y + points);
             self.whisker(svg, share, y);
             let _ = write!(svg, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>");
         }
-        let words_of: Vec<String> = shares(strip).map(|share| share_with_interval(exact(share))).collect();
+        let words_of: Vec<String> = strip.shares().map(|share| share_with_interval(exact(share))).collect();
         let _ = write!(
             svg,
             "</g><text class=\"value\" x=\"{end:.1}\" y=\"{:.1}\">{}</text>",
@@ -171,20 +190,4 @@ fn power_of_ten(power: i32) -> String {
 /// Without its interval, which the whisker shows.
 fn exact(share: Interval) -> Interval {
     Interval { low: share.value, high: share.value, ..share }
-}
-
-/// What is drawn: of a response, then of a transfer.
-fn shares(strip: &Strip<'_>) -> impl Iterator<Item = Interval> + use<> {
-    let main = strip.impact.main();
-    let of = |share: Option<UserShare>| share.map(|share| share.share);
-    let both = main.map(|main| [of(main.response), of(main.transfer)]);
-    both.into_iter().flatten().flatten()
-}
-
-fn share(strip: &Strip<'_>) -> Option<Interval> {
-    shares(strip).next()
-}
-
-fn value(strip: &Strip<'_>) -> f64 {
-    share(strip).map_or(0.0, |share| share.value)
 }
