@@ -57,7 +57,7 @@ impl Series {
 /// Names one series of a run across its trials.
 ///
 /// It shows as `bind/v6 close`, and with `{:#}` in full as `local bind/v6 close down`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct SeriesKey {
     /// Name of the system.
     pub system: String,

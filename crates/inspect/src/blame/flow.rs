@@ -1,12 +1,9 @@
-//! Processor time for one operation by function, in each trial.
+//! Processor time for one operation: by function in each trial, and as a tree of calls over all trials.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::Profile;
+use record::{Frame, Profile, Stack};
 use stats::TrialPart;
-
-use super::function::path;
-use super::tree::CallTree;
 
 /// A function: its name and its module.
 type Function = (String, String);
@@ -102,5 +99,80 @@ impl TrialFlow {
     fn counting(&self, side: usize, samples: u64) -> f64 {
         let all = self.samples[side].max(1) as f64;
         self.seconds[side].powi(2) * samples as f64 * (1.0 - samples as f64 / all)
+    }
+}
+
+/// The name under which a function is counted.
+pub(super) fn name(frame: &Frame) -> String {
+    if !frame.function.is_empty() {
+        return frame.function.clone();
+    }
+    let file = frame.module.rsplit('/').next().unwrap_or_default();
+    match file.strip_prefix('[') {
+        Some(_) => file.to_owned(),
+        None => format!("[{file}]"),
+    }
+}
+
+/// A stack as names and modules, the outermost first. Neighbours of the same name without a function are one: a
+/// stripped program shows only that it is there.
+pub(super) fn path<'a>(profile: &'a Profile, stack: &'a Stack) -> Vec<(String, &'a str)> {
+    let named = profile.functions(stack).rev();
+    let mut path: Vec<(String, &str)> = named.map(|frame| (name(frame), frame.module.as_str())).collect();
+    path.dedup_by(|one, other| one == other && one.0.starts_with('['));
+    path
+}
+
+/// A function as it is called from those above it, with its processor time where an operation is cheap and
+/// where it is expensive.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallTree {
+    /// Its name; empty at the root.
+    pub name: String,
+    /// Where it is.
+    pub module: String,
+    /// Processor time in it and in all that it calls, for one operation: where that is cheap, and expensive.
+    pub seconds: [f64; 2],
+    /// What it calls, the most expensive first.
+    pub calls: Vec<CallTree>,
+}
+
+impl CallTree {
+    /// Adds time to a path, the outermost first.
+    pub(super) fn add(&mut self, path: &[(String, &str)], seconds: [f64; 2]) {
+        self.seconds.iter_mut().zip(seconds).for_each(|(sum, seconds)| *sum += seconds);
+        let Some(((name, module), rest)) = path.split_first() else { return };
+        let is_it = |call: &CallTree| call.name == *name && call.module == *module;
+        let place = self.calls.iter().position(is_it).unwrap_or_else(|| {
+            let (name, module) = (name.clone(), (*module).to_owned());
+            self.calls.push(CallTree { name, module, ..CallTree::default() });
+            self.calls.len() - 1
+        });
+        self.calls[place].add(rest, seconds);
+    }
+
+    /// Puts the most expensive first.
+    pub(super) fn sort(&mut self) {
+        self.calls.sort_by(|one, other| other.seconds[1].total_cmp(&one.seconds[1]));
+        self.calls.iter_mut().for_each(CallTree::sort);
+    }
+
+    /// How much more time is spent in it where an operation is expensive.
+    pub fn growth(&self) -> f64 {
+        self.seconds[1] - self.seconds[0]
+    }
+
+    /// The innermost function in which at least that much of the growth is, going down where most of it is.
+    pub(super) fn narrowest(&self, least: f64) -> Option<&CallTree> {
+        let largest = self.calls.iter().max_by(|one, other| one.growth().total_cmp(&other.growth()))?;
+        if largest.growth() < least {
+            return None;
+        }
+        Some(largest.narrowest(least).unwrap_or(largest))
+    }
+
+    /// How many functions call each other here at most, this one not counted.
+    pub fn depth(&self) -> usize {
+        self.calls.iter().map(|call| call.depth() + 1).max().unwrap_or(0)
     }
 }

@@ -1,43 +1,59 @@
-//! Where the extra time goes of a cost that grows: the functions in which a thread is found where an
+//! The functions that take the extra time of a cost that grows: those in which a thread is found where an
 //! operation is expensive, less those where it is cheap.
+//!
+//! - `series` explains the growth of one series, with the processor time of `flow`;
+//! - `document` is the answer in words and tables, `flame` its flame graph;
+//! - [`folded`] and [`pprof`] write the stacks for other tools.
 
+mod document;
+mod flame;
 mod flow;
-mod function;
+pub mod folded;
+pub mod pprof;
 mod series;
-mod tree;
 
 use std::collections::BTreeMap;
 
 use judge::{Findings, GrowthWindows};
 use record::{Outcome, Profile, Recording, SeriesKey};
+use serde::Serialize;
 
-pub use function::FunctionShare;
-pub use series::{CounterGrowth, SeriesBlame, SideCost};
-pub use tree::CallTree;
+pub use flow::CallTree;
+pub use series::{CounterGrowth, FunctionShare, GrowthPlace, SeriesBlame, SideCost, WaitingWeight};
 
-/// What the samples of a run explain.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Blame {
+/// The answer of `osdyno blame`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlameAnswer {
+    /// Version of this answer.
+    pub schema: u32,
     /// Each series that was sampled, in the order of the findings.
     pub series: Vec<SeriesBlame>,
     /// Labels of series that grow and were not sampled.
+    #[serde(rename = "not_sampled")]
     pub unexplained: Vec<String>,
     /// Why trials were not sampled, each reason once.
     pub reasons: Vec<String>,
     /// Series that were judged.
     pub judged: usize,
-    /// Growth below this share is not looked at.
+    /// Growth below this share is ignored.
     pub margin: f64,
 }
 
-impl Blame {
-    /// What the samples of a run explain of what it found.
-    pub fn of(recording: &Recording, findings: &Findings) -> Blame {
+impl BlameAnswer {
+    /// Explains the growths that a run found, by its samples.
+    pub fn new(recording: &Recording, findings: &Findings) -> BlameAnswer {
         let mut profiles: BTreeMap<SeriesKey, Vec<&Profile>> = BTreeMap::new();
         for profile in &recording.profiles {
             profiles.entry(key(profile)).or_default().push(profile);
         }
-        let mut blame = Blame { margin: findings.margin, judged: findings.series.len(), ..Blame::default() };
+        let mut blame = BlameAnswer {
+            schema: 1,
+            series: Vec::new(),
+            unexplained: Vec::new(),
+            reasons: Vec::new(),
+            judged: findings.series.len(),
+            margin: findings.margin,
+        };
         for finding in &findings.series {
             let growing = GrowthWindows::of(finding);
             match profiles.get(&finding.key) {
@@ -63,6 +79,11 @@ impl Blame {
             }
         }
         blame
+    }
+
+    /// Whether all that grows was sampled.
+    pub fn is_complete(&self) -> bool {
+        self.unexplained.is_empty() && self.reasons.is_empty()
     }
 }
 

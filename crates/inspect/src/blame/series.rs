@@ -4,65 +4,85 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use judge::Finding;
 use record::{NRange, Profile, ProfileWindow, SeriesKey};
+use serde::Serialize;
 use stats::{Interval, TrialPart, mean_of_trials, part_of_whole};
 
-use super::flow::Flow;
-use super::function::{FunctionShare, path};
-use super::tree::CallTree;
+use super::flow::{CallTree, Flow, path};
 
 /// A function holds a growth if half of it is there.
 const MOST: f64 = 0.5;
+/// Smaller shares, and those that may be nothing, are not worth a row.
+const SHARE_LEAST: f64 = 0.01;
+/// Waiting below this share of the growth is not worth a word.
+const WAITING_LEAST: f64 = 0.1;
 /// There is more of something from here on.
 const MORE: f64 = 1.1;
 
-/// What is known of the growth of one series.
-#[derive(Clone, Debug, PartialEq)]
+/// The growth of one series, and the functions in which it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesBlame {
-    /// Which series it is.
+    /// The series.
+    #[serde(flatten)]
     pub key: SeriesKey,
     /// Its name for a reader.
     pub label: String,
-    /// What n counts.
+    /// The objects that n counts.
+    #[serde(skip)]
     pub grows: String,
-    /// The first n behind the step between both sides, where there is one.
+    /// The first n behind the step between both sides; `null` where there is none.
     pub step: Option<u64>,
-    /// Where it is cheap, and where it is expensive.
-    pub sides: [SideCost; 2],
-    /// How much more processor time an operation takes; `None` of fewer than three trials.
+    /// The n where it is cheap.
+    pub low: SideCost,
+    /// The n where it is expensive.
+    pub high: SideCost,
+    /// Seconds of processor time that an operation takes more; `null` with fewer than three trials.
+    #[serde(rename = "growth_seconds")]
     pub growth: Option<Interval>,
-    /// How much more time passes in an operation while it is not on a processor, as a share of all that it
-    /// takes more: it waits, or others have the processor.
+    /// Whether the samples show the growth too; otherwise they say nothing about it.
+    pub is_seen: bool,
+    /// The time that an operation is not on a processor, as a share of its growth: it waits, or others have the
+    /// processor.
+    #[serde(rename = "waiting_share")]
     pub waiting: Option<Interval>,
+    /// How much that waiting matters.
+    #[serde(rename = "waiting")]
+    pub waiting_weight: WaitingWeight,
     /// Trials that were sampled.
     pub trials: usize,
-    /// Samples that found no room.
+    /// Samples that found no room, in the trial with the most.
     pub lost: u64,
     /// Why functions of the kernel have no names; empty where they have.
     pub nameless: String,
+    /// Where the processor time of the growth goes.
+    pub place: GrowthPlace,
+    /// The innermost function that holds most of the growth, with those that it calls; `null` for none.
+    pub holder: Option<FunctionShare>,
     /// The functions, the one with the largest share by itself first.
     pub functions: Vec<FunctionShare>,
-    /// The place in `functions` of the innermost one that holds most of the growth, with what it calls.
-    pub holder: Option<usize>,
-    /// What counters counted for an operation.
+    /// Counters, for an operation.
     pub counters: Vec<CounterGrowth>,
     /// Which counters the machine lacks, and why; empty where it has all.
     pub uncounted: String,
     /// Why children and other threads were not sampled; empty where they were.
     pub unsampled: String,
-    /// What there was more of: things that the operation may walk through.
+    /// Things of which there were certainly more: an operation may walk through them.
     pub in_use: Vec<CounterGrowth>,
     /// Which function calls which.
+    #[serde(skip)]
     pub tree: CallTree,
     /// All stacks as names, the outermost first, with their samples on both sides.
+    #[serde(skip)]
     pub stacks: Vec<(Vec<String>, [u64; 2])>,
 }
 
-/// What an operation costs on one side.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The cost of an operation on one side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SideCost {
     /// The n.
+    #[serde(flatten)]
     pub range: NRange,
-    /// What one operation takes, waiting and the sampler included.
+    /// Seconds of one operation, with waiting and with the sampler.
+    #[serde(rename = "elapsed_seconds")]
     pub seconds: f64,
     /// Processor time of one operation, by the number of samples.
     pub processor_seconds: f64,
@@ -72,13 +92,76 @@ pub struct SideCost {
     pub samples: u64,
 }
 
-/// What a counter counted for an operation, or how much there was of something.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CounterGrowth {
-    /// Its name: of a counter as perf-list(1) has it.
+/// Where the processor time of a growth goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GrowthPlace {
+    /// One function holds half of it by itself.
+    Function,
+    /// One function holds half of it together with those that it calls.
+    Callees,
+    /// No function holds half of it.
+    Spread,
+    /// The samples do not show the growth.
+    NotSeen,
+}
+
+/// How much the time matters that an operation is not on a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitingWeight {
+    /// It may be nothing, or little.
+    Negligible,
+    /// It is certainly more than a tenth of the growth.
+    Notable,
+    /// It is a larger part of the growth than any function.
+    Leading,
+}
+
+/// A function, and its part of a growth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FunctionShare {
+    /// Its name, or its module in brackets where only that is known.
+    #[serde(rename = "function")]
     pub name: String,
-    /// Where the operation is cheap, and where it is expensive: means over trials.
-    pub sides: [Interval; 2],
+    /// Its place: `kernel`, a module of the kernel in brackets, or a file.
+    pub module: String,
+    /// Its share of the growth by itself.
+    #[serde(rename = "own_share")]
+    pub own: Interval,
+    /// Its share with all functions that it calls.
+    #[serde(rename = "whole_share")]
+    pub whole: Interval,
+    /// Seconds of processor time in it by itself, for one operation: where the operation is cheap, and where it
+    /// is expensive.
+    pub own_seconds: [f64; 2],
+    /// The same with all functions that it calls.
+    pub whole_seconds: [f64; 2],
+    /// Whether its share by itself is at least a percent, and certain.
+    pub is_notable: bool,
+}
+
+/// The count of a counter for an operation, or the number of objects in use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CounterGrowth {
+    /// Its name: for a counter that of perf-list(1).
+    pub name: String,
+    /// Where the operation is cheap: the mean over trials.
+    pub low: Interval,
+    /// Where it is expensive.
+    pub high: Interval,
+}
+
+impl FunctionShare {
+    /// The name, and the file of a function that is not the kernel's.
+    pub fn full_name(&self) -> String {
+        let file = self.module.rsplit('/').next().unwrap_or_default();
+        match self.module.as_str() {
+            "kernel" => self.name.clone(),
+            _ if self.name.starts_with('[') => self.name.clone(),
+            _ => format!("{} ({})", self.name, file.trim_matches(['[', ']'])),
+        }
+    }
 }
 
 impl SeriesBlame {
@@ -89,20 +172,28 @@ impl SeriesBlame {
         let flow = Flow::of(&profiles);
         let growths: Vec<f64> = flow.trials.iter().map(|trial| trial.growth()).collect();
         let growth = mean_of_trials(&growths);
-        let (functions, holder) = functions(&flow, growth);
+        let is_seen = growth.is_some_and(|growth| growth.low > 0.0);
+        let functions = if is_seen { functions(&flow) } else { Vec::new() };
+        let (place, holder) = if is_seen { holder(&flow, &functions) } else { (GrowthPlace::NotSeen, None) };
+        let holder = holder.cloned();
+        let waiting = waiting(&profiles);
         SeriesBlame {
             key: finding.key.clone(),
             label: finding.label.clone(),
             grows: finding.grows.clone(),
             step,
-            sides: [side(&profiles, |one| &one.low), side(&profiles, |one| &one.high)],
+            low: side(&profiles, |one| &one.low),
+            high: side(&profiles, |one| &one.high),
             growth,
-            waiting: waiting(&profiles),
+            is_seen,
+            waiting,
+            waiting_weight: waiting_weight(waiting, place, holder.as_ref().or(functions.first())),
             trials: profiles.len(),
             lost: profiles.iter().map(|one| one.lost).max().unwrap_or(0),
             nameless: profiles.first().map(|one| one.nameless.clone()).unwrap_or_default(),
-            functions,
+            place,
             holder,
+            functions,
             counters: counters(&profiles),
             uncounted: profiles.first().map(|one| one.uncounted.clone()).unwrap_or_default(),
             unsampled: profiles.first().map(|one| one.unsampled.clone()).unwrap_or_default(),
@@ -110,16 +201,6 @@ impl SeriesBlame {
             tree: flow.tree,
             stacks: stacks(&profiles),
         }
-    }
-
-    /// Whether the samples show the growth too, and so say anything of it.
-    pub fn is_seen(&self) -> bool {
-        self.growth.is_some_and(|growth| growth.low > 0.0)
-    }
-
-    /// The innermost function that holds most of the growth, with what it calls.
-    pub fn holder(&self) -> Option<&FunctionShare> {
-        self.functions.get(self.holder?)
     }
 }
 
@@ -162,32 +243,53 @@ fn waiting(profiles: &[&Profile]) -> Option<Interval> {
     part_of_whole(&trials)
 }
 
-/// Every function with its shares, and the place of the one that holds the growth.
-fn functions(flow: &Flow, growth: Option<Interval>) -> (Vec<FunctionShare>, Option<usize>) {
-    if growth.is_none_or(|growth| growth.low <= 0.0) {
-        return (Vec::new(), None);
+/// Waiting leads where no function has a larger part of the elapsed time.
+fn waiting_weight(
+    waiting: Option<Interval>,
+    place: GrowthPlace,
+    largest: Option<&FunctionShare>,
+) -> WaitingWeight {
+    let Some(waiting) = waiting.filter(|waiting| waiting.low > WAITING_LEAST) else {
+        return WaitingWeight::Negligible;
+    };
+    let share = |one: &FunctionShare| match place {
+        GrowthPlace::Function => one.own.value,
+        _ => one.whole.value,
+    };
+    match waiting.value > largest.map_or(0.0, share) * (1.0 - waiting.value) {
+        true => WaitingWeight::Leading,
+        false => WaitingWeight::Notable,
     }
-    let mut functions: Vec<FunctionShare> = flow
-        .functions()
-        .into_iter()
-        .filter_map(|(name, module)| {
-            let parts = |is_own: bool| -> Vec<TrialPart> {
-                flow.trials.iter().map(|trial| trial.part(&(name.clone(), module.clone()), is_own)).collect()
-            };
-            let (own, whole) = (part_of_whole(&parts(true))?, part_of_whole(&parts(false))?);
-            let seconds = |is_own| flow.seconds(&(name.clone(), module.clone()), is_own);
-            let (own_seconds, whole_seconds) = (seconds(true), seconds(false));
-            Some(FunctionShare { name, module, own, whole, own_seconds, whole_seconds })
-        })
-        .collect();
+}
+
+/// Every function with its shares.
+fn functions(flow: &Flow) -> Vec<FunctionShare> {
+    let share = |function: (String, String)| {
+        let parts = |is_own: bool| -> Vec<TrialPart> {
+            flow.trials.iter().map(|trial| trial.part(&function, is_own)).collect()
+        };
+        let (own, whole) = (part_of_whole(&parts(true))?, part_of_whole(&parts(false))?);
+        let [own_seconds, whole_seconds] = [true, false].map(|is_own| flow.seconds(&function, is_own));
+        let is_certain = own.low > 0.0 || own.high < 0.0;
+        let is_notable = is_certain && own.value.abs() >= SHARE_LEAST;
+        let (name, module) = function;
+        Some(FunctionShare { name, module, own, whole, own_seconds, whole_seconds, is_notable })
+    };
+    let mut functions: Vec<FunctionShare> = flow.functions().into_iter().filter_map(share).collect();
     functions.sort_by(|one, other| other.own.value.total_cmp(&one.own.value));
-    let whole = flow.tree.growth();
-    let alone = functions.first().filter(|one| one.own.value >= MOST).map(|_| 0);
-    let holder = alone.or_else(|| {
-        let holder = flow.tree.narrowest(MOST * whole)?;
-        functions.iter().position(|one| one.name == holder.name && one.module == holder.module)
+    functions
+}
+
+/// The function that holds the growth, and in which way.
+fn holder<'a>(flow: &Flow, functions: &'a [FunctionShare]) -> (GrowthPlace, Option<&'a FunctionShare>) {
+    if let Some(first) = functions.first().filter(|one| one.own.value >= MOST) {
+        return (GrowthPlace::Function, Some(first));
+    }
+    let narrowest = flow.tree.narrowest(MOST * flow.tree.growth());
+    let holder = narrowest.and_then(|holder| {
+        functions.iter().find(|one| one.name == holder.name && one.module == holder.module)
     });
-    (functions, holder)
+    (if holder.is_some() { GrowthPlace::Callees } else { GrowthPlace::Spread }, holder)
 }
 
 fn counters(profiles: &[&Profile]) -> Vec<CounterGrowth> {
@@ -196,12 +298,12 @@ fn counters(profiles: &[&Profile]) -> Vec<CounterGrowth> {
     })
 }
 
-/// What there was certainly more of: it may be what takes the time, and what there was as much of cannot.
+/// Things of which there were certainly more: they may take the time, and others cannot.
 fn in_use(profiles: &[&Profile]) -> Vec<CounterGrowth> {
     let mut all = both_sides(profiles, |window| {
         window.in_use.iter().map(|one| (one.name.as_str(), one.mean)).collect()
     });
-    all.retain(|one| one.sides[1].low > one.sides[0].high && one.sides[1].value > MORE * one.sides[0].value);
+    all.retain(|one| one.high.low > one.low.high && one.high.value > MORE * one.low.value);
     all
 }
 
@@ -215,8 +317,8 @@ fn both_sides(profiles: &[&Profile], of: fn(&ProfileWindow) -> Vec<(&str, f64)>)
         mean_of_trials(&all.map(|(_, value)| value).collect::<Vec<_>>())
     };
     let growth = |name: &str| {
-        let sides = [mean(name, |one| &one.low)?, mean(name, |one| &one.high)?];
-        Some(CounterGrowth { name: name.to_owned(), sides })
+        let (low, high) = (mean(name, |one| &one.low)?, mean(name, |one| &one.high)?);
+        Some(CounterGrowth { name: name.to_owned(), low, high })
     };
     names.into_iter().filter_map(growth).collect()
 }

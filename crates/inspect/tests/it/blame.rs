@@ -1,6 +1,6 @@
 //! Shares of a growth, of samples that are known.
 
-use inspect::blame::Blame;
+use inspect::blame::BlameAnswer;
 use judge::Findings;
 use record::{Line, Recording};
 
@@ -64,16 +64,16 @@ fn shares_are_those_of_the_difference_and_not_of_the_time() {
     // Most of the time is in `copy` on both sides, and the growth is in `search`.
     let recording =
         recording(8, &[("copy bind", 500, 500), ("search bind", 10, 410), ("lock search bind", 0, 100)]);
-    let blame = Blame::of(&recording, &Findings::of(&recording));
+    let blame = BlameAnswer::new(&recording, &Findings::of(&recording));
     let [series] = &blame.series[..] else { panic!("{blame:?}") };
-    assert!(series.is_seen() && blame.unexplained.is_empty(), "{series:?}");
+    assert!(series.is_seen && blame.unexplained.is_empty(), "{series:?}");
     let of = |name: &str| series.functions.iter().find(|one| one.name == name).expect("a function");
     let (search, copy, lock) = (of("search"), of("copy"), of("lock"));
     assert!(search.own.low < 0.8 && 0.75 < search.own.high, "{:?}", search.own);
     assert!(search.whole.value > search.own.value && search.whole.value > 0.9, "{:?}", search.whole);
     assert!(copy.own.value < 0.1 && lock.own.value > 0.1, "{copy:?} {lock:?}");
     assert_eq!(series.functions[0].name, "search");
-    assert_eq!(series.holder().map(|one| one.name.as_str()), Some("search"));
+    assert_eq!(series.holder.as_ref().map(|one| one.name.as_str()), Some("search"));
     let own: f64 = series.functions.iter().map(|one| one.own.value).sum();
     assert!((own - 1.0).abs() < 1e-9, "shares add up to {own}");
 }
@@ -82,25 +82,25 @@ fn shares_are_those_of_the_difference_and_not_of_the_time() {
 fn where_no_function_holds_half_by_itself_the_innermost_that_holds_it_is_named() {
     let recording =
         recording(8, &[("a walk bind", 10, 110), ("b walk bind", 10, 110), ("c other bind", 10, 90)]);
-    let blame = Blame::of(&recording, &Findings::of(&recording));
-    assert_eq!(blame.series[0].holder().map(|one| one.name.as_str()), Some("walk"));
+    let blame = BlameAnswer::new(&recording, &Findings::of(&recording));
+    assert_eq!(blame.series[0].holder.as_ref().map(|one| one.name.as_str()), Some("walk"));
 }
 
 #[test]
 fn samples_that_show_no_growth_and_too_few_trials_blame_nothing() {
     for (trials, stacks) in [(8, ("walk bind", 100, 100)), (2, ("walk bind", 10, 500))] {
         let recording = recording(trials, &[stacks]);
-        let blame = Blame::of(&recording, &Findings::of(&recording));
+        let blame = BlameAnswer::new(&recording, &Findings::of(&recording));
         let [series] = &blame.series[..] else { panic!("{blame:?}") };
         // One trial of three has more samples than the others, so the growth of the first is not certain.
-        assert!(trials == 8 || !series.is_seen(), "{series:?}");
-        assert!(series.is_seen() || series.functions.is_empty() && series.holder().is_none(), "{series:?}");
+        assert!(trials == 8 || !series.is_seen, "{series:?}");
+        assert!(series.is_seen || series.functions.is_empty() && series.holder.is_none(), "{series:?}");
     }
 }
 
 #[test]
 fn a_growth_without_samples_is_named() {
     let recording = recording(0, &[]);
-    let blame = Blame::of(&recording, &Findings::of(&recording));
+    let blame = BlameAnswer::new(&recording, &Findings::of(&recording));
     assert_eq!((blame.series.len(), blame.unexplained.len()), (0, 1));
 }

@@ -1,33 +1,26 @@
-//! `osdyno blame`: which functions the extra time of a cost goes to that grows.
-
-pub(super) mod answer;
-mod flame;
-mod folded;
-mod json;
-mod page;
-mod pprof;
-mod text;
+//! `osdyno blame`: the functions that take the extra time of a cost that grows.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use inspect::blame::Blame;
+use ::report::document::page;
+use ::report::document::terminal::Extent;
+use inspect::blame::{BlameAnswer, folded, pprof};
 use judge::Findings;
 use record::{Order, Recording};
 use runner::{BlameOptions, RunOptions, RunPlan, Target};
 
-use answer::{beside, exit_code};
-
 use super::run::{Screen, interrupt, wait_for};
 use super::{
-    Done, Format, print_places, read, refuse_existing, refuse_input, refuse_unwritable, warn, write_file,
+    Done, Format, print_answer, print_places, read, refuse_existing, refuse_input, refuse_unwritable, warn,
+    write_file,
 };
 use crate::console::{Console, results};
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
-/// Find the functions in which the extra time goes, for each cost in a run that grows or steps
+/// Find the functions that take the extra time, for each cost in a run that grows or steps
 ///
 /// Stacks of the kernel and of programs are sampled in trials of their own, where an operation is cheap and
 /// where it is expensive. They are written into a run file beside RUN. A run that has samples is only read.
@@ -79,7 +72,7 @@ pub(crate) fn blame(args: &Args, console: &Console) -> Done {
     let measured = read(&args.run)?;
     let is_sampled = !measured.profiles.is_empty() || !measured.sampled_trials.is_empty();
     let findings = Findings::of(&measured);
-    let grows = !Blame::of(&measured, &findings).unexplained.is_empty();
+    let grows = !BlameAnswer::new(&measured, &findings).unexplained.is_empty();
     if is_sampled || !grows {
         if let Some(out) = &args.out {
             let why = if is_sampled { "has samples already" } else { "has no cost that grows" };
@@ -90,7 +83,7 @@ pub(crate) fn blame(args: &Args, console: &Console) -> Done {
     sample(args, (measured, findings), console)
 }
 
-/// Samples what grows in the run, and answers.
+/// Samples the costs that grow in the run, and answers.
 fn sample(args: &Args, measured: (Recording, Findings), console: &Console) -> Done {
     let file = args.out.clone().unwrap_or_else(|| beside(&args.run, "osdyno"));
     let page = args.page.clone().unwrap_or_else(|| file.with_extension("html"));
@@ -119,7 +112,7 @@ fn sample(args: &Args, measured: (Recording, Findings), console: &Console) -> Do
     if ran.interrupted { done.map(|_| ExitCode::from(INTERRUPTED)) } else { done }
 }
 
-/// The plan that repeats what grows in a run, as its trials were ordered.
+/// The plan that repeats the workloads of a run, as its trials were ordered.
 fn options(args: &Args, measured: (Recording, Findings)) -> Result<RunOptions, Failure> {
     let mut targets = Vec::new();
     let run = &measured.0;
@@ -166,7 +159,7 @@ fn name(order: &Order) -> String {
     }
 }
 
-/// Prints and writes what the samples of a run explain.
+/// Prints and writes the answer about a run.
 fn answer<'a>(
     args: &'a Args,
     (recording, findings): (&Recording, &Findings),
@@ -174,27 +167,47 @@ fn answer<'a>(
     mut places: Vec<(&'static str, &'a Path)>,
     console: &Console,
 ) -> Done {
-    let blame = Blame::of(recording, findings);
+    let blame = BlameAnswer::new(recording, findings);
     // Before anything is printed: a reader may close the pipe.
-    if let Some(page) = page {
-        write_file(page, args.force, |out| page::write(&blame, findings, out))?;
-        places.push(("page", page));
+    if let Some(file) = page {
+        write_file(file, args.force, |out| page::write(&blame.document(findings), out))?;
+        places.push(("page", file));
     }
     if let Some(file) = &args.folded {
         write_file(file, args.force, |out| folded::write(&blame, out))?;
         places.push(("folded", file));
     }
     if let Some(file) = &args.pprof {
-        write_file(file, args.force, |out| out.write_all(&pprof::of(&blame)))?;
+        write_file(file, args.force, |out| out.write_all(&pprof::profile(&blame)))?;
         places.push(("pprof", file));
     }
-    let mut out = BufWriter::new(results());
-    match args.format {
-        Format::Text => text::write(&blame, args.verbose, &console.style, &mut out)?,
-        Format::Json => writeln!(out, "{:#}", json::of(&blame))?,
-    }
-    out.flush()?;
-    drop(out);
+    let extent = Extent::of(args.verbose);
+    print_answer(&blame, |blame| blame.document(findings), extent, args.format, console)?;
     print_places(&places, args.format)?;
     Ok(exit_code(&blame))
+}
+
+/// `a.osdyno` becomes `a-blame.osdyno`.
+pub(super) fn beside(run: &Path, extension: &str) -> PathBuf {
+    let name = run.file_stem().unwrap_or(run.as_os_str()).to_string_lossy();
+    run.with_file_name(format!("{name}-blame.{extension}"))
+}
+
+/// Prints the answer of a run that has just sampled, and writes its page.
+pub(super) fn print_of_run(
+    (recording, findings): (&Recording, &Findings),
+    file: &Path,
+    verbose: bool,
+    console: &Console,
+) -> Done {
+    let blame = BlameAnswer::new(recording, findings);
+    let document = blame.document(findings);
+    write_file(file, false, |out| page::write(&document, out))?;
+    writeln!(results())?;
+    console.print(&document, Extent::of(verbose))?;
+    Ok(exit_code(&blame))
+}
+
+fn exit_code(blame: &BlameAnswer) -> ExitCode {
+    if blame.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
 }

@@ -182,7 +182,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
             "the run file cannot end in .html, because the report gets that name".to_owned(),
         ));
     }
-    let blame_page = args.blame.then(|| super::blame::answer::beside(&file, "html"));
+    let blame_page = args.blame.then(|| super::blame::beside(&file, "html"));
     [&file, &page].into_iter().chain(&blame_page).try_for_each(|path| refuse_taken(path))?;
 
     let interrupt =
@@ -221,7 +221,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let blame_page = blame_page.filter(|_| args.format == Format::Text);
     let blamed = blame_page
         .as_ref()
-        .map(|page| super::blame::answer::of_run((&ran.recording, &findings), page, args.verbose, console));
+        .map(|page| super::blame::print_of_run((&ran.recording, &findings), page, args.verbose, console));
     let blamed = blamed.transpose();
     let page = written.is_ok().then_some(&page);
     let blame_page = blame_page.as_ref().filter(|_| matches!(blamed, Ok(Some(_))));

@@ -1,9 +1,9 @@
-//! A profile as pprof reads it: `profile.proto` of github.com/google/pprof, in gzip. Values are nanoseconds
+//! A profile for pprof: `profile.proto` of github.com/google/pprof, in gzip. Values are nanoseconds
 //! for a million operations, so that short operations have whole numbers.
 
 use std::collections::HashMap;
 
-use inspect::blame::{Blame, CallTree};
+use super::{BlameAnswer, CallTree};
 
 const OPERATIONS: f64 = 1e6;
 
@@ -19,7 +19,7 @@ mod field {
 }
 
 /// The profile of all series, each a label of its samples.
-pub(super) fn of(blame: &Blame) -> Vec<u8> {
+pub fn profile(blame: &BlameAnswer) -> Vec<u8> {
     let mut profile = Writer::default();
     // The first text must be empty.
     profile.text("");
@@ -64,7 +64,7 @@ impl Writer {
         place
     }
 
-    /// What a function itself takes at each place from which it is called.
+    /// Adds the time of each function by itself, at each place from which it is called.
     fn samples(&mut self, tree: &CallTree, path: &mut Vec<u64>, label: (u64, u64)) {
         let calls = |side: usize| tree.calls.iter().map(|call| call.seconds[side]).sum::<f64>();
         let own = [0, 1].map(|side| ((tree.seconds[side] - calls(side)) * OPERATIONS * 1e9).round() as i64);

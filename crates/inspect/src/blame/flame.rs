@@ -4,14 +4,15 @@
 
 use std::fmt::Write;
 
-use ::report::html::esc;
-use ::report::quantity::time;
-use ::report::words::percent;
-use inspect::blame::{CallTree, SeriesBlame};
+use report::html::esc;
+use report::quantity::time;
+use report::words::percent;
+
+use super::{CallTree, SeriesBlame};
 
 /// How boxes look, on paper of either colour.
 pub(super) const STYLE: &str = include_str!("flame.css");
-/// Zooms into a box, moves between boxes, and says what a box is.
+/// Zooms into a box, moves between boxes, and describes the box under the pointer.
 pub(super) const SCRIPT: &str = include_str!("flame.js");
 
 /// Height of a box, in pixels.
@@ -23,7 +24,12 @@ const DEPTH_MOST: usize = 100;
 /// Smaller parts of the growth are in titles only.
 const NAMED_PART: f64 = 0.01;
 
-/// The graph; `None` where there is no time to show.
+/// The parts of a box.
+const LEGEND: &str = "<p class=\"legend\"><span><span class=\"key new\"></span>more than at low n</span>\
+    <span><span class=\"key old\"></span>as much as at low n</span>\
+    <span><span class=\"key gone\"></span>less than at low n</span></p>";
+
+/// The graph with its legend; `None` where there is no time to show.
 pub(super) fn draw(series: &SeriesBlame, id: &str) -> Option<String> {
     let tree = &series.tree;
     let all = tree.seconds[1];
@@ -36,7 +42,7 @@ pub(super) fn draw(series: &SeriesBlame, id: &str) -> Option<String> {
     let height = ROW * (graph.deepest + 1);
     Some(format!(
         "<div class=\"flame\" id=\"{id}\" role=\"group\" aria-label=\"Differential flame graph of {}\" \
-         style=\"height:{height}px\">{boxes}</div><output class=\"at\" for=\"{id}\"></output>",
+         style=\"height:{height}px\">{boxes}</div><output class=\"at\" for=\"{id}\"></output>{LEGEND}",
         esc(&series.label)
     ))
 }
@@ -72,7 +78,7 @@ impl Graph {
              --old:{:.1}%\" data-at=\"{x:.4} {width:.4} {depth}\" title=\"{}\"><span>{}{}</span></button>",
             if is_less { "less" } else { "more" },
             depth * ROW,
-            // What was there before, from the left; the rest is new.
+            // The part that was there before, from the left; the rest is new.
             (tree.seconds[0] / tree.seconds[1]).clamp(0.0, 1.0) * 100.0,
             esc(&title),
             esc(name),
@@ -86,8 +92,8 @@ impl Graph {
     }
 }
 
-/// What share of the growth it is. One that is larger than all, beside others that fall, is all of it: what
-/// more it could be is within its interval.
+/// The share of the growth. One that is larger than all, beside others that fall, is all of it: the rest is within
+/// its interval.
 fn part(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| (part / whole).clamp(-0.99, 1.0))
 }

@@ -1,12 +1,16 @@
 //! Folded stacks, one a line: the label of the series and its functions, the outermost first, joined by
-//! semicolons; then the samples at low and at high n. It is what difffolded.pl prints and flamegraph.pl reads
-//! as a difference.
+//! semicolons; then the samples at low and at high n. difffolded.pl prints them in this form, and flamegraph.pl
+//! reads it as a difference.
 
 use std::io::{self, Write};
 
-use inspect::blame::Blame;
+use super::BlameAnswer;
 
-pub(super) fn write(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the stacks of all series.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(blame: &BlameAnswer, out: &mut dyn Write) -> io::Result<()> {
     for series in &blame.series {
         for (names, [low, high]) in &series.stacks {
             let names = [&series.label].into_iter().chain(names).map(|name| word(name));
@@ -16,7 +20,7 @@ pub(super) fn write(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A name without what separates names.
+/// A name without the characters that separate names.
 fn word(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }
