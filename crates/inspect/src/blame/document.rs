@@ -177,9 +177,8 @@ impl SeriesBlame {
             let [low, high] = one.own_seconds.map(time);
             let [own, whole] = [one.own, one.whole].map(share_with_interval);
             let name = one.full_name();
-            let sentence = format!(
-                "{name}: {own} {of}, {whole} with what it calls; {low} at low n, {high} at high n"
-            );
+            let sentence =
+                format!("{name}: {own} {of}, {whole} with what it calls; {low} at low n, {high} at high n");
             let row = Row::from([name, own, whole, low, high]);
             table.push(Row { sentence: Some(sentence.into()), ..row });
         }
