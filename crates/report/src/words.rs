@@ -262,7 +262,7 @@ pub fn sentence(words: &str) -> String {
 }
 
 /// The same words with a capital letter.
-pub fn capital(words: &str) -> String {
+pub(crate) fn capital(words: &str) -> String {
     let mut chars = words.chars();
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),

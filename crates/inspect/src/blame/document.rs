@@ -165,7 +165,8 @@ impl SeriesBlame {
         remarks
     }
 
-    /// Functions with their shares: of the processor time, which is the rest where most of the growth is waiting.
+    /// Functions with their shares: of the processor time, which is the rest where most of the growth is
+    /// waiting.
     fn table(&self, functions: &[&FunctionShare]) -> Option<Table> {
         let of = match self.waiting_weight {
             WaitingWeight::Leading => "of the rest",
@@ -198,18 +199,18 @@ fn counted_table(all: &[CounterGrowth], heading: &str) -> Option<report::documen
 }
 
 fn reading() -> Fold {
-    let shares = "The thread that measures was sampled while an operation was under way, at the n where it is \
-                  cheap and at those where it is expensive, in trials that count for nothing else. A share is \
-                  the processor time that a function has more for one operation, as a part of all that one \
-                  operation takes more. Shares add up to 100 %, and one that falls is below zero. Intervals are \
-                  over trials, at 95 %, for each function by itself.";
-    let graph = "In a flame graph a box is a function, and stands on the one that called it. Its width is its \
-                 processor time where the operation is expensive. The hatched part of that is new; the plain \
-                 part was there at low n too. A box with a dotted edge has less than before. Behind a name is \
-                 its share of the growth, with what it calls. Point at a box for its figures; click to see it \
-                 larger. Functions that a program calls may be missing in programs without frame pointers; \
-                 those of the kernel are all there. Parts of the kernel that run with interrupts off are seen \
-                 where these are on again, which is often the end of a lock.";
+    let shares = "The thread that measures was sampled while an operation was under way, at the n where it \
+                  is cheap and at those where it is expensive, in trials that count for nothing else. A \
+                  share is the processor time that a function has more for one operation, as a part of all \
+                  that one operation takes more. Shares add up to 100 %, and one that falls is below zero. \
+                  Intervals are over trials, at 95 %, for each function by itself.";
+    let graph = "In a flame graph a box is a function, and stands on the one that called it. Its width is \
+                 its processor time where the operation is expensive. The hatched part of that is new; the \
+                 plain part was there at low n too. A box with a dotted edge has less than before. Behind a \
+                 name is its share of the growth, with what it calls. Point at a box for its figures; click \
+                 to see it larger. Functions that a program calls may be missing in programs without frame \
+                 pointers; those of the kernel are all there. Parts of the kernel that run with interrupts \
+                 off are seen where these are on again, which is often the end of a lock.";
     Fold {
         title: "How to read this".into(),
         blocks: vec![Text::from(shares).into(), Text::from(graph).into()],

@@ -92,8 +92,8 @@ impl Graph {
     }
 }
 
-/// The share of the growth. One that is larger than all, beside others that fall, is all of it: the rest is within
-/// its interval.
+/// The share of the growth. One that is larger than all, beside others that fall, is all of it: the rest is
+/// within its interval.
 fn part(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| (part / whole).clamp(-0.99, 1.0))
 }

@@ -114,8 +114,8 @@ pub(super) fn name(frame: &Frame) -> String {
     }
 }
 
-/// A stack as names and modules, the outermost first. Neighbours of the same name without a function are one: a
-/// stripped program shows only that it is there.
+/// A stack as names and modules, the outermost first. Neighbours of the same name without a function are one:
+/// a stripped program shows only that it is there.
 pub(super) fn path<'a>(profile: &'a Profile, stack: &'a Stack) -> Vec<(String, &'a str)> {
     let named = profile.functions(stack).rev();
     let mut path: Vec<(String, &str)> = named.map(|frame| (name(frame), frame.module.as_str())).collect();

@@ -1,6 +1,6 @@
 //! Folded stacks, one a line: the label of the series and its functions, the outermost first, joined by
-//! semicolons; then the samples at low and at high n. difffolded.pl prints them in this form, and flamegraph.pl
-//! reads it as a difference.
+//! semicolons; then the samples at low and at high n. difffolded.pl prints them in this form, and
+//! flamegraph.pl reads it as a difference.
 
 use std::io::{self, Write};
 

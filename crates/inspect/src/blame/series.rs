@@ -40,8 +40,8 @@ pub struct SeriesBlame {
     pub growth: Option<Interval>,
     /// Whether the samples show the growth too; otherwise they say nothing about it.
     pub is_seen: bool,
-    /// The time that an operation is not on a processor, as a share of its growth: it waits, or others have the
-    /// processor.
+    /// The time that an operation is not on a processor, as a share of its growth: it waits, or others have
+    /// the processor.
     #[serde(rename = "waiting_share")]
     pub waiting: Option<Interval>,
     /// How much that waiting matters.
@@ -132,8 +132,8 @@ pub struct FunctionShare {
     /// Its share with all functions that it calls.
     #[serde(rename = "whole_share")]
     pub whole: Interval,
-    /// Seconds of processor time in it by itself, for one operation: where the operation is cheap, and where it
-    /// is expensive.
+    /// Seconds of processor time in it by itself, for one operation: where the operation is cheap, and where
+    /// it is expensive.
     pub own_seconds: [f64; 2],
     /// The same with all functions that it calls.
     pub whole_seconds: [f64; 2],

@@ -153,7 +153,7 @@ impl LimitSetting {
     }
 
     /// How it is raised to so much. `file` is that of a control group.
-    pub fn remedy(&self, needed: u64, file: Option<&str>) -> Remedy {
+    pub(super) fn remedy(&self, needed: u64, file: Option<&str>) -> Remedy {
         let (name, value) = (self.name, self.value_for(needed));
         let lasting = |place, text| Lasting { place, text };
         match self.kind {

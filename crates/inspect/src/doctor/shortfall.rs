@@ -21,8 +21,8 @@ pub struct Shortfall {
     pub needed: u64,
     /// The workloads that want it, or `--for`.
     pub wanted_by: Vec<String>,
-    /// The page of the manual of the setting behind it; `null` where nothing can be set, such as the memory of
-    /// a machine.
+    /// The page of the manual of the setting behind it; `null` where nothing can be set, such as the memory
+    /// of a machine.
     pub manual: Option<&'static str>,
     /// The command that raises it now; `null` where it cannot be raised, or not so far.
     pub command: Option<String>,
@@ -56,7 +56,7 @@ impl Shortfall {
     }
 
     /// Whether the system does not take so much.
-    pub fn is_out_of_reach(&self) -> bool {
+    pub(crate) fn is_out_of_reach(&self) -> bool {
         self.setting.and_then(|setting| setting.most).is_some_and(|most| self.needed > most)
     }
 }

@@ -228,12 +228,12 @@ fn rate(bits_per_second: f64) -> String {
 }
 
 fn reading() -> Fold {
-    let share = "A share is the part of the operating system in the time that a user waits, as if nothing of it \
-                 happened at the same time as anything else: an upper bound. A system twice as fast gains half \
-                 of that (Amdahl). Intervals are those of the trials of the run, at 95 %; those of sums are \
-                 wider.";
-    let transfer = "A transfer is as fast as the slowest part of the path. The figures of other paths are typical \
-                    ones, rounded to one digit.";
+    let share = "A share is the part of the operating system in the time that a user waits, as if nothing of \
+                 it happened at the same time as anything else: an upper bound. A system twice as fast gains \
+                 half of that (Amdahl). Intervals are those of the trials of the run, at 95 %; those of sums \
+                 are wider.";
+    let transfer = "A transfer is as fast as the slowest part of the path. The figures of other paths are \
+                    typical ones, rounded to one digit.";
     Fold {
         title: "How to read this".into(),
         blocks: vec![Text::from(share).into(), Text::from(transfer).into()],

@@ -1,12 +1,12 @@
-//! The share of a cost in the time that a user waits, the gain of a faster system, and the rate from which the
-//! cost matters for capacity instead: Amdahl's law (AFIPS 1967), with the path as the part that no system makes
-//! faster.
+//! The share of a cost in the time that a user waits, the gain of a faster system, and the rate from which
+//! the cost matters for capacity instead: Amdahl's law (AFIPS 1967), with the path as the part that no system
+//! makes faster.
 
 use serde::Serialize;
 use stats::Interval;
 
 /// How many times faster the wished-for system is: the question of 1996.
-pub const TIMES_FASTER: f64 = 2.0;
+pub(super) const TIMES_FASTER: f64 = 2.0;
 
 /// The part of a cost in the time that a user waits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -100,8 +100,8 @@ fn over(of: Interval, rising: impl Fn(f64) -> f64) -> Interval {
     Interval { value: rising(of.value), low: rising(of.low), high: rising(of.high) }
 }
 
-/// The gain of going from one system to another, as a share of the time that a user waits on the first; negative
-/// where the other is slower. The ends of the interval are those of the two costs at their worst, so
+/// The gain of going from one system to another, as a share of the time that a user waits on the first;
+/// negative where the other is slower. The ends of the interval are those of the two costs at their worst, so
 /// it is wider than 95 %.
 pub(super) fn exchange(from: Interval, to: Interval, path_seconds: f64) -> Interval {
     let gain = |from: f64, to: f64| (from - to) / (from + path_seconds);

@@ -1,5 +1,6 @@
-//! Does a cost of the operating system matter to anyone? Its share in the time that a user waits, for a response
-//! and for a transfer; the gain of a system twice as fast; and the rate from which it matters for capacity.
+//! Does a cost of the operating system matter to anyone? Its share in the time that a user waits, for a
+//! response and for a transfer; the gain of a system twice as fast; and the rate from which it matters for
+//! capacity.
 //!
 //! - `amount` reads times, rates and sizes, `path` the way between server and user, `cost` typed costs;
 //! - `cost` finds those that a run measured;
@@ -19,8 +20,10 @@ use stats::Interval;
 
 pub use amount::bytes;
 pub use cost::{Cost, PaidFor, UsedOperation};
-pub use effect::{CapacityEffect, CoresAtRate, Demand, TIMES_FASTER, UserShare};
-pub use path::{KNOWN_PATHS, KnownPath, NetworkPath, PathPart};
+use effect::TIMES_FASTER;
+pub use effect::{CapacityEffect, CoresAtRate, Demand, UserShare};
+use path::{KNOWN_PATHS, USUAL_PATH};
+pub use path::{NetworkPath, PathPart};
 
 /// A question about costs.
 #[derive(Clone, Debug)]
@@ -151,7 +154,7 @@ impl ImpactAnswer {
         });
         let other_paths = other_paths.collect();
         let is_typed = path.is_some();
-        let (impact, question) = on(path.unwrap_or_else(|| path::USUAL_PATH.path()));
+        let (impact, question) = on(path.unwrap_or_else(|| USUAL_PATH.path()));
         let path = &question.path;
         ImpactAnswer {
             schema: 1,
@@ -189,8 +192,8 @@ impl Impact {
     }
 }
 
-/// The time of a transfer without the operating system: the slowest part carries all of it, and the first byte
-/// needs the delay of the path.
+/// The time of a transfer without the operating system: the slowest part carries all of it, and the first
+/// byte needs the delay of the path.
 fn transfer_seconds(question: &ImpactQuestion) -> Option<f64> {
     let (_, bits_per_second) = question.path.bottleneck()?;
     Some(question.bytes * 8.0 / bits_per_second + question.path.delay_seconds())

@@ -1,8 +1,9 @@
 //! The path between a server and its user: parts that take time, and parts that limit the rate.
 //!
 //! The known paths of today are typical values rounded to a digit, from what is published of each technology:
-//! FCC, *Measuring Fixed Broadband* (fibre, cable, DSL and geostationary satellites), the operators' and Ookla's
-//! figures for mobile networks and low orbits. They show the order of magnitude; `--path` has the real one.
+//! FCC, *Measuring Fixed Broadband* (fibre, cable, DSL and geostationary satellites), the operators' and
+//! Ookla's figures for mobile networks and low orbits. They show the order of magnitude; `--path` has the
+//! real one.
 
 use record::units::Unreadable;
 use serde::Serialize;
@@ -30,8 +31,8 @@ pub struct NetworkPath {
 const PARTS_MOST: usize = 100;
 
 impl NetworkPath {
-    /// Reads `server 2ms, lan 1gbit 0.3ms, dsl 16mbit`: parts with commas between them, each with its name and
-    /// a time or a rate or both.
+    /// Reads `server 2ms, lan 1gbit 0.3ms, dsl 16mbit`: parts with commas between them, each with its name
+    /// and a time or a rate or both.
     ///
     /// # Errors
     /// [`Unreadable`] with what to write instead.
@@ -111,11 +112,11 @@ fn is_name(word: &str) -> bool {
 
 /// A path with a name.
 #[derive(Clone, Copy, Debug)]
-pub struct KnownPath {
+pub(super) struct KnownPath {
     /// Its name.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// The path as `--path` takes it.
-    pub text: &'static str,
+    pub(super) text: &'static str,
 }
 
 /// The path of users who describe none of their own, because many have it.
@@ -123,7 +124,7 @@ pub(super) const USUAL_PATH: KnownPath =
     KnownPath { name: "fibre to the home", text: "internet 10ms, fibre 3ms 1gbit" };
 
 /// Paths that stand beside that of a user: those of today, the fastest first, and that of 1996.
-pub const KNOWN_PATHS: &[KnownPath] = &[
+pub(super) const KNOWN_PATHS: &[KnownPath] = &[
     KnownPath { name: "another machine, same rack", text: "rack 0.05ms 25gbit" },
     KnownPath { name: "local network", text: "lan 0.3ms 1gbit" },
     KnownPath { name: "another zone, same region", text: "region 1ms 10gbit" },
@@ -139,7 +140,7 @@ pub const KNOWN_PATHS: &[KnownPath] = &[
 
 impl KnownPath {
     /// The path. A test reads all of them.
-    pub fn path(&self) -> NetworkPath {
+    pub(super) fn path(&self) -> NetworkPath {
         NetworkPath::parse(self.text).unwrap_or_default()
     }
 }

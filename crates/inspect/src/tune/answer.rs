@@ -112,8 +112,8 @@ impl UndoAnswer {
                 Undone::AlreadyBack => (format!("{name}: has its old value, {before}"), Tone::Plain),
                 Undone::LeftAlone(now) => {
                     let text = format!(
-                        "{name}: left alone, because somebody else has set it to {now}; --apply had set {after}, \
-                         and before it was {before}"
+                        "{name}: left alone, because somebody else has set it to {now}; --apply had set \
+                         {after}, and before it was {before}"
                     );
                     (text, Tone::Open)
                 }

@@ -13,8 +13,8 @@ use super::{Done, Format, print_answer, print_places, read, refuse_existing, ref
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Estimate whether it matters: the share of the operating system in the time that a user waits, the gain of a
-/// system twice as fast, and the rate from which it matters for capacity
+/// Estimate whether it matters: the share of the operating system in the time that a user waits, the gain of
+/// a system twice as fast, and the rate from which it matters for capacity
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run files with measured costs; with several systems, the gain of going from the first to another

@@ -109,7 +109,8 @@ impl<'a> Layout<'a> {
     fn blocks(&mut self, blocks: &'a [Block], indent: usize) {
         let mut before: Option<&Block> = None;
         for block in blocks {
-            // In prose a heading too has an empty line below it. The rows of a table stand apart from other words.
+            // In prose a heading too has an empty line below it. The rows of a table stand apart from other
+            // words.
             let is_apart = match (before, block) {
                 (Some(_), Block::Table(_)) => true,
                 (Some(before), _) => indent == 0 && self.are_apart(before, block),
