@@ -8,6 +8,7 @@ use std::io::{self, BufWriter};
 
 use judge::compare::Comparison;
 use report::Style;
+use report::document::terminal::Extent;
 
 fn main() -> io::Result<()> {
     let [old, new, other] = emulated::three_kernels(20_000);
@@ -15,12 +16,24 @@ fn main() -> io::Result<()> {
         Comparison::of(recordings).map_err(|refusal| io::Error::other(report::compare::refusal(&refusal)))
     };
     let two = of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)])?;
-    report::compare::write_table(&two, &Style { width: 132, ..Style::default() }, &mut io::stderr())?;
+    report::compare::document(&two).write(
+        Extent::All,
+        &Style { width: 132, ..Style::default() },
+        &mut io::stderr(),
+    )?;
     let three = of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)])?;
-    report::compare::write_table(&three, &Style { width: 132, ..Style::default() }, &mut io::stderr())?;
+    report::compare::document(&three).write(
+        Extent::All,
+        &Style { width: 132, ..Style::default() },
+        &mut io::stderr(),
+    )?;
     let run = emulated::compared::one_run_of_three(20_000);
     let paired = of(&[("sandboxes.osdyno", &run)])?;
-    report::compare::write_table(&paired, &Style { width: 132, ..Style::default() }, &mut io::stderr())?;
+    report::compare::document(&paired).write(
+        Extent::All,
+        &Style { width: 132, ..Style::default() },
+        &mut io::stderr(),
+    )?;
     let page = match std::env::args().nth(1).as_deref() {
         Some("three") => three,
         Some("paired") => paired,

@@ -9,6 +9,7 @@ mod emulated;
 use std::io::{self, BufWriter};
 
 use judge::Findings;
+use report::document::terminal::Extent;
 use report::{Style, html, table};
 
 fn main() -> io::Result<()> {
@@ -27,6 +28,10 @@ fn main() -> io::Result<()> {
         let pin = if wished("shapes") { emulated::pinned::pin_shapes } else { emulated::pinned::pin };
         pin(&mut findings);
     }
-    table::write(&findings, &Style { width: 132, ..Style::default() }, &mut io::stderr())?;
+    table::document(&findings).write(
+        Extent::All,
+        &Style { width: 132, ..Style::default() },
+        &mut io::stderr(),
+    )?;
     html::write(&recording, &findings, None, &mut BufWriter::new(io::stdout().lock()))
 }

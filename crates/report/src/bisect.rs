@@ -1,14 +1,11 @@
 //! From which of an ordered list of systems a cost differs, in a terminal and for a program.
 
-use std::io::{self, Write};
-
 use judge::bisect::{ListPart, Search, SeriesStep, SeriesSteps, Steps};
-use serde_json::{Value, json};
-use stats::Change;
+use serde::Serialize;
+use stats::{Change, Interval};
 
 use crate::compare::words::times_with_word;
-use crate::document::Tone;
-use crate::text::{Page, Style};
+use crate::document::{Document, Section, Table, Text, Tone};
 use crate::words::{bound, list, things};
 
 /// A search that is over.
@@ -101,67 +98,119 @@ impl Bisection<'_> {
     }
 }
 
-/// Writes what was found, each change with its proof.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write(found: &Bisection<'_>, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(*style, out);
-    page.paragraph(&found.head(), 0, Tone::Strong)?;
+/// The answer as a document: each change with its proof.
+pub fn document(found: &Bisection<'_>) -> Document {
+    let mut document = Document::default();
+    let mut section = Section::new(Text::toned(found.head(), Tone::Strong));
     for ((before, after), proof) in found.search.changes().iter().zip(found.proofs) {
         let changed = proof.changed();
         let boots = changed.iter().map(|(_, one)| one.observations).min().unwrap_or(0);
         let boots = things(boots, "boot", "boots");
-        let pair = format!(
+        let mut pair = Section::new(Text::from(format!(
             "{} over {}, interleaved, {boots} of each: {}",
             found.names[*after], found.names[*before], proof.file
-        );
-        page.paragraph(&format!("  {pair}"), 4, Tone::Plain)?;
+        )));
+        let mut table = Table::without_headings(2);
         for (series, one) in changed {
-            let ratio = times_with_word(one.ratio, series.unit);
-            page.paragraph(&format!("    {}  {ratio}", series.label), 6, Tone::Plain)?;
+            table.push([&series.label, &times_with_word(one.ratio, series.unit)]);
         }
+        pair.push(table);
+        section.push(pair);
     }
-    for doubt in found.doubts() {
-        page.paragraph(&format!("  {doubt}"), 4, Tone::Open)?;
-    }
-    Ok(())
+    found.doubts().into_iter().for_each(|doubt| section.say(Text::toned(doubt, Tone::Open)));
+    document.push(section);
+    document
 }
 
-/// Writes the same as one JSON object.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_json(found: &Bisection<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let part = |part: &ListPart| json!({ "before": found.names[part.0], "after": found.names[part.1] });
-    let parts = |parts: &[ListPart]| parts.iter().map(part).collect::<Vec<Value>>();
-    let series = |(series, one): (&SeriesSteps, SeriesStep)| {
-        json!({
-            "series": series.label,
-            "ratio": { "value": one.ratio.value, "low": one.ratio.low, "high": one.ratio.high },
-            "boots": one.observations,
-        })
-    };
-    let change = |(place, proof): (&ListPart, &Proof)| {
-        json!({
-            "before": found.names[place.0],
-            "after": found.names[place.1],
-            "file": proof.file,
-            "level": proof.steps.level,
-            "series": proof.changed().into_iter().map(series).collect::<Vec<Value>>(),
-        })
-    };
-    let search = found.search;
-    let document = json!({
-        "systems": found.names,
-        "margin": found.margin,
-        "certain": found.is_certain(),
-        "changes": search.changes().iter().zip(found.proofs).map(change).collect::<Vec<Value>>(),
-        "undecided": parts(search.open()),
-        "unconfirmed": parts(search.unconfirmed()),
-        "spread": parts(search.spread()),
-        "not_measured": search.unmeasured().map(|place| &found.names[place]).collect::<Vec<_>>(),
-    });
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+/// The answer of `osdyno lab bisect`.
+#[derive(Clone, Debug, Serialize)]
+pub struct BisectAnswer<'a> {
+    /// The names of the list, in order.
+    pub systems: &'a [String],
+    /// A smaller change is none, as a share.
+    pub margin: f64,
+    /// Whether every step was decided.
+    pub certain: bool,
+    /// The changes, each with its proof.
+    pub changes: Vec<BisectChange<'a>>,
+    /// Parts of the list that are undecided.
+    pub undecided: Vec<BisectPart<'a>>,
+    /// Parts where a change was not seen again when it was measured once more.
+    pub unconfirmed: Vec<BisectPart<'a>>,
+    /// Parts over which a cost changes, without a step that is large enough.
+    pub spread: Vec<BisectPart<'a>>,
+    /// Systems that could not be measured and were passed over.
+    pub not_measured: Vec<&'a String>,
+}
+
+/// A part of the list.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BisectPart<'a> {
+    /// Its first system.
+    pub before: &'a str,
+    /// Its last system.
+    pub after: &'a str,
+}
+
+/// A change from one system to the next.
+#[derive(Clone, Debug, Serialize)]
+pub struct BisectChange<'a> {
+    /// The two systems.
+    #[serde(flatten)]
+    pub part: BisectPart<'a>,
+    /// The run file of its proof, in which the two were measured by themselves.
+    pub file: &'a str,
+    /// The error rate of the claim that a series differs.
+    pub level: f64,
+    /// The series that differ, the most first.
+    pub series: Vec<BisectSeries<'a>>,
+}
+
+/// A series that differs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BisectSeries<'a> {
+    /// Its label.
+    pub series: &'a str,
+    /// The cost after the change divided by that before it.
+    pub ratio: Interval,
+    /// The boots of each that were compared.
+    pub boots: usize,
+}
+
+impl Bisection<'_> {
+    fn changes(&self) -> Vec<BisectChange<'_>> {
+        let mut changes = Vec::new();
+        for (place, proof) in self.search.changes().iter().zip(self.proofs) {
+            changes.push(BisectChange {
+                part: BisectPart { before: &self.names[place.0], after: &self.names[place.1] },
+                file: &proof.file,
+                level: proof.steps.level,
+                series: proof.changed().into_iter().map(BisectSeries::new).collect(),
+            });
+        }
+        changes
+    }
+
+    /// The answer for a program.
+    pub fn answer(&self) -> BisectAnswer<'_> {
+        let part = |part: &ListPart| BisectPart { before: &self.names[part.0], after: &self.names[part.1] };
+        let parts = |all: &[ListPart]| all.iter().map(part).collect();
+        let search = self.search;
+        BisectAnswer {
+            systems: self.names,
+            margin: self.margin,
+            certain: self.is_certain(),
+            changes: self.changes(),
+            undecided: parts(search.open()),
+            unconfirmed: parts(search.unconfirmed()),
+            spread: parts(search.spread()),
+            not_measured: search.unmeasured().map(|place| &self.names[place]).collect(),
+        }
+    }
+}
+
+impl<'a> BisectSeries<'a> {
+    fn new((series, step): (&'a SeriesSteps, SeriesStep)) -> Self {
+        BisectSeries { series: &series.label, ratio: step.ratio, boots: step.observations }
+    }
 }

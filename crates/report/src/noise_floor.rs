@@ -1,43 +1,27 @@
 //! The result of comparing a system with itself, in a terminal: false alarms and the noise floor.
 
-use std::io::{self, Write};
-
 use record::{NoiseFloor, Recording};
 
-use crate::document::Tone;
-use crate::text::{Cell, Page, Row, Style};
+use crate::document::{Document, Table, Text, Tone};
 use crate::words::bound;
 
-/// Columns that a series and its floor take, as a rule.
-const COLUMNS_PER_SERIES: usize = 36;
-
-/// Writes the floor of every series, the noisiest first, then that of all.
-pub fn write(recording: &Recording, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(*style, out);
-    page.gap()?;
+/// The floor of every series, the noisiest first, then that of all.
+pub fn document(recording: &Recording) -> Document {
+    let mut document = Document::default();
     let Some(floor) = recording.systems.iter().find_map(|system| system.noise_floor.as_ref()) else {
         let why = "no noise floor was stored: that needs a series with ten pairs of trials that differ, and \
                    an operation of at least ten ticks of the clock";
-        return page.paragraph(why, 2, Tone::Open);
+        document.say(Text::toned(why, Tone::Open));
+        return document;
     };
-    page.columns(&rows(floor, style), usize::MAX)?;
-    page.gap()?;
-    page.paragraph(&alarms(floor), 2, Tone::Plain)?;
-    page.paragraph(&claim(floor), 2, Tone::Strong)
-}
-
-fn rows(floor: &NoiseFloor, style: &Style) -> Vec<Row> {
     let mut series: Vec<(&String, f64)> = floor.series.iter().map(|(name, share)| (name, *share)).collect();
     series.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let on_a_line = (style.width / COLUMNS_PER_SERIES).max(1);
-    // Down the first column, then down the second, as one reads a list.
-    let height = series.len().div_ceil(on_a_line);
-    let line = |y: usize| {
-        let cells = (0..on_a_line).filter_map(|x| series.get(x * height + y));
-        let cells = cells.flat_map(|(name, share)| [Cell::new(*name), Cell::new(bound(*share))]);
-        Row { cells: cells.collect(), below: Vec::new() }
-    };
-    (0..height).map(line).collect()
+    let mut table = Table { is_compact: true, ..Table::without_headings(2) };
+    series.iter().for_each(|(name, share)| table.push([name.as_str(), &bound(*share)]));
+    document.push(table);
+    document.say(alarms(floor));
+    document.say(Text::toned(claim(floor), Tone::Strong));
+    document
 }
 
 fn alarms(floor: &NoiseFloor) -> String {

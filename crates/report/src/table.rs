@@ -1,205 +1,99 @@
-//! The findings of a run as a table in a terminal.
+//! All that a run found, series by series, as a document: what `--verbose` prints.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
 
-use crate::document::Tone;
+use crate::document::{Cell, Column, Document, Row, Section, Table, Text, Tone};
 use crate::overview::Kind;
 use crate::quantity::Quantity;
-use crate::text::{Cell, Page, Row, Style};
 use crate::words::{count, factor_with_interval, things};
 use crate::{compare, sentences, spark};
 use judge::Cause;
 use judge::{Finding, Findings, Growth, Remark};
 use record::LimitedBy;
 
-/// Columns from which a series is a row; with fewer it is a paragraph.
-const ROOM_FOR_COLUMNS: usize = 108;
-/// The column of the verdict, which is wrapped when room is short.
-const WRAPPED: usize = 4;
+/// The verdict is wrapped where room is short, to this width at least.
+const VERDICT_WIDTH_MIN: usize = 32;
+const VERDICT: usize = 4;
 
-/// Writes one line per series, then the count of every word and what a reader should know.
-pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(*style, out);
-    let systems: Vec<&str> = findings.systems.iter().map(|s| s.name.as_str()).collect();
-    for (i, system) in systems.iter().enumerate() {
-        let series: Vec<&Finding> = findings.series.iter().filter(|f| f.key.system == *system).collect();
-        if series.is_empty() {
-            continue;
-        }
-        if systems.len() > 1 {
-            if i > 0 {
-                page.gap()?;
-            }
-            page.paragraph(system, 0, Tone::Strong)?;
-        }
+/// A row for each series of each system, then the count of every word and the remarks on the numbers.
+pub fn document(findings: &Findings) -> Document {
+    let mut document = Document::default();
+    for system in &findings.systems {
+        let series: Vec<&Finding> = findings.series.iter().filter(|f| f.key.system == system.name).collect();
         // Comparisons stand beneath their own series, and these have a heading of their own.
         let of = |finding: &Finding| findings.comparison(&finding.key);
         let workload = |finding: &Finding| of(finding).map(|compared| &compared.workload);
         let same = |a: &&Finding, b: &&Finding| workload(a) == workload(b);
-        for (i, series) in series.chunk_by(same).enumerate() {
-            if i > 0 {
-                page.gap()?;
-            }
+        let mut section = Section::new(Text::toned(&system.name, Tone::Strong));
+        for series in series.chunk_by(same) {
             let alone: Vec<&Finding> = series.iter().copied().filter(|f| !findings.is_answered(f)).collect();
             let (undecided, decided): (Vec<&Finding>, Vec<&Finding>) =
                 alone.iter().partition(|finding| Kind::of(finding) == Kind::Undecided);
-            write_series(findings, &decided, Tone::Plain, style, &mut page)?;
-            if !decided.is_empty() && !undecided.is_empty() {
-                page.gap()?;
-            }
-            write_series(findings, &undecided, Tone::Faint, style, &mut page)?;
-            if let Some(compared) = series.first().and_then(|finding| of(finding)) {
-                if !alone.is_empty() {
-                    page.gap()?;
+            for (some, tone) in [(decided, Tone::Plain), (undecided, Tone::Faint)] {
+                if !some.is_empty() {
+                    let rows = some.iter().map(|finding| with_remarks(findings, finding));
+                    section.push(Table { tone, ..of_series(&some, &some, rows) });
                 }
-                compare::write_table_part(findings, compared, style, &mut page)?;
+            }
+            if let Some(compared) = series.first().and_then(|finding| of(finding)) {
+                let mut part = compare::section(findings, compared);
                 let is_elsewhere = |f: &&&Finding| f.verdict.is_some() && findings.is_answered(f);
                 let which = match series.iter().filter(is_elsewhere).count() {
-                    0 => continue,
-                    1 => "the series".to_string(),
-                    n => format!("each of {} series", count(n as u64)),
+                    0 => None,
+                    1 => Some("the series".to_string()),
+                    n => Some(format!("each of {} series", count(n as u64))),
                 };
-                let words = format!("the page and --format json have the verdict on {which}");
-                page.paragraph(&words, 2, Tone::Faint)?;
+                if let Some(which) = which {
+                    let words = format!("the page and --format json have the verdict on {which}");
+                    part.say(Text::toned(words, Tone::Faint));
+                }
+                section.push(part);
             }
         }
-    }
-    page.gap()?;
-    page.paragraph(&sentences::summary(findings), 2, Tone::Strong)?;
-    if let Some(surprises) = sentences::surprises(findings) {
-        page.paragraph(&surprises, 2, Tone::Plain)?;
-    }
-    for background in sentences::backgrounds(findings) {
-        page.paragraph(&background, 2, Tone::Plain)?;
-    }
-    for line in notes(findings) {
-        page.paragraph(&line, 2, Tone::Faint)?;
-    }
-    Ok(())
-}
-
-/// Writes series with what was found beside each, in this tone where it is not plain.
-fn write_series(
-    findings: &Findings,
-    series: &[&Finding],
-    tone: Tone,
-    style: &Style,
-    page: &mut Page<'_>,
-) -> io::Result<()> {
-    write_toned(findings, (series, &CommonRange::of(series)), tone, below, style, page)
-}
-
-/// Writes what series cost, a row for each, in this tone where it is not plain.
-pub(crate) fn write_costs(
-    findings: &Findings,
-    series: &[&Finding],
-    tone: Tone,
-    style: &Style,
-    page: &mut Page<'_>,
-) -> io::Result<()> {
-    write_toned(findings, (series, &CommonRange::of(series)), tone, |_, _| Vec::new(), style, page)
-}
-
-/// Writes series in columns where there is room for these, else one below the other.
-fn write_toned(
-    findings: &Findings,
-    (series, common): (&[&Finding], &CommonRange),
-    tone: Tone,
-    below: impl Fn(&Findings, &Finding) -> Below,
-    style: &Style,
-    page: &mut Page<'_>,
-) -> io::Result<()> {
-    if style.width >= ROOM_FOR_COLUMNS {
-        let (rows, wrapped) = without_empty(toned(rows(findings, series, common, &below), tone));
-        if page.fits(&rows, wrapped) {
-            return page.columns(&rows, wrapped);
+        match findings.systems.len() {
+            1 => document.blocks.extend(section.blocks),
+            _ if section.blocks.is_empty() => {}
+            _ => document.push(section),
         }
     }
-    paragraphs(findings, series, tone, below, page)
+    let mut summary = Section::new(Text::toned(sentences::summary(findings), Tone::Strong));
+    sentences::surprises(findings).into_iter().for_each(|surprises| summary.say(surprises));
+    sentences::backgrounds(findings).into_iter().for_each(|background| summary.say(background));
+    notes(findings).into_iter().for_each(|note| summary.say(Text::toned(note, Tone::Faint)));
+    document.push(summary);
+    document
 }
 
-/// Rows without the columns that none of them has a word for, because series of one n have one cost; and
-/// which column is wrapped.
-fn without_empty(mut rows: Vec<Row>) -> (Vec<Row>, usize) {
-    let is_empty = |column: usize, rows: &[Row]| {
-        let mut cells = rows.iter().skip(1).filter_map(|row| row.cells.get(column));
-        cells.all(|cell| cell.lines.iter().all(String::is_empty))
-    };
-    let mut wrapped = WRAPPED;
-    for column in (1..=WRAPPED + 1).rev().filter(|column| *column != WRAPPED) {
-        if is_empty(column, &rows) {
-            for row in rows.iter_mut().filter(|row| row.cells.len() > column) {
-                row.cells.remove(column);
-            }
-            wrapped -= usize::from(column < WRAPPED);
-        }
-    }
-    (rows, wrapped)
-}
-
-/// Rows whose every word has this tone, unless that is plain.
-fn toned(mut rows: Vec<Row>, tone: Tone) -> Vec<Row> {
-    if tone != Tone::Plain {
-        for row in &mut rows {
-            row.cells.iter_mut().for_each(|cell| cell.tone = tone);
-            row.below.iter_mut().for_each(|(_, own)| *own = tone);
-        }
-    }
-    rows
-}
-
-/// Writes what changes, one line for each series.
-pub(crate) fn write_changes(
-    findings: &Findings,
+/// A table of series; the n in its headings are those that most of `all` have.
+pub(crate) fn of_series<'a>(
     series: &[&Finding],
-    style: &Style,
-    page: &mut Page<'_>,
-) -> io::Result<()> {
-    if style.width >= ROOM_FOR_COLUMNS {
-        let all: Vec<&Finding> = findings.series.iter().collect();
-        let common = CommonRange::of(&all);
-        let (rows, wrapped) = without_empty(rows(findings, series, &common, |_, _| Vec::new()));
-        if page.fits(&rows, wrapped) {
-            return page.columns(&rows, wrapped);
-        }
-    }
-    for finding in series {
-        let Some(verdict) = &finding.verdict else { continue };
-        let short = sentences::in_short(verdict, finding.unit);
-        let ends = sentences::ends(verdict, finding.unit);
-        let text = format!("{}: {ends}, {short} {}", finding.label, spark::line(verdict));
-        page.paragraph(&text, 2, sentences::tone(finding))?;
-    }
-    Ok(())
-}
-
-/// What stands below the row of a series.
-type Below = Vec<(String, Tone)>;
-
-fn rows(
-    findings: &Findings,
-    series: &[&Finding],
-    common: &CommonRange,
-    below: impl Fn(&Findings, &Finding) -> Below,
-) -> Vec<Row> {
+    all: &[&Finding],
+    with: impl Iterator<Item = (&'a Finding, Vec<Text>)>,
+) -> Table {
+    let common = CommonRange::of(all);
+    let has_verdict = series.iter().any(|finding| finding.verdict.is_some());
     let headings = [
         String::new(),
         format!("{} at n = {}", sentences::what(series.iter().copied()), count(common.low)),
         format!("at n = {}", count(common.high)),
         "growth".to_string(),
         "verdict".to_string(),
+        String::new(),
     ];
-    let headings = headings.map(|text| Cell::toned(text, Tone::Faint));
-    let has_verdict = series.iter().any(|finding| finding.verdict.is_some());
-    let headings = has_verdict.then(|| Row { cells: headings.into(), below: Vec::new() });
-    let row = |finding: &&Finding| Row { cells: cells(finding, common), below: below(findings, finding) };
-    headings.into_iter().chain(series.iter().map(row)).collect()
+    let headings = headings.into_iter().map(|text| if has_verdict { text } else { String::new() });
+    let mut table = Table::of_columns(headings.map(Column::from).collect());
+    (table.wraps, table.wraps_at) = (VERDICT, VERDICT_WIDTH_MIN);
+    for (finding, below) in with {
+        table.push(row(finding, &common, below));
+    }
+    table
 }
 
-fn cells(finding: &Finding, common: &CommonRange) -> Vec<Cell> {
-    let name = Cell::new(&finding.label);
-    let Some(verdict) = &finding.verdict else { return vec![name] };
+fn row(finding: &Finding, common: &CommonRange, below: Vec<Text>) -> Row {
+    let name = Cell::from(&finding.label);
+    let Some(verdict) = &finding.verdict else {
+        return Row { cells: vec![name], below, ..Row::default() };
+    };
     let at = |cost: String, n: u64, common: u64| {
         if n == common { cost } else { format!("{cost} at {}", count(n)) }
     };
@@ -214,60 +108,34 @@ fn cells(finding: &Finding, common: &CommonRange) -> Vec<Cell> {
             (cost, String::new(), String::new())
         }
     };
-    vec![
-        name,
-        Cell::new(first),
-        Cell::new(last),
-        Cell::new(growth),
-        Cell::toned(sentences::verdict_beside_cost(verdict, finding.unit), sentences::tone(finding)),
-        Cell::new(if verdict.n_low == verdict.n_high { String::new() } else { spark::line(verdict) }),
-    ]
-}
-
-/// The series one below the other, where there is no room for columns.
-fn paragraphs(
-    findings: &Findings,
-    series: &[&Finding],
-    tone: Tone,
-    below: impl Fn(&Findings, &Finding) -> Below,
-    page: &mut Page<'_>,
-) -> io::Result<()> {
-    let toned = |own: Tone| if tone == Tone::Plain { own } else { tone };
-    for finding in series {
-        let label = &finding.label;
-        match &finding.verdict {
-            Some(verdict) => {
-                let (ends, spark) = (sentences::ends(verdict, finding.unit), spark::line(verdict));
-                let words = match verdict.n_low == verdict.n_high {
-                    true => sentences::verdict_beside_cost(verdict, finding.unit),
-                    false => sentences::verdict_with_growth(verdict, finding.unit),
-                };
-                let tone = toned(sentences::tone(finding));
-                page.paragraph(&format!("{label}: {ends}, {words} {spark}"), 2, tone)?;
-            }
-            None => page.paragraph(label, 2, toned(Tone::Plain))?,
-        }
-        for (text, own) in below(findings, finding) {
-            page.paragraph(&format!("  {text}"), 4, toned(own))?;
-        }
+    let is_one = verdict.n_low == verdict.n_high;
+    let (beside, tone) = (sentences::verdict_beside_cost(verdict, finding.unit), sentences::tone(finding));
+    let spark = if is_one { String::new() } else { spark::line(verdict) };
+    let words = if is_one { beside.clone() } else { sentences::verdict_with_growth(verdict, finding.unit) };
+    let ends = sentences::ends(verdict, finding.unit);
+    let sentence = format!("{}: {ends}, {words} {spark}", finding.label);
+    Row {
+        cells: vec![name, first.into(), last.into(), growth.into(), Cell::toned(beside, tone), spark.into()],
+        below,
+        sentence: Some(Text::toned(sentence, tone)),
+        ..Row::default()
     }
-    Ok(())
 }
 
-/// What was found beside the verdict, and how trials stopped short.
-fn below(findings: &Findings, finding: &Finding) -> Below {
-    let mut below: Below = Vec::new();
+/// A series with what was found beside the verdict, and how trials stopped short.
+fn with_remarks<'a>(findings: &Findings, finding: &'a Finding) -> (&'a Finding, Vec<Text>) {
+    let mut below: Vec<Text> = Vec::new();
     if let Some(verdict) = &finding.verdict {
         let jump = sentences::gross_jump(verdict, finding.unit);
-        below.extend(jump.map(|jump| (format!("largest jump {jump}"), Tone::Plain)));
+        below.extend(jump.map(|jump| format!("largest jump {jump}").into()));
         let beside = sentences::beside(findings, finding).into_iter().filter_map(|beside| beside.short);
-        below.extend(beside.map(|short| (short, Tone::Plain)));
+        below.extend(beside.map(Text::from));
     } else if finding.stops.is_empty() {
-        below.push(("no number".into(), Tone::Open));
+        below.push(Text::toned("no number", Tone::Open));
     }
-    let told = finding.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
-    below.extend(told.map(|stop| (sentences::stop(stop), Tone::Open)));
-    below
+    let stops = finding.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
+    below.extend(stops.map(|stop| Text::toned(sentences::stop(stop), Tone::Open)));
+    (finding, below)
 }
 
 /// The smallest and the largest n that most series share; they stand in the heading, others in their row.

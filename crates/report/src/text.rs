@@ -110,11 +110,6 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// An empty line.
-    pub(crate) fn gap(&mut self) -> io::Result<()> {
-        writeln!(self.out)
-    }
-
     /// Rows in columns, each as wide as its widest cell, two spaces between. The column `gives` is
     /// wrapped when the terminal is too narrow for all.
     pub(crate) fn columns(&mut self, rows: &[Row], gives: usize) -> io::Result<()> {
@@ -170,12 +165,6 @@ impl<'a> Page<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Whether rows fit, where the column `gives` is wrapped.
-    pub(crate) fn fits(&self, rows: &[Row], gives: usize) -> bool {
-        let others = widths(rows).into_iter().enumerate().filter(|(column, _)| *column != gives);
-        others.map(|(_, width)| width + 2).sum::<usize>() + NARROWEST <= self.style.width
     }
 
     /// A line as it will stand: nothing in it acts, and nothing is beyond the characters there are.

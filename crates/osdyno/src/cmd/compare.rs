@@ -4,6 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ::report::document::terminal::Extent;
 use judge::compare::Comparison;
 
 use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
@@ -44,15 +45,19 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     let comparison = Comparison::with_margin(&named, args.margin)
         .map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
-    let mut out = BufWriter::new(results());
+    let document = |compared: &Comparison| match args.verbose {
+        true => ::report::compare::document(compared),
+        false => ::report::overview::systems(compared),
+    };
+    let extent = if args.verbose { Extent::All } else { ::report::overview::SCREEN };
     match args.format {
-        Format::Text if args.verbose => {
-            ::report::compare::write_table(&comparison, &console.style, &mut out)?;
+        Format::Text => console.print(&document(&comparison), extent)?,
+        Format::Json => {
+            let mut out = BufWriter::new(results());
+            ::report::compare::write_json(&comparison, &mut out)?;
+            out.flush()?;
         }
-        Format::Text => ::report::overview::write_systems(&comparison, &console.style, &mut out)?,
-        Format::Json => ::report::compare::write_json(&comparison, &mut out)?,
     }
-    out.flush()?;
     if let Some(page) = &args.out {
         write_file(page, args.force, |out| ::report::compare::write_html(&comparison, out))?;
         print_places(&[("report", page)], args.format)?;

@@ -213,24 +213,26 @@ fn print_findings(
     format: Format,
     console: &Console,
 ) -> Result<(), Failure> {
-    let mut out = BufWriter::new(results());
-    match (format, detail) {
-        (Format::Json, _) => ::report::json::write(findings, &mut out)?,
-        (Format::Text, Detail::Overview) => {
-            ::report::overview::write(findings, systems, &console.style, &mut out)?;
+    let screen = ::report::overview::SCREEN;
+    let (document, extent) = match (format, detail) {
+        (Format::Json, _) => {
+            let mut out = BufWriter::new(results());
+            ::report::json::write(findings, &mut out)?;
+            return Ok(out.flush()?);
         }
+        (Format::Text, Detail::Overview) => (::report::overview::document(findings, systems), screen),
         (Format::Text, Detail::OverviewAfterMachine) => {
-            ::report::overview::write_after_machine(findings, systems, &console.style, &mut out)?;
+            (::report::overview::document_after_machine(findings, systems), screen)
         }
         (Format::Text, Detail::Everything) => {
-            ::report::table::write(findings, &console.style, &mut out)?;
-            if let Some(systems) = systems {
-                writeln!(out)?;
-                ::report::compare::write_table(systems, &console.style, &mut out)?;
-            }
+            let mut document = ::report::table::document(findings);
+            document
+                .blocks
+                .extend(systems.into_iter().flat_map(|one| ::report::compare::document(one).blocks));
+            (document, Extent::All)
         }
-    }
-    Ok(out.flush()?)
+    };
+    Ok(console.print(&document, extent)?)
 }
 
 /// Compares the systems of a run; `None` where it has only one, or one against itself.
@@ -249,9 +251,8 @@ fn print_noise_floor(recording: &Recording, format: Format, console: &Console) -
     if format != Format::Text {
         return Ok(());
     }
-    let mut out = BufWriter::new(results());
-    ::report::noise_floor::write(recording, &console.style, &mut out)?;
-    Ok(out.flush()?)
+    writeln!(results())?;
+    Ok(console.print(&::report::noise_floor::document(recording), Extent::All)?)
 }
 
 /// Warns why the systems of a run cannot be compared.

@@ -425,8 +425,9 @@ impl Screen {
         if self.bar.is_hidden() {
             return;
         }
-        let growths =
-            ::report::overview::growths(findings, |finding| variants.contains(&finding.key.variant.as_str()));
+        let growths = ::report::overview::growth_sentences(findings, |finding| {
+            variants.contains(&finding.key.variant.as_str())
+        });
         self.bar.suspend(|| {
             for growth in growths {
                 let mut out = io::stderr().lock();

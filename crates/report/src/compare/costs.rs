@@ -3,12 +3,10 @@
 
 use judge::compare::{Claim, Comparison, Ranking, RankingEntry, Ratio};
 use stats::{Interval, Verdict};
-use unicode_width::UnicodeWidthStr;
 
 use super::words;
-use crate::document::Tone;
+use crate::document::{Cell, Column, Row, Table, Text, Tone};
 use crate::quantity::Quantity;
-use crate::text::{Cell, Row};
 use crate::words::count;
 
 /// One series on every system.
@@ -51,33 +49,30 @@ pub(crate) fn of(compared: &Comparison) -> Vec<CostRow<'_>> {
     rows
 }
 
-/// The first of each workload and variant, then the second of each, as many as are wanted, in their order: so
-/// that the whole of a job stands before its phases. Of two systems the first that there are.
-pub(crate) fn foremost<'r, 'a>(
-    compared: &Comparison,
-    rows: &'r [CostRow<'a>],
-    most: usize,
-) -> Vec<&'r CostRow<'a>> {
+/// The rows in the order in which a screen gives them up from the end: the first of each workload and variant,
+/// then the second of each, so that the whole of a job stands before its phases. Of two systems as they are.
+pub(crate) fn by_importance<'r, 'a>(compared: &Comparison, rows: &'r [CostRow<'a>]) -> Vec<&'r CostRow<'a>> {
     if compared.contenders.len() == 2 {
-        return rows.iter().take(most).collect();
+        return rows.iter().collect();
     }
     let group = |row: &CostRow<'_>| {
         let label = &row.ranking.label;
         label.strip_suffix(&row.ranking.name).unwrap_or(label).to_owned()
     };
     let depth = |place: usize| rows[..place].iter().filter(|row| group(row) == group(&rows[place])).count();
-    let mut places: Vec<(usize, usize)> = (0..rows.len()).map(|place| (depth(place), place)).collect();
-    places.sort_unstable();
-    let mut kept: Vec<usize> = places.into_iter().take(most).map(|(_, place)| place).collect();
-    kept.sort_unstable();
-    kept.into_iter().map(|place| &rows[place]).collect()
+    let mut places: Vec<usize> = (0..rows.len()).collect();
+    places.sort_by_key(|place| (depth(*place), *place));
+    places.into_iter().map(|place| &rows[place]).collect()
 }
 
-/// What the marks mean, and what n counts in these rows.
-pub(crate) fn legend(compared: &Comparison, rows: &[&CostRow<'_>]) -> String {
+/// What the marks mean.
+pub(crate) fn marks(compared: &Comparison) -> String {
     let first = words::reference(compared);
-    let marks =
-        format!("at the largest n that all reached · *\u{a0}best · !\u{a0}differs from {first} for certain");
+    format!("*\u{a0}best · !\u{a0}differs from {first} for certain")
+}
+
+/// What n counts in these rows; nothing where that is only n.
+pub(crate) fn counted(rows: &[&CostRow<'_>]) -> Option<String> {
     let mut counted: Vec<(&str, &str)> = Vec::new();
     for ranking in rows.iter().map(|row| row.ranking).filter(|ranking| !["n", ""].contains(&&*ranking.grows))
     {
@@ -87,41 +82,40 @@ pub(crate) fn legend(compared: &Comparison, rows: &[&CostRow<'_>]) -> String {
         }
     }
     match counted.as_slice() {
-        [] => marks,
-        [(_, grows)] => format!("{marks} · n: {grows}"),
+        [] => None,
+        [(_, grows)] => Some(format!("n: {grows}")),
         several => {
             let each: Vec<String> =
                 several.iter().map(|(workload, grows)| format!("{grows} ({workload})")).collect();
-            format!("{marks} · n: {}", each.join(", "))
+            Some(format!("n: {}", each.join(", ")))
         }
     }
 }
 
-/// The rows with a heading, with intervals where all of them fit into the width.
-pub(crate) fn in_columns(compared: &Comparison, rows: &[&CostRow<'_>], width: usize) -> Vec<Row> {
-    let wide = columns(compared, rows, true);
-    let count = wide.first().map_or(0, |row| row.cells.len());
-    let of_column = |column: usize| {
-        let cells = wide.iter().filter_map(|row| row.cells.get(column));
-        cells.flat_map(|cell| &cell.lines).map(|line| line.width() + 2).max().unwrap_or(0)
-    };
-    let needed: usize = (0..count).map(of_column).sum();
-    if needed <= width + 2 { wide } else { columns(compared, rows, false) }
+/// What the marks mean, and what n counts in these rows.
+pub(crate) fn legend(compared: &Comparison, rows: &[&CostRow<'_>]) -> String {
+    let place = "at the largest n that all reached".to_owned();
+    [Some(place), Some(marks(compared)), counted(rows)].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-fn columns(compared: &Comparison, rows: &[&CostRow<'_>], with_intervals: bool) -> Vec<Row> {
+/// The rows as a table, with intervals where all of them fit into the width.
+pub(crate) fn table(compared: &Comparison, rows: &[&CostRow<'_>]) -> Table {
     let has_answers = rows.iter().any(|row| row.answer.is_some());
-    let systems = compared.contenders.iter().map(|contender| contender.name.clone());
-    let heading = [String::new(), "n".into()].into_iter().chain(systems);
-    let heading = heading.chain(has_answers.then(|| format!("against {}", words::reference(compared))));
-    let heading = heading.map(|text| Cell::toned(text, Tone::Faint)).collect();
-    let row = |row: &&CostRow<'_>| {
-        let names = [Cell::new(&row.ranking.label), Cell::toned(count(row.n), Tone::Faint)];
-        let costs = row.cells.iter().map(|cell| Cell::toned(cell.shown(with_intervals), cell.tone));
+    let systems = compared.contenders.iter().map(|contender| Column::number(&contender.name));
+    let columns = [Column::default(), Column::number("n")].into_iter().chain(systems);
+    let answer = has_answers.then(|| format!("against {}", words::reference(compared)).into());
+    let mut table = Table { class: "verdicts costs", ..Table::of_columns(columns.chain(answer).collect()) };
+    table.wraps = 0;
+    for row in rows {
+        let names = [Cell::from(&row.ranking.label), Cell::toned(count(row.n), Tone::Faint)];
+        let costs = row.cells.iter().map(|cell| Cell {
+            short: Some(Text::toned(cell.shown(false), cell.tone)),
+            ..Cell::toned(cell.shown(true), cell.tone)
+        });
         let answer = row.answer.iter().map(|(answer, tone)| Cell::toned(answer, *tone));
-        Row { cells: names.into_iter().chain(costs).chain(answer).collect(), below: Vec::new() }
-    };
-    [Row { cells: heading, below: Vec::new() }].into_iter().chain(rows.iter().map(row)).collect()
+        table.push(Row::new(names.into_iter().chain(costs).chain(answer)));
+    }
+    table
 }
 
 impl CostCell {

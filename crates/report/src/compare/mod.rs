@@ -11,7 +11,7 @@ mod over_load;
 mod page;
 mod picture;
 pub(crate) mod strip;
-mod table;
+pub(crate) mod table;
 pub(crate) mod words;
 
 pub(crate) use html::{definitions, write_means, write_part as write_html_part};
@@ -22,6 +22,6 @@ pub(crate) use notes::{offered, refused};
 pub use page::write as write_html;
 pub(crate) use page::write_part as write_systems;
 pub use picture::draw as picture;
-pub use table::write as write_table;
-pub(crate) use table::write_part as write_table_part;
+pub use table::document;
+pub(crate) use table::section;
 pub(crate) use words::more_words;

@@ -1,6 +1,4 @@
-//! A comparison in a terminal.
-
-use std::io::{self, Write};
+//! A comparison as a document.
 
 use judge::Findings;
 use judge::compare::{Comparison, Ranking};
@@ -8,52 +6,41 @@ use judge::compare::{Comparison, Ranking};
 use super::costs::{self, CostRow};
 use super::lines::{self, Line};
 use super::{growth, notes, words};
-use crate::document::Tone;
+use crate::document::{Cell, Column, Document, Narrow, Row, Section, Table, Text, Tone};
 use crate::place;
 use crate::sentences::capital;
-use crate::text::{Cell, Page, Row, Style};
 use crate::words::{percent, things};
 
-/// Columns from which two series stand on a line.
-const ROOM_FOR_TWO: usize = 100;
-
-/// Columns from which the mean of all levels has a column of its own.
-const ROOM_FOR_MEANS: usize = 110;
-
-/// Writes what differs, then an answer for every series, then what may be said of all.
-pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(*style, out);
+/// A comparison of systems: the facts that differ, the costs, an answer for every series, then what may be
+/// said of all.
+pub fn document(compared: &Comparison) -> Document {
+    let mut document = Document { title: words::title(compared), ..Document::default() };
     if let Some(interleaved) = words::interleaved(compared) {
-        page.paragraph(&interleaved, 2, Tone::Notable)?;
+        document.say(Text::toned(interleaved, Tone::Notable));
     }
-    page.paragraph(&words::title(compared), 2, Tone::Strong)?;
-    page.paragraph(&format!("differs: {}", words::differs(compared)), 9, Tone::Plain)?;
-    page.paragraph(&words::judged(compared), 2, Tone::Plain)?;
-    page.gap()?;
-    let rows = costs::of(compared);
+    document.say(Text::toned(words::title(compared), Tone::Strong));
+    document.say(format!("differs: {}", words::differs(compared)));
+    document.say(words::judged(compared));
     // The ratios stand below, each with its notes.
-    let rows: Vec<CostRow<'_>> = rows.into_iter().map(|row| CostRow { answer: None, ..row }).collect();
-    let shown: Vec<&CostRow<'_>> = rows.iter().collect();
+    let rows = costs::of(compared).into_iter().map(|row| CostRow { answer: None, ..row });
+    let rows: Vec<CostRow<'_>> = rows.collect();
     if !rows.is_empty() {
-        page.paragraph(&costs::legend(compared, &shown), 2, Tone::Faint)?;
-        page.columns(&costs::in_columns(compared, &shown, style.width), 0)?;
-        page.gap()?;
+        let rows: Vec<&CostRow<'_>> = rows.iter().collect();
+        document.push(costs::table(compared, &rows));
+        document.say(Text::toned(costs::legend(compared, &rows), Tone::Faint));
     }
-    answers(compared, style, &mut page)?;
+    document.push(answers(compared));
     for sentence in lines::without_number(compared) {
-        page.paragraph(&capital(&sentence), 2, Tone::Faint)?;
+        document.say(Text::toned(capital(&sentence), Tone::Faint));
     }
-    page.gap()?;
-    page.paragraph(&words::summary(compared), 2, Tone::Strong)?;
+    let mut summary = Section::new(Text::toned(words::summary(compared), Tone::Strong));
     let means = words::means(compared);
-    for mean in &means {
-        page.paragraph(mean, 2, Tone::Plain)?;
-    }
+    means.iter().for_each(|mean| summary.say(mean));
     if !means.is_empty() {
-        page.paragraph("--out FILE.html plots the ratios behind this mean", 2, Tone::Faint)?;
+        summary.say(Text::toned("--out FILE.html plots the ratios behind this mean", Tone::Faint));
     }
     for refused in &compared.refused {
-        page.paragraph(&format!("refused: {}", notes::refused(refused)), 2, Tone::Open)?;
+        summary.say(Text::toned(format!("refused: {}", notes::refused(refused)), Tone::Open));
     }
     let carries = format!(
         "margin {} · {} · {}",
@@ -61,71 +48,68 @@ pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::R
         words::design(compared),
         words::noise_floor(compared)
     );
-    page.paragraph(&carries, 2, Tone::Faint)
+    summary.say(Text::toned(carries, Tone::Faint));
+    document.push(summary);
+    document
 }
 
-/// Writes a comparison of variants as part of a run: the largest differences first, then every contender.
-pub(crate) fn write_part(
-    findings: &Findings,
-    compared: &Comparison,
-    style: &Style,
-    page: &mut Page<'_>,
-) -> io::Result<()> {
+/// A comparison of variants as part of a run: the largest differences first, then every contender.
+pub(crate) fn section(findings: &Findings, compared: &Comparison) -> Section {
     let title = words::title(compared) + &words::on_system(findings, compared);
-    page.paragraph(&title, 2, Tone::Strong)?;
-    for finding in words::findings(compared) {
-        page.paragraph(&format!("  {finding}"), 4, Tone::Plain)?;
+    let mut section = Section::new(Text::toned(title, Tone::Strong));
+    words::findings(compared).into_iter().for_each(|finding| section.say(finding));
+    section.push(answers(compared));
+    section.blocks.extend(growths(findings, compared, false).map(Into::into));
+    let carries = format!("{}; {}", words::judged(compared), words::design(compared));
+    section.say(Text::toned(carries, Tone::Faint));
+    section
+}
+
+/// How the times of each contender change with n; nothing where none is judged.
+pub(crate) fn growths(findings: &Findings, compared: &Comparison, is_short: bool) -> Option<Section> {
+    let (heading, growths) = growth::sentences(findings, compared, is_short);
+    let mut section = Section::new(Text::toned(heading, Tone::Strong));
+    let mut table = Table::without_headings(2);
+    for one in &growths {
+        table.push([one.name.as_str(), one.words.as_str()]);
     }
-    answers(compared, style, page)?;
-    let (heading, growths) = growth::sentences(findings, compared, false);
-    if !growths.is_empty() {
-        page.paragraph(&heading, 2, Tone::Strong)?;
-        let row = |one: &growth::Sentence| Row {
-            cells: vec![Cell::new(&one.name), Cell::new(&one.words)],
-            below: vec![],
-        };
-        page.columns(&growths.iter().map(row).collect::<Vec<_>>(), 1)?;
-    }
-    page.paragraph(&format!("{}; {}", words::judged(compared), words::design(compared)), 2, Tone::Faint)
+    section.push(table);
+    (!growths.is_empty()).then_some(section)
 }
 
 /// Every contender in every series, in as many columns as say something.
-fn answers(compared: &Comparison, style: &Style, page: &mut Page<'_>) -> io::Result<()> {
+fn answers(compared: &Comparison) -> Table {
     let lines: Vec<Line<'_>> =
         lines::of(compared).into_iter().filter(|line| line.ranking.is_some()).collect();
-    let has = |column: fn(&Line<'_>) -> bool| lines.iter().any(column);
-    let has_room = style.width >= ROOM_FOR_MEANS;
-    let (overall, rank) = (has_room && has(|line| line.overall.is_some()), has(|line| line.rank.is_some()));
     let is_named = lines::is_named(compared);
-    let mut rows = Vec::new();
-    if is_named {
-        let headings = [Some(String::new()), Some(String::new()), Some(heading(compared))];
-        let others = [overall.then(|| mean_heading(compared)), rank.then(|| "place".into())];
-        let cells = headings.into_iter().chain(others).flatten().map(|text| Cell::toned(text, Tone::Faint));
-        rows.push(Row { cells: cells.collect(), below: Vec::new() });
-    }
+    let columns = match is_named {
+        true => vec![
+            "".into(),
+            "".into(),
+            heading(compared).into(),
+            Column::from(mean_heading(compared)).narrow(Narrow::Below),
+            "place".into(),
+        ],
+        false => vec![Column::default(); 5],
+    };
+    let mut table = Table { wraps: 2, is_compact: true, ..Table::of_columns(columns) };
     let mut series = None;
     for line in &lines {
         let is_first = std::mem::replace(&mut series, line.ranking.map(|(i, _)| i)) != series;
-        let mut cells = vec![Cell::new(if is_first { &line.series } else { "" })];
-        cells.extend(is_named.then(|| Cell::new(words::name(&compared.contenders[line.contender].name))));
+        let name = words::name(&compared.contenders[line.contender].name);
+        let cells = [if is_first { &line.series } else { "" }, if is_named { name } else { "" }];
+        let mut row = Row::from(cells);
         if line.is_reason {
-            rows.push(Row { cells, below: vec![(line.answer.clone(), line.tone)] });
-            continue;
+            row.below.push(Text::toned(&line.answer, line.tone));
+        } else {
+            row.cells.push(Cell::toned(&line.answer, line.tone));
+            row.cells.push(line.overall.clone().unwrap_or_default().into());
+            row.cells.push(line.rank.clone().unwrap_or_default().into());
+            row.below.extend(line.note.iter().map(|note| Text::toned(note, Tone::Open)));
         }
-        cells.push(Cell::toned(&line.answer, line.tone));
-        cells.extend(overall.then(|| Cell::new(line.overall.clone().unwrap_or_default())));
-        cells.extend(rank.then(|| Cell::new(line.rank.clone().unwrap_or_default())));
-        let mean = line.overall.as_ref().filter(|_| !overall);
-        let mean = mean.map(|mean| (format!("{}: {mean}", mean_heading(compared)), Tone::Plain));
-        let below = mean.into_iter().chain(line.note.iter().map(|note| (note.clone(), Tone::Open)));
-        rows.push(Row { cells, below: below.collect() });
+        table.push(row);
     }
-    if !is_named && style.width >= ROOM_FOR_TWO {
-        rows = side_by_side(rows);
-    }
-    let gives = if is_named { 2 } else { rows.first().map_or(1, |row| row.cells.len().saturating_sub(1)) };
-    page.columns(&rows, gives)
+    table
 }
 
 /// What the answers are, where they have a heading: `at 1 000 connections`, `against 6.12`.
@@ -137,15 +121,4 @@ fn heading(compared: &Comparison) -> String {
 fn mean_heading(compared: &Comparison) -> String {
     let most = compared.rankings.iter().map(Ranking::most_levels).max().unwrap_or(0);
     format!("mean of {}", things(most, "level", "levels"))
-}
-
-/// Two series on a line, down the first half and then down the second; those with a note alone, below.
-fn side_by_side(rows: Vec<Row>) -> Vec<Row> {
-    let (plain, noted): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.below.is_empty());
-    let height = if plain.len() > 3 { plain.len().div_ceil(2) } else { plain.len() };
-    let line = |y: usize| {
-        let cells = [y, y + height].into_iter().filter_map(|place| plain.get(place));
-        Row { cells: cells.flat_map(|row| row.cells.clone()).collect(), below: Vec::new() }
-    };
-    (0..height).map(line).chain(noted).collect()
 }

@@ -11,6 +11,10 @@ pub mod markdown;
 pub mod page;
 pub mod terminal;
 
+use std::io::{self, Write};
+
+use crate::text::Style;
+
 /// An answer before it is written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
@@ -152,6 +156,8 @@ pub struct Table {
     pub class: &'static str,
     /// Rows that a terminal shows unless all are wanted; zero for all.
     pub rows_max: usize,
+    /// Whether several rows stand on a line of a terminal where it has room, down one column after the other.
+    pub is_compact: bool,
     /// How it gives way on a screen with too few lines.
     pub yields: Option<Yields>,
     /// Words behind the count of rows that are left out: `: --verbose`.
@@ -174,6 +180,20 @@ pub struct Column {
     pub heading: String,
     /// Whether its cells are numbers, which a page aligns on the right.
     pub is_number: bool,
+    /// Its fate where a terminal is too narrow for all columns.
+    pub narrow: Narrow,
+}
+
+/// The fate of a column where a terminal is too narrow for all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Narrow {
+    /// It stays.
+    #[default]
+    Stays,
+    /// Its cells move below their rows, behind its heading.
+    Below,
+    /// It is left out, the last one first, and named below the table.
+    LeftOut,
 }
 
 /// A row of a table.
@@ -194,6 +214,8 @@ pub struct Row {
 pub struct Cell {
     /// The words.
     pub text: Text,
+    /// Fewer words, for a terminal without room for these.
+    pub short: Option<Text>,
     /// A drawing in its place on a page: SVG of our own making.
     pub picture: Option<String>,
 }
@@ -222,6 +244,14 @@ impl Document {
     /// Adds a paragraph.
     pub fn say(&mut self, text: impl Into<Text>) {
         self.push(text.into());
+    }
+
+    /// Writes it in a terminal.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, extent: terminal::Extent, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+        terminal::write(self, extent, style, out)
     }
 }
 
@@ -352,20 +382,26 @@ const WRAPS_AT: usize = 16;
 
 impl From<&str> for Column {
     fn from(heading: &str) -> Column {
-        Column { heading: heading.to_owned(), is_number: false }
+        Column { heading: heading.to_owned(), ..Column::default() }
     }
 }
 
 impl From<String> for Column {
     fn from(heading: String) -> Column {
-        Column { heading, is_number: false }
+        Column { heading, ..Column::default() }
     }
 }
 
 impl Column {
     /// A column of numbers.
     pub fn number(heading: impl Into<String>) -> Column {
-        Column { heading: heading.into(), is_number: true }
+        Column { heading: heading.into(), is_number: true, ..Column::default() }
+    }
+
+    /// The same column with another fate where a terminal is too narrow.
+    #[must_use]
+    pub fn narrow(self, narrow: Narrow) -> Column {
+        Column { narrow, ..self }
     }
 }
 
@@ -390,7 +426,7 @@ impl<T: Into<Cell>, const N: usize> From<[T; N]> for Row {
 
 impl<T: Into<Text>> From<T> for Cell {
     fn from(text: T) -> Cell {
-        Cell { text: text.into(), picture: None }
+        Cell { text: text.into(), ..Cell::default() }
     }
 }
 

@@ -1,12 +1,13 @@
 //! A document in a terminal: wrapped at its width, in columns where these fit, and no longer than its screen.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Block, Cell, Document, Names, Row, Span, Table, Text, Tone, Yields};
+use super::{Block, Cell, Document, Names, Narrow, Row, Span, Table, Text, Tone, Yields};
 use crate::text::{Style, ascii, printable, ungrouped};
-use crate::words::{GAP, NO_BREAK};
+use crate::words::{GAP, NO_BREAK, list};
 
 /// Columns beyond which lines of prose are hard to read.
 const PROSE_MOST: usize = 100;
@@ -81,7 +82,8 @@ impl Piece<'_> {
     }
 }
 
-/// Takes rows from the tables that give way, the first of them first, until all fits.
+/// Takes rows from the tables that give way, the first of them first and of alike ones the longest, until all
+/// fits.
 fn fit(pieces: &mut [Piece<'_>], lines: usize, style: &Style) {
     loop {
         let height: usize = pieces.iter().map(Piece::height).sum();
@@ -89,7 +91,11 @@ fn fit(pieces: &mut [Piece<'_>], lines: usize, style: &Style) {
             return;
         }
         let next = pieces.iter_mut().filter(|piece| piece.yields().is_some());
-        let Some(piece) = next.min_by_key(|piece| piece.yields().map(|yields| yields.order)) else { return };
+        let order = |piece: &&mut Piece<'_>| {
+            let shown = piece.table.map_or(0, |(_, shown)| shown);
+            (piece.yields().map(|yields| yields.order), Reverse(shown))
+        };
+        let Some(piece) = next.min_by_key(order) else { return };
         if let Some((table, shown)) = &mut piece.table {
             *shown -= 1;
             piece.lines = table_lines(table, *shown, piece.indent, style);
@@ -109,12 +115,13 @@ impl<'a> Layout<'a> {
     fn blocks(&mut self, blocks: &'a [Block], indent: usize) {
         let mut before: Option<&Block> = None;
         for block in blocks {
-            // In prose a heading too has an empty line below it. The rows of a table stand apart from other
-            // words.
-            let is_apart = match (before, block) {
-                (Some(_), Block::Table(_)) => true,
-                (Some(before), _) => indent == 0 && self.are_apart(before, block),
-                (None, _) => indent == 0 && self.is_prose,
+            let is_apart = match before {
+                Some(before) if indent == 0 => self.are_apart(before, block),
+                Some(before) => {
+                    (has_headings(before) || has_headings(block)) && self.are_apart(before, block)
+                }
+                // In prose a heading too has an empty line below it.
+                None => indent == 0 && self.is_prose,
             };
             let from = self.pieces.len();
             self.block(block, indent, is_apart);
@@ -125,16 +132,26 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether an empty line stands between two blocks: paragraphs and lists of names keep together.
+    /// Whether an empty line stands between two blocks: paragraphs, names, and rows without headings keep
+    /// together.
     fn are_apart(&self, before: &Block, block: &Block) -> bool {
-        let is_line = |block: &Block| matches!(block, Block::Paragraph(_) | Block::Names(_));
-        let is_list = matches!((before, block), (Block::Paragraph(_), Block::Items { .. }));
-        !is_list && (self.is_prose || !is_line(before) || !is_line(block))
+        let is_line = |block: &Block| match block {
+            Block::Paragraph(_) | Block::Names(_) => true,
+            block => matches!(block, Block::Table(_)) && !has_headings(block),
+        };
+        let keeps = match (before, block) {
+            (Block::Paragraph(_), Block::Items { .. }) | (Block::Section(_), Block::Names(_)) => true,
+            // The caption of a table.
+            (Block::Table(_), Block::Paragraph(text)) => text.0.iter().all(|span| span.tone == Tone::Faint),
+            _ => false,
+        };
+        !keeps && (self.is_prose || !is_line(before) || !is_line(block))
     }
 
     fn block(&mut self, block: &'a Block, indent: usize, is_apart: bool) {
         let style = self.style;
         match block {
+            Block::Section(section) if section.title.is_empty() => self.blocks(&section.blocks, indent),
             Block::Section(section) => {
                 self.put(paragraph(&section.title, indent, Tone::Strong, &style), indent, is_apart);
                 let inner = if self.is_prose { indent } else { indent + INDENT };
@@ -214,6 +231,12 @@ impl<'a> Layout<'a> {
         }
         lines
     }
+}
+
+/// Whether it is a table with a line of headings, which needs room around it.
+fn has_headings(block: &Block) -> bool {
+    let Block::Table(table) = block else { return false };
+    table.columns.iter().any(|column| !column.heading.is_empty())
 }
 
 /// A paragraph; words without a tone of their own have this one, and later lines stand further in.
@@ -297,9 +320,17 @@ fn table_lines(table: &Table, count: usize, indent: usize, style: &Style) -> Vec
     }
     let rows = &table.rows[..count];
     let inner = Style { width: style.width.saturating_sub(indent), ..*style };
-    let grid = Grid::new(table, rows, &inner);
-    let mut lines =
-        if grid.fits(&inner) { grid.lines(rows, table, &inner) } else { stacked(table, rows, &inner) };
+    let forms = forms(table, rows);
+    let fitting = forms.iter().find_map(|form| {
+        let (cut, rows) = form.of(table, rows);
+        let grid = Grid::new(&cut, &rows, &inner);
+        grid.fits(&inner).then(|| (grid.lines(&rows, &cut, &inner), form.hidden(table)))
+    });
+    let (mut lines, hidden) = fitting.unwrap_or_else(|| (stacked(table, rows, &inner), Vec::new()));
+    if !hidden.is_empty() {
+        let hidden = Text::toned(format!("--verbose has {} too", list(&hidden)), Tone::Faint);
+        lines.extend(paragraph(&hidden, 0, Tone::Plain, &inner));
+    }
     if count < table.rows.len() {
         let more = format!("and {} more{}", table.rows.len() - count, table.more);
         lines.extend(paragraph(&Text::toned(more, Tone::Faint), 0, Tone::Plain, &inner));
@@ -307,16 +338,98 @@ fn table_lines(table: &Table, count: usize, indent: usize, style: &Style) -> Vec
     lines.into_iter().map(|line| format!("{:indent$}{line}", "")).collect()
 }
 
+/// A form of a table, with less in its columns than the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Form {
+    is_short: bool,
+    has_below: bool,
+    left_out: usize,
+}
+
+/// All forms of a table, the widest first.
+fn forms(table: &Table, rows: &[Row]) -> Vec<Form> {
+    let count = |narrow: Narrow| table.columns.iter().filter(|column| column.narrow == narrow).count();
+    let has_short = rows.iter().flat_map(|row| &row.cells).any(|cell| cell.short.is_some());
+    let has_below = count(Narrow::Below) > 0;
+    let mut forms = vec![Form::default()];
+    forms.extend(has_short.then_some(Form { is_short: true, ..Form::default() }));
+    forms.extend(has_below.then_some(Form { is_short: has_short, has_below, left_out: 0 }));
+    let left_out = 1..=count(Narrow::LeftOut);
+    forms.extend(left_out.map(|left_out| Form { is_short: has_short, has_below, left_out }));
+    forms
+}
+
+impl Form {
+    /// The columns and rows of a table in this form.
+    fn of(self, table: &Table, rows: &[Row]) -> (Table, Vec<Row>) {
+        let mut removed: Vec<usize> = Vec::new();
+        let places = |narrow: Narrow| {
+            let columns = table.columns.iter().enumerate();
+            columns.filter(move |(_, column)| column.narrow == narrow).map(|(place, _)| place)
+        };
+        let below: Vec<usize> = places(Narrow::Below).filter(|_| self.has_below).collect();
+        let mut out: Vec<usize> = places(Narrow::LeftOut).collect();
+        let left_out = out.split_off(out.len() - self.left_out.min(out.len()));
+        removed.extend(below.iter().chain(&left_out));
+        let is_kept = |place: usize| !removed.contains(&place);
+        let row = |row: &Row| {
+            let cell = |cell: &Cell| match &cell.short {
+                Some(short) if self.is_short => Cell { text: short.clone(), ..cell.clone() },
+                _ => cell.clone(),
+            };
+            let kept = row.cells.iter().enumerate().filter(|(place, _)| is_kept(*place));
+            let moved = below.iter().filter_map(|place| {
+                let cell = row.cells.get(*place).filter(|cell| !cell.text.is_empty())?;
+                Some(Text::from(format!("{}: ", table.columns[*place].heading)).and(cell.text.clone()))
+            });
+            Row {
+                cells: kept.map(|(_, one)| cell(one)).collect(),
+                below: moved.chain(row.below.iter().cloned()).collect(),
+                ..row.clone()
+            }
+        };
+        let columns = table.columns.iter().enumerate().filter(|(place, _)| is_kept(*place));
+        let before = removed.iter().filter(|place| **place < table.wraps).count();
+        let cut = Table {
+            columns: columns.map(|(_, column)| column.clone()).collect(),
+            rows: Vec::new(),
+            wraps: if is_kept(table.wraps) { table.wraps - before } else { usize::MAX },
+            ..*table
+        };
+        (cut, rows.iter().map(row).collect())
+    }
+
+    /// The headings of the columns that are left out.
+    fn hidden(self, table: &Table) -> Vec<String> {
+        let last = table.columns.iter().rev().filter(|column| column.narrow == Narrow::LeftOut);
+        let mut hidden: Vec<String> = last.take(self.left_out).map(|column| column.heading.clone()).collect();
+        hidden.reverse();
+        hidden
+    }
+}
+
 /// The rows one below the other, where there is no room for columns.
 fn stacked(table: &Table, rows: &[Row], style: &Style) -> Vec<String> {
     let mut lines = Vec::new();
     for row in rows {
         let sentence = row.sentence.clone().unwrap_or_else(|| sentence(table, row));
-        lines.extend(paragraph(&sentence, 0, table.tone, style));
-        let below = row.below.iter().flat_map(|text| paragraph(text, INDENT, table.tone, style));
-        lines.extend(below);
+        lines.extend(paragraph(&in_tone(&sentence, table.tone), 0, Tone::Plain, style));
+        lines.extend(below(table, row, INDENT, style));
     }
     lines
+}
+
+/// The lines below a row.
+fn below(table: &Table, row: &Row, indent: usize, style: &Style) -> Vec<String> {
+    let lines =
+        row.below.iter().flat_map(|text| paragraph(&in_tone(text, table.tone), indent, Tone::Plain, style));
+    lines.collect()
+}
+
+/// Words in this tone, unless that is plain.
+fn in_tone(text: &Text, tone: Tone) -> Text {
+    let span = |span: &Span| Span { tone: or(tone, span.tone), ..span.clone() };
+    Text(text.0.iter().map(span).collect())
 }
 
 /// A row in words: its first cell, then the others, each behind its heading.
@@ -360,7 +473,7 @@ impl Grid {
         let line = |text: &Text, tone: Tone| -> Line {
             text.0
                 .iter()
-                .map(|span: &Span| (shown(&span.text, style), or(or(span.tone, table.tone), tone)))
+                .map(|span: &Span| (shown(&span.text, style), or(or(table.tone, span.tone), tone)))
                 .collect()
         };
         let heading = |column: &usize| {
@@ -416,30 +529,66 @@ impl Grid {
         if !self.headings.is_empty() {
             lines.push(in_columns(self.headings.iter(), &widths, style));
         }
-        let second = widths.first().map_or(0, |first| first + BETWEEN);
-        for (row, cells) in rows.iter().zip(&self.cells) {
-            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
-            let empty = Line::new();
-            let from = lines.len();
-            for y in 0..height {
-                let line = cells.iter().map(|cell| cell.get(y).unwrap_or(&empty));
-                lines.push(in_columns(line, &widths, style));
+        let rows = rows.iter().zip(&self.cells);
+        let is_plain = |(row, cells): &(&Row, &Vec<Vec<Line>>)| {
+            row.below.is_empty() && cells.iter().all(|cell| cell.len() == 1)
+        };
+        let (plain, others): (Vec<_>, Vec<_>) = rows.clone().partition(is_plain);
+        let on_a_line =
+            (style.width + BETWEEN) / widths.iter().map(|width| width + BETWEEN).sum::<usize>().max(1);
+        if table.is_compact && self.headings.is_empty() && on_a_line > 1 && plain.len() >= ROWS_COMPACT {
+            lines.extend(compact(&plain, on_a_line, &widths, style));
+            for (row, cells) in others {
+                lines.extend(row_lines(table, row, cells, &widths, style));
             }
-            let below = row.below.iter().flat_map(|text| paragraph(text, second, table.tone, style));
-            let mut below: Vec<String> = below.collect();
-            // A remark begins on the line of the name where nothing else stands there.
-            let is_alone = cells.iter().skip(1).all(|cell| cell.iter().all(|line| width(line) == 0));
-            if is_alone && !below.is_empty() && height == 1 {
-                let name = painted(&cells[0][0], style);
-                let margin = second.saturating_sub(width(&cells[0][0]));
-                let first = below.remove(0);
-                lines[from] = format!("{name}{:margin$}{}", "", first.trim_start());
-            }
-            lines.append(&mut below);
+            return lines;
+        }
+        for (row, cells) in rows {
+            lines.extend(row_lines(table, row, cells, &widths, style));
         }
         lines
     }
 }
+
+/// A row with the lines below it.
+fn row_lines(table: &Table, row: &Row, cells: &[Vec<Line>], widths: &[usize], style: &Style) -> Vec<String> {
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    let empty = Line::new();
+    let second = widths.first().map_or(0, |first| first + BETWEEN);
+    let line = |y: usize| in_columns(cells.iter().map(|cell| cell.get(y).unwrap_or(&empty)), widths, style);
+    let mut lines: Vec<String> = (0..height).map(line).collect();
+    let mut below = below(table, row, second, style);
+    // A remark begins on the line of the name where nothing else stands there.
+    let is_alone = cells.iter().skip(1).all(|cell| cell.iter().all(|line| width(line) == 0));
+    if is_alone && !below.is_empty() && height == 1 {
+        let name = painted(&cells[0][0], style);
+        let margin = second.saturating_sub(width(&cells[0][0]));
+        let first = below.remove(0);
+        lines[0] = format!("{name}{:margin$}{}", "", first.trim_start());
+    }
+    lines.append(&mut below);
+    lines
+}
+
+/// Several rows on a line, down one column after the other.
+fn compact(
+    rows: &[(&Row, &Vec<Vec<Line>>)],
+    on_a_line: usize,
+    widths: &[usize],
+    style: &Style,
+) -> Vec<String> {
+    let height = rows.len().div_ceil(on_a_line);
+    let line = |y: usize| {
+        let some = (0..on_a_line).filter_map(|x| rows.get(x * height + y));
+        let cells: Vec<&Line> = some.flat_map(|(_, cells)| cells.iter().map(|cell| &cell[0])).collect();
+        let widths: Vec<usize> = widths.iter().copied().cycle().take(cells.len()).collect();
+        in_columns(cells.into_iter(), &widths, style)
+    };
+    (0..height).map(line).collect()
+}
+
+/// Fewer rows stand one below the other even where two fit on a line.
+const ROWS_COMPACT: usize = 4;
 
 /// Cells of one line, each at the place of its column.
 fn in_columns<'a>(cells: impl Iterator<Item = &'a Line>, widths: &[usize], style: &Style) -> String {

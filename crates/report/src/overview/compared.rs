@@ -1,101 +1,78 @@
 //! A comparison on one screen: one line for each contender, one column for each series.
 
-use std::io;
-
 use judge::compare::{Comparison, Ranking, RankingEntry};
 use judge::{Cause, Finding, Findings, Stop};
 
-use crate::compare::{growth, words};
-use crate::document::Tone;
+use super::yields;
+use crate::compare::{table, words};
+use crate::document::{Block, Cell, Column, Narrow, Row, Section, Table, Text, Tone};
 use crate::place;
 use crate::quantity::Quantity;
 use crate::sentences;
-use crate::text::{Cell, Page, Row, Style};
-use crate::words::{list, things};
+use crate::words::list;
 
 /// Sentences at the most; the table has the figures of all.
 const FINDINGS_MOST: usize = 2;
-/// Columns that one series needs.
-const SERIES_WIDTH: usize = 18;
-/// Columns that the names of contenders need.
-const NAMES_WIDTH: usize = 13;
 
 /// Whether a comparison stands in place of the verdicts of its series.
 pub(super) fn is_shown(compared: &Comparison) -> bool {
     compared.rankings.iter().any(|ranking| ranking.levels && ranking.n.is_some())
 }
 
-/// Writes the largest differences, then what contenders reached, and behind all of these how their times go
-/// with n: so many lines.
-pub(super) fn write(
-    findings: &Findings,
-    compared: &Comparison,
-    most: usize,
-    style: &Style,
-    page: &mut Page<'_>,
-) -> io::Result<()> {
+/// The largest differences, then what contenders reached, and behind all of these how their times go with n.
+pub(super) fn section(findings: &Findings, compared: &Comparison) -> Option<Section> {
     let rankings: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
-    let Some(first) = rankings.first() else { return Ok(()) };
+    let first = rankings.first()?;
     let at = first.n.map(|n| place::at(n, &first.grows)).unwrap_or_default();
     let name = compared.workload.as_deref().unwrap_or_default();
     let on = words::on_system(findings, compared);
-    page.paragraph(&format!("{name}{on} {at}; {}", better(&rankings)), 2, Tone::Strong)?;
-    for finding in words::findings(compared).iter().take(FINDINGS_MOST) {
-        page.paragraph(finding, 2, Tone::Plain)?;
-    }
-    let room = (style.width.saturating_sub(NAMES_WIDTH) / SERIES_WIDTH).max(1);
-    let shown = &rankings[..room.min(rankings.len())];
-    let headings = shown.iter().map(|ranking| Cell::toned(&ranking.name, Tone::Faint));
-    let headings = Row { cells: [Cell::new("")].into_iter().chain(headings).collect(), below: Vec::new() };
-    let contenders = by_value(first);
-    let rows = contenders.iter().take(most).map(|entry| {
-        let cells = shown.iter().map(|ranking| cell(ranking, entry.place));
-        let below = reasons(shown, entry.place).into_iter().map(|reason| (reason, Tone::Open));
-        Row {
-            cells: [Cell::new(words::name(&entry.name))].into_iter().chain(cells).collect(),
-            below: below.collect(),
-        }
+    let title = format!("{name}{on} {at}; {}", better(&rankings));
+    let mut section = Section::new(Text::toned(title, Tone::Strong));
+    words::findings(compared).into_iter().take(FINDINGS_MOST).for_each(|finding| section.say(finding));
+    let headings = rankings.iter().enumerate().map(|(place, ranking)| match place {
+        0 => Column::number(&ranking.name),
+        _ => Column::number(&ranking.name).narrow(Narrow::LeftOut),
     });
-    let rows: Vec<Row> = [headings].into_iter().chain(rows).collect();
-    page.columns(&rows, shown.len())?;
+    let columns = [Column::default()].into_iter().chain(headings);
+    let mut table = Table::of_columns(columns.collect());
+    table.yields = Some(yields::CONTENDERS);
+    table.more = " contenders: --verbose";
+    for entry in by_value(first) {
+        let cells = rankings.iter().map(|ranking| cell(ranking, entry.place));
+        let below = reasons(&rankings, entry.place).into_iter().map(|reason| Text::toned(reason, Tone::Open));
+        table.push(Row {
+            cells: [Cell::from(words::name(&entry.name))].into_iter().chain(cells).collect(),
+            below: below.collect(),
+            ..Row::default()
+        });
+    }
+    section.push(table);
     // Of several systems each has a table with these columns.
     let first_of_workload = findings.comparisons.iter().find(|other| other.workload == compared.workload);
     if first_of_workload.is_none_or(|first| std::ptr::eq(first, compared)) {
-        page.paragraph(&measured(findings, name, shown), 2, Tone::Faint)?;
+        section.push(measured(findings, name, &rankings));
     }
-    let (heading, growths) = growth::sentences(findings, compared, true);
-    let said = &growths[..most.saturating_sub(contenders.len()).min(growths.len())];
-    if !said.is_empty() {
-        page.paragraph(&heading, 2, Tone::Strong)?;
-        let row = |one: &growth::Sentence| Row {
-            cells: vec![Cell::new(&one.name), Cell::new(&one.words)],
-            below: Vec::new(),
-        };
-        page.columns(&said.iter().map(row).collect::<Vec<_>>(), 1)?;
+    if let Some(mut growths) = table::growths(findings, compared, true) {
+        if let Some(Block::Table(table)) = growths.blocks.first_mut() {
+            table.yields = Some(yields::CHANGES);
+            table.more = ": --verbose";
+        }
+        section.push(growths);
     }
-    let hidden = rankings[shown.len()..].iter().map(|ranking| ranking.name.clone());
-    let more = contenders.len().saturating_sub(most);
-    let more = (more > 0).then(|| things(more, "more contender", "more contenders"));
-    let unsaid = growths.len() - said.len();
-    let unsaid =
-        (unsaid > 0).then(|| format!("the changes of {}", things(unsaid, "contender", "contenders")));
-    let hidden: Vec<String> = hidden.chain(more).chain(unsaid).collect();
-    match hidden.len() {
-        0 => Ok(()),
-        _ => page.paragraph(&format!("--verbose has {} too", list(&hidden)), 2, Tone::Faint),
-    }
+    Some(section)
 }
 
-/// What the values of each column are, for a name alone does not say of what, or for each what.
-fn measured(findings: &Findings, workload: &str, shown: &[&Ranking]) -> String {
+/// What the values of each column are: its name alone may not say that.
+fn measured(findings: &Findings, workload: &str, shown: &[&Ranking]) -> Table {
     let is_it = |finding: &&Finding, name: &str| finding.key.workload == workload && finding.key.name == name;
-    let summary = |name: &str| {
-        findings.series.iter().find(|finding| is_it(finding, name)).map(|finding| &finding.summary)
-    };
-    let columns = shown.iter().filter_map(|ranking| {
-        Some(format!("{}: {}", ranking.name, summary(&ranking.name)?.trim_end_matches('.')))
-    });
-    columns.collect::<Vec<_>>().join(" · ")
+    let mut table = Table { tone: Tone::Faint, yields: Some(yields::COLUMNS), ..Table::without_headings(2) };
+    for ranking in shown {
+        let finding = findings.series.iter().find(|finding| is_it(finding, &ranking.name));
+        if let Some(finding) = finding.filter(|finding| !finding.summary.is_empty()) {
+            table.push([ranking.name.as_str(), finding.summary.trim_end_matches('.')]);
+        }
+    }
+    table
 }
 
 /// `less is better`, with the exceptions.
@@ -126,12 +103,12 @@ fn by_value(ranking: &Ranking) -> Vec<&RankingEntry> {
 /// What a contender reached, and its place where one is certain.
 fn cell(ranking: &Ranking, place: usize) -> Cell {
     let Some(entry) = ranking.standings.iter().find(|entry| entry.place == place) else {
-        return Cell::new("");
+        return Cell::default();
     };
     let Some(value) = value(ranking, entry) else { return Cell::toned("—", Tone::Open) };
     let rank = entry.rank.filter(|_| ranking.has_difference());
     let rank = rank.map(|rank| format!(" {}", words::place_of(rank, rank.of))).unwrap_or_default();
-    Cell::new(value + &rank)
+    (value + &rank).into()
 }
 
 /// Why a contender has no value in some of the series, alike reasons once.

@@ -5,27 +5,32 @@ use judge::{Finding, Findings, Growth, Highlight};
 use stats::Class;
 
 use super::names;
-use crate::document::Tone;
+use crate::document::{Cell, Row, Table, Text, Tone};
 use crate::quantity::Quantity;
-use crate::text::{Cell, Row, Style};
 use crate::words::{estimated_factor, list, place_with_interval};
 use crate::{place, sentences};
 
-/// Columns from which names have a column of their own.
-const ROOM_FOR_NAMES: usize = 90;
+/// A sentence is wrapped to this width at least; with less room it stands behind its name.
+const SENTENCE_WIDTH_MIN: usize = 60;
+/// Growths shown at the most: a reader has half a minute.
+const GROWTHS_MAX: usize = 9;
 
 /// More operations that grow likewise are counted.
 const OTHERS_NAMED: usize = 3;
 
-/// Number, name and sentence, in as many columns as there is room for.
-pub(super) fn row(findings: &Findings, highlight: &Highlight<'_>, number: usize, style: &Style) -> Row {
-    let number = Cell::toned(format!("{number:>2}"), Tone::Faint);
-    let (name, sentence) = (name(findings, highlight), sentence(findings, highlight));
-    let cells = match style.width >= ROOM_FOR_NAMES {
-        true => vec![number, Cell::toned(name, Tone::Strong), Cell::new(sentence)],
-        false => vec![number, Cell::new(format!("{name}: {sentence}"))],
-    };
-    Row { cells, below: Vec::new() }
+/// The growths, each a row: number, name and sentence.
+pub(super) fn table(findings: &Findings, highlights: &[Highlight<'_>]) -> Table {
+    let mut table =
+        Table { wraps_at: SENTENCE_WIDTH_MIN, rows_max: GROWTHS_MAX, ..Table::without_headings(3) };
+    table.more = ", each of which costs less: --verbose";
+    for (place, highlight) in highlights.iter().enumerate() {
+        let (name, sentence) = (name(findings, highlight), sentence(findings, highlight));
+        let number = (place + 1).to_string();
+        let narrow = Text::toned(format!("{number}  "), Tone::Faint).and(format!("{name}: {sentence}"));
+        let cells = vec![Cell::toned(number, Tone::Faint), Cell::toned(name, Tone::Strong), sentence.into()];
+        table.push(Row { cells, sentence: Some(narrow), ..Row::default() });
+    }
+    table
 }
 
 /// The growths of series that are wanted, each a sentence: `bind: 1.2 µs → 3.1 ms …`.

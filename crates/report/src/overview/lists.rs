@@ -4,6 +4,7 @@ use judge::{Cause, Finding, Findings, Settlement};
 
 use super::kind::Kind;
 use super::names;
+use crate::document::Names;
 use crate::quantity::duration;
 use crate::sentences;
 use crate::words::{NO_BREAK, bound, count, list, percent, things};
@@ -19,6 +20,18 @@ pub(crate) struct List<'a> {
     pub(super) lines: usize,
     /// The kind of its series, and those; none where it is not one of series.
     pub(crate) series: Option<(Kind, Vec<&'a Finding>)>,
+}
+
+impl List<'_> {
+    /// The list in a document.
+    pub(crate) fn names(&self) -> Names {
+        Names {
+            label: self.label.clone(),
+            items: self.items.clone(),
+            behind: self.behind.clone(),
+            lines_max: self.lines,
+        }
+    }
 }
 
 fn of_kind(findings: &Findings, wanted: Kind) -> Vec<&Finding> {

@@ -1,20 +1,13 @@
 //! A comparison of systems on one screen: what each operation costs on each system, and lists of the answers.
 
-use std::cell::Cell;
-use std::io;
-
 use judge::compare::{AnswerNote, Claim, Comparison, OfferedApart, Ranking, RankingEntry, Ratio};
 
-use super::fit::{Part, fitted, lines, list, part};
 use super::lists::List;
+use super::yields;
 use crate::compare::{self, costs, words};
-use crate::document::Tone;
+use crate::document::{Block, Table, Text, Tone};
 use crate::environment;
-use crate::text::Style;
-use crate::words::{percent, things};
-
-/// Lines for costs at the least: what the marks mean, the names of the systems, and some rows.
-const COST_LINES: usize = 4;
+use crate::words::percent;
 
 /// A series of one system against that of the first.
 struct Pair<'a> {
@@ -40,41 +33,37 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Writes a comparison into so many lines, as far as it has that many.
-pub(super) fn of(compared: &Comparison, style: &Style, room: usize) -> io::Result<Part> {
+/// The comparison as blocks: the claim, the facts that differ, the costs, then lists of the answers.
+pub(super) fn blocks(compared: &Comparison) -> Vec<Block> {
     let pairs: Vec<Pair<'_>> = compared
         .rankings
         .iter()
         .flat_map(|ranking| ranking.others().map(move |entry| (ranking, entry)))
         .map(|(ranking, entry)| Pair::of(compared, ranking, entry))
         .collect();
-    let mut all = part(style, |page| {
-        if let Some(interleaved) = words::interleaved(compared) {
-            page.paragraph(&interleaved, 2, Tone::Notable)?;
-        }
-        page.paragraph(&words::title(compared), 2, Tone::Strong)?;
-        page.paragraph(&words::summary(compared), 2, Tone::Plain)
-    })?;
-    all.extend(list(style, &facts(compared))?);
-    all.extend(part(style, |page| {
-        apart(compared).iter().try_for_each(|note| page.paragraph(note, 2, Tone::Plain))
-    })?);
-    let mut behind = Part::new();
-    for named in lists(compared, &pairs).iter().filter(|list| !list.items.is_empty()) {
-        behind.extend(list(style, named)?);
+    let mut blocks: Vec<Block> = Vec::new();
+    let interleaved = words::interleaved(compared).map(|text| Text::toned(text, Tone::Notable).into());
+    blocks.extend(interleaved);
+    blocks.push(Text::toned(words::title(compared), Tone::Strong).into());
+    blocks.push(Text::from(words::summary(compared)).into());
+    blocks.push(facts(compared).names().into());
+    blocks.extend(apart(compared).into_iter().map(|note| Text::from(note).into()));
+    let rows = costs::of(compared);
+    let rows = costs::by_importance(compared, &rows);
+    if !rows.is_empty() {
+        let mut table = costs::table(compared, &rows);
+        (table.yields, table.more) = (Some(yields::SYSTEMS), " series: --verbose");
+        blocks.push(table.into());
+        blocks.push(Text::toned(costs::marks(compared), Tone::Faint).into());
+        let mut counted = Table { tone: Tone::Faint, ..Table::without_headings(1) };
+        counted.yields = Some(yields::COLUMNS);
+        costs::counted(&rows).into_iter().for_each(|text| counted.push([text]));
+        blocks.push(counted.into());
     }
-    // The last line is not written yet.
-    let left = room.saturating_sub(lines(&all) + lines(&behind) + 1).max(COST_LINES);
-    let (costs, left_out) = costs(compared, style, left)?;
-    all.extend(costs);
-    all.extend(behind);
-    let more = match left_out {
-        0 => String::new(),
-        more => format!("{} and ", things(more, "more series", "more series")),
-    };
-    let verbose = format!("--verbose has {more}every ratio");
-    all.extend(part(style, |page| page.paragraph(&verbose, 2, Tone::Faint))?);
-    Ok(all)
+    let lists = lists(compared, &pairs);
+    blocks.extend(lists.iter().filter(|list| !list.items.is_empty()).map(|list| list.names().into()));
+    blocks.push(Text::toned("--verbose has every ratio", Tone::Faint).into());
+    blocks
 }
 
 /// Why some systems are not compared with the first: the same in every series.
@@ -88,19 +77,6 @@ fn apart(compared: &Comparison) -> Vec<String> {
     notes.sort_unstable();
     notes.dedup();
     notes
-}
-
-/// What every series costs on every system, as many as there is room for; and how many are left out.
-fn costs(compared: &Comparison, style: &Style, room: usize) -> io::Result<(Part, usize)> {
-    let rows = costs::of(compared);
-    let left_out = Cell::new(0);
-    let part = fitted(style, rows.len(), room, |page, shown| {
-        left_out.set(rows.len() - shown);
-        let foremost = costs::foremost(compared, &rows, shown);
-        page.paragraph(&costs::legend(compared, &foremost), 2, Tone::Faint)?;
-        page.columns(&costs::in_columns(compared, &foremost, style.width), 0)
-    })?;
-    Ok((part, left_out.get()))
 }
 
 /// The facts that differ.

@@ -6,6 +6,7 @@ use emulated::load::{self, Architecture, Saturated};
 use judge::Findings;
 use judge::compare::{Ranking, RankingEntry};
 use record::{Limitation, LimitedBy, Line, TrialKey};
+use report::document::terminal::Extent;
 use report::{Style, json, table};
 use stats::Answer;
 
@@ -29,7 +30,9 @@ fn limited(names: &[&str]) -> Vec<Architecture> {
 
 fn shown(findings: &Findings) -> String {
     let mut out = Vec::new();
-    table::write(findings, &Style { width: 132, ..Style::default() }, &mut out).unwrap();
+    table::document(findings)
+        .write(Extent::All, &Style { width: 132, ..Style::default() }, &mut out)
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -74,9 +77,9 @@ fn a_generator_that_limits_everything_limits_no_server() {
     let text = shown(&findings);
     assert!(text.contains("load generator saturated (3 of 10 trials)"), "{text}");
     // What was counted at the server does not depend on the generator.
-    let (asked, counted) = text.split_once("\nkernel memory").unwrap();
+    let (asked, counted) = text.split_once("\n  kernel memory").unwrap();
     let has_ratio = |text: &str| text.lines().any(|line| line.contains("uring  ") && line.contains('×'));
-    assert!(!has_ratio(asked.split_once("\np50").unwrap().1), "{text}");
+    assert!(!has_ratio(asked.split_once("\n  p50").unwrap().1), "{text}");
     assert!(has_ratio(counted) && asked.contains("uring   ≥ "), "{text}");
 }
 

@@ -6,11 +6,14 @@ use emulated::compared::{one_run_of_three, pin_answers};
 use judge::compare::{Comparison, Ranking, Refusal};
 use record::Outcome;
 use report::Style;
+use report::document::terminal::Extent;
 use report::{compare, overview};
 
 fn shown(compared: &Comparison, width: usize) -> String {
     let mut out = Vec::new();
-    compare::write_table(compared, &Style { width, ..Style::default() }, &mut out).expect("written");
+    compare::document(compared)
+        .write(Extent::All, &Style { width, ..Style::default() }, &mut out)
+        .expect("written");
     String::from_utf8(out).expect("text")
 }
 
@@ -54,7 +57,9 @@ fn on_one_screen() {
     pin_answers(&mut three);
     let screen = |compared: &Comparison, width: usize| {
         let mut out = Vec::new();
-        overview::write_systems(compared, &Style { width, ..Style::default() }, &mut out).expect("written");
+        overview::systems(compared)
+            .write(overview::SCREEN, &Style { width, ..Style::default() }, &mut out)
+            .expect("written");
         String::from_utf8(out).expect("text")
     };
     insta::assert_snapshot!("two_on_a_screen", screen(&two, 100));
@@ -72,7 +77,9 @@ fn every_system_has_its_cost() {
     let run = one_run_of_three(2_000);
     let compared = Comparison::of(&[("run", &run)]).unwrap();
     let mut out = Vec::new();
-    overview::write_systems(&compared, &Style { width: 160, ..Style::default() }, &mut out).expect("written");
+    overview::systems(&compared)
+        .write(overview::SCREEN, &Style { width: 160, ..Style::default() }, &mut out)
+        .expect("written");
     let text = String::from_utf8(out).expect("text");
     let heading = text.lines().find(|line| line.trim_start().starts_with("n ")).expect("a heading");
     assert!(["plain", "sandbox", "other"].iter().all(|name| heading.contains(name)), "{text}");
@@ -111,7 +118,8 @@ fn two_runs_that_cannot_tell_name_the_command_that_can() {
     };
     let screen = |compared: &Comparison| {
         let mut out = Vec::new();
-        overview::write_systems(compared, &Style { width: 400, ..Style::default() }, &mut out)
+        overview::systems(compared)
+            .write(overview::SCREEN, &Style { width: 400, ..Style::default() }, &mut out)
             .expect("written");
         String::from_utf8(out).expect("text")
     };
@@ -134,7 +142,9 @@ fn a_run_of_several_systems_is_one_screen_and_one_page() {
     for width in (60..=160).step_by(20) {
         let mut out = Vec::new();
         let style = Style { width, ..Style::default() };
-        overview::write(&findings, Some(&compared), &style, &mut out).expect("written");
+        overview::document(&findings, Some(&compared))
+            .write(overview::SCREEN, &style, &mut out)
+            .expect("written");
         let text = String::from_utf8(out).expect("text");
         assert!(text.lines().count() <= 38, "{width} columns, {}:\n{text}", text.lines().count());
         assert!(text.contains(" against "), "{text}");
@@ -186,7 +196,9 @@ fn each_engine_has_its_own_reference() {
     assert!(table.contains("there against here; new against old"), "{table}");
     assert!(table.contains("against the first on the same engine"), "{table}");
     let mut screen = Vec::new();
-    overview::write_systems(&compared, &Style { width: 100, ..Style::default() }, &mut screen).expect("text");
+    overview::systems(&compared)
+        .write(overview::SCREEN, &Style { width: 100, ..Style::default() }, &mut screen)
+        .expect("text");
     let screen = String::from_utf8(screen).expect("text");
     for text in [&table, &screen] {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -3,6 +3,7 @@
 use crate::emulated;
 
 use judge::Findings;
+use report::document::terminal::Extent;
 use report::{Style, json, table};
 
 const ESCAPE: &str = "\u{1b}[2Jbind\u{7}";
@@ -17,7 +18,9 @@ fn a_terminal_is_not_given_orders() {
     let findings = Findings::of(&emulated::recording(system, &workloads, 10, 1));
     for colour in [false, true] {
         let mut out = Vec::new();
-        table::write(&findings, &Style { colour, ..Style::default() }, &mut out).unwrap();
+        table::document(&findings)
+            .write(Extent::All, &Style { colour, ..Style::default() }, &mut out)
+            .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("\\u{1b}[2Jbind\\u{7}"), "{text}");
         let ours = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m", "\u{1b}[34m", "\u{1b}[35m"];

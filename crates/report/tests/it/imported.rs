@@ -7,6 +7,7 @@ use import::{Import, Imported, Options};
 use judge::{Findings, MARGIN};
 use proptest::prelude::*;
 use record::Direction;
+use report::document::terminal::Extent;
 use report::{Style, json, table};
 
 fn import(name: &str, bytes: &[u8]) -> Option<Imported> {
@@ -88,7 +89,9 @@ fn sample() -> String {
 fn bare_numbers_are_reported_as_such() {
     let findings = Findings::of_import(&read(&sample()).recording, MARGIN);
     let mut out = Vec::new();
-    table::write(&findings, &Style { width: 132, ..Style::default() }, &mut out).expect("written");
+    table::document(&findings)
+        .write(Extent::All, &Style { width: 132, ..Style::default() }, &mut out)
+        .expect("written");
     let text = String::from_utf8(out).expect("text");
     assert!(!text.contains("µs"), "{text}");
     // The words of verdicts are tested where they are made; here the figures count.
@@ -172,7 +175,7 @@ fn judged(bytes: &[u8]) {
     let Some(imported) = import("forkbench", bytes) else { return };
     let findings = Findings::of_import(&imported.recording, MARGIN);
     assert_eq!(document(&findings)["series"].as_array().map(Vec::len), Some(findings.series.len()));
-    table::write(&findings, &Style::default(), &mut Vec::new()).expect("written");
+    table::document(&findings).write(Extent::All, &Style::default(), &mut Vec::new()).expect("written");
     report::html::write(&imported.recording, &findings, None, &mut Vec::new()).expect("written");
 }
 

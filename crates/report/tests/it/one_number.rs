@@ -5,6 +5,7 @@ use crate::emulated;
 
 use judge::{Findings, Growth};
 use record::Recording;
+use report::document::terminal::Extent;
 use report::words::estimated_factor;
 use report::{Style, html, json, overview, table};
 
@@ -79,8 +80,8 @@ fn every_screen_says_the_same_growth() {
         for width in [60, 100, 140] {
             // Wide enough for each paragraph to be one line, at either layout.
             let style = Style { width, ..Style::default() };
-            let screen = text(|out| overview::write(&findings, None, &style, out));
-            let verbose = text(|out| table::write(&findings, &style, out));
+            let screen = text(|out| overview::document(&findings, None).write(overview::SCREEN, &style, out));
+            let verbose = text(|out| table::document(&findings).write(Extent::All, &style, out));
             // Of two lines the distance is what is said.
             let is_one_line = |i: usize| {
                 findings.series[i].verdict.as_ref().is_some_and(|v| v.class != stats::Class::TwoLines)
@@ -112,7 +113,8 @@ fn a_finding_and_its_page_say_the_same_growth_and_place() {
             let first = highlight.first();
             let verdict = first.verdict.as_ref().expect("it grows");
             let ratio = Growth::of(verdict).expect("from n to n").ratio;
-            let sentence = overview::growths(&findings, |finding| finding.key == first.key)[0].clone();
+            let sentence =
+                overview::growth_sentences(&findings, |finding| finding.key == first.key)[0].clone();
             let sentence = sentence.replace('\u{202f}', " ");
             let said = estimated_factor(ratio).replace('\u{202f}', " ");
             assert!(sentence.contains(&format!("({said})")), "{name}: {said} is not in {sentence}");
@@ -124,7 +126,7 @@ fn a_finding_and_its_page_say_the_same_growth_and_place() {
                 Some(rest.split_at(rest[..=end].find(&first.grows).unwrap_or(end)))
             }) {
                 let style = Style { width: 400, ..Style::default() };
-                let table = text(|out| table::write(&findings, &style, out));
+                let table = text(|out| table::document(&findings).write(Extent::All, &style, out));
                 assert!(table.contains(&format!("between {}", ends.trim())), "{name}: {ends} in\n{table}");
             }
             // A place is an n that was measured, unless it is an estimate with an interval.
@@ -148,7 +150,7 @@ fn a_hump_is_no_growth() {
     let series = vec![("mmap", record::Direction::Up, record::Expect::Linear, curve)];
     let workloads = [emulated::one("mmap", "mappings", series)];
     let findings = Findings::of(&emulated::recording(emulated::system("local", &[]), &workloads, 10, 1));
-    let growths = overview::growths(&findings, |_| true);
+    let growths = overview::growth_sentences(&findings, |_| true);
     let [growth] = growths.as_slice() else { panic!("one growth: {growths:?}") };
     assert!(growth.contains("(×5.") || growth.contains("(×6."), "{growth}");
     assert!(growth.contains(", but ×"), "{growth}");

@@ -11,7 +11,9 @@ const PORTS: [(&str, &str); 1] = [("net.ip_local_port_range", "32768 60999")];
 
 fn shown(findings: &Findings, width: usize) -> String {
     let mut out = Vec::new();
-    overview::write(findings, None, &Style { width, ..Style::default() }, &mut out).expect("written");
+    overview::document(findings, None)
+        .write(overview::SCREEN, &Style { width, ..Style::default() }, &mut out)
+        .expect("written");
     String::from_utf8(out).expect("text")
 }
 
@@ -168,7 +170,7 @@ fn a_cliff_that_is_steep_in_many_ranges_has_its_place() {
 /// While a run goes on only what is decided is said.
 #[test]
 fn growths_that_are_wanted_are_sentences() {
-    let growths = overview::growths(&shapes(), |finding| finding.key.workload == "bind");
+    let growths = overview::growth_sentences(&shapes(), |finding| finding.key.workload == "bind");
     assert_eq!(growths.len(), 1, "{growths:?}");
     assert!(growths[0].starts_with("bind: ") && growths[0].contains("explicit ports"), "{growths:?}");
 }
@@ -210,7 +212,7 @@ fn only_an_excluded_expectation_is_contradicted() {
         let interval = |value| stats::Interval { value, low: value - 0.05, high: value + 0.05 };
         let end = |(n, value)| stats::LocalExponent { n, exponent: interval(value) };
         verdict.local_exponents = Some([(20.0, steepness[0]), (300.0, steepness[1])].map(end));
-        let sentence = overview::growths(&findings, |finding| finding.label == "walk").concat();
+        let sentence = overview::growth_sentences(&findings, |finding| finding.label == "walk").concat();
         (findings.as_expected(&findings.series[walk]), sentence)
     };
     let (open, sentence) = agrees(Ambiguous, &[Sublinear, LinearLike, Superlinear], LINE);
@@ -243,7 +245,7 @@ fn every_series_has_its_cost() {
     assert!(findings.series.iter().any(undecided));
     let mut out = Vec::new();
     let style = Style { width: 140, colour: true, ..Style::default() };
-    overview::write(&findings, None, &style, &mut out).expect("written");
+    overview::document(&findings, None).write(overview::SCREEN, &style, &mut out).expect("written");
     let text = String::from_utf8(out).expect("text");
     for finding in findings.series.iter().filter(|finding| finding.verdict.is_some()) {
         let is_its = |line: &&str| {

@@ -117,7 +117,7 @@ fn without_scripts(page: &str) -> String {
 fn without_scripts_it_has_all_that_the_terminal_says_in_that_order() {
     let (recording, findings) = mixed(true);
     let page = without_scripts(&page(&recording, &findings));
-    let said = report::overview::growths(&findings, |_| true);
+    let said = report::overview::growth_sentences(&findings, |_| true);
     assert!(said.len() > 1, "{said:?}");
     let mut rest = page.as_str();
     for sentence in &said {

@@ -5,6 +5,7 @@ use crate::emulated;
 use emulated::load::{self, Architecture};
 use judge::Findings;
 use judge::compare::{Comparison, GrowthClaim, Ranking, RankingEntry};
+use report::document::terminal::Extent;
 use report::{Style, html, table};
 
 fn ranking<'a>(compared: &'a Comparison, name: &str) -> &'a Ranking {
@@ -45,7 +46,9 @@ fn different_loads_are_not_compared() {
     };
     let screen = |compared: &Comparison| {
         let mut out = Vec::new();
-        report::overview::write_systems(compared, &Style::default(), &mut out).unwrap();
+        report::overview::systems(compared)
+            .write(report::overview::SCREEN, &Style::default(), &mut out)
+            .unwrap();
         String::from_utf8(out).unwrap()
     };
     let note = |compared: &Comparison, entry: &RankingEntry| {
@@ -98,10 +101,12 @@ fn the_growth_of_each_contender_is_reported() {
     assert!(matches!(p50("uring").growth, GrowthClaim::Limited(_)));
 
     let mut out = Vec::new();
-    table::write(&findings, &Style { width: 132, ..Style::default() }, &mut out).unwrap();
+    table::document(&findings)
+        .write(Extent::All, &Style { width: 132, ..Style::default() }, &mut out)
+        .unwrap();
     let text = String::from_utf8(out).unwrap().replace('\u{202f}', " ");
     let (_, said) = text.split_once("How the times change from 1 to 1 000 connections\n").unwrap();
-    let line = |name: &str| said.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    let line = |name: &str| said.lines().find(|line| line.trim_start().starts_with(name)).unwrap().to_owned();
     assert!(
         line("inetd").contains("p50 grows to ×") && line("inetd").contains("; p999 grows to ×"),
         "{text}"
@@ -180,9 +185,14 @@ fn a_contender_with_one_trial_has_its_row() {
     });
     let findings = Findings::of(&record::Recording::new(lines).unwrap());
     let mut out = Vec::new();
-    report::overview::write(&findings, None, &Style { width: 132, ..Style::default() }, &mut out).unwrap();
+    report::overview::document(&findings, None)
+        .write(report::overview::SCREEN, &Style { width: 132, ..Style::default() }, &mut out)
+        .unwrap();
     let text = String::from_utf8(out).unwrap();
-    let row = text.lines().position(|line| line.starts_with("uring ")).unwrap_or_else(|| panic!("{text}"));
+    let row = text
+        .lines()
+        .position(|line| line.trim_start().starts_with("uring "))
+        .unwrap_or_else(|| panic!("{text}"));
     let said: Vec<&str> = text.lines().skip(row).take(2).collect();
     assert!(said[0].contains("—") && said[0].contains("/s"), "{said:?}");
     let reason = "p50, p99, p999 and kernel memory: not measured: its only trial finds out the load that all";

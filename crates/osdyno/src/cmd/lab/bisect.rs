@@ -1,11 +1,11 @@
 //! `osdyno lab bisect`: the first kernel of an ordered list from which a cost differs.
 
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use ::report::bisect::{Bisection, Proof};
+use ::report::bisect::{BisectAnswer, Bisection, Proof};
+use ::report::document::terminal::Extent;
 use judge::Findings;
 use judge::bisect::{Round, Search, Steps};
 use record::{Recording, units};
@@ -14,8 +14,8 @@ use runner::{Ran, RunOptions, RunPlan, StepOptions, Target};
 use super::kernel_list::{ListOptions, targets};
 use super::machine;
 use crate::cmd::run::{Screen, default_name, interrupt};
-use crate::cmd::{Done, Format, compare_systems, refuse_unwritable, write_file};
-use crate::console::{Console, results, tell};
+use crate::cmd::{Done, Format, compare_systems, print_answer, refuse_unwritable, write_file};
+use crate::console::{Console, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
 #[derive(clap::Args)]
@@ -98,12 +98,8 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
     }
     let names: Vec<String> = list.iter().map(|target| target.name.clone()).collect();
     let found = Bisection { names: &names, search: &search, proofs: &proofs, margin: args.margin };
-    let mut out = BufWriter::new(results());
-    match args.format {
-        Format::Text => ::report::bisect::write(&found, &console.style, &mut out)?,
-        Format::Json => ::report::bisect::write_json(&found, &mut out)?,
-    }
-    out.flush()?;
+    let document = |_: &BisectAnswer<'_>| ::report::bisect::document(&found);
+    print_answer(&found.answer(), document, Extent::All, args.format, console)?;
     Ok(if found.is_certain() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
