@@ -24,7 +24,7 @@ impl Suite {
     /// Gets the lists of a suite into a folder, which may be removed when the packages are there.
     ///
     /// # Errors
-    /// What is missing, or apt's own words.
+    /// A program that is missing, or the error of apt.
     pub(crate) fn open(name: &'static str, folder: PathBuf) -> Result<Suite, AnyError> {
         for needed in ["apt-get", "apt-cache", "dpkg-deb"] {
             if !exists(needed) {
@@ -37,7 +37,7 @@ impl Suite {
         let source = format!("deb [signed-by={KEYRING}] {mirror} {name} main\n");
         fs::write(folder.join("sources.list"), source)?;
         fs::write(folder.join("status"), "")?;
-        // A configuration of its own for what is looked up and kept; how to reach the mirror stays the
+        // A configuration of its own for lists and caches; how to reach the mirror stays the
         // machine's.
         let path = |name: &str| folder.join(name).display().to_string();
         let settings = [

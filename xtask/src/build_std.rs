@@ -15,7 +15,7 @@ use crate::{AnyError, workspace};
 /// Where Debian keeps compilers newer than its own.
 const SUITE: &str = "trixie-backports";
 
-/// Cargo, prepared for such a target. What build scripts start in turn is prepared in the same way, because
+/// Cargo, prepared for such a target. Programs that build scripts start are prepared in the same way, because
 /// all of it is in the environment.
 pub(crate) fn cargo_with(library: &Path) -> Command {
     let mut command = cargo();
@@ -52,7 +52,7 @@ pub(crate) fn library() -> Result<PathBuf, AnyError> {
 fn from_debian(version: &str) -> Result<PathBuf, AnyError> {
     let folder = workspace::target().join("rust-src").join(version);
     let library = folder.join(format!("usr/src/rustc-{version}/library"));
-    // Written last: what an interrupted run left behind is not taken for the whole.
+    // Written last, so that an interrupted run leaves nothing that is taken for the whole.
     let complete = folder.join("complete");
     if complete.exists() {
         return Ok(library);

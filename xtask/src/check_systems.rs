@@ -71,7 +71,7 @@ fn check(library: &Path, target: &str, crates: &[&str]) -> Result<(), AnyError> 
     for name in C_LIBRARIES {
         command.args(["--config", &format!("target.{target}.{name}.rustc-link-lib=['{name}']")]);
     }
-    // It does not see that a value is `const` already where the system keeps what belongs to a thread.
+    // The lint overlooks that a value is `const` already on systems without native thread-local storage.
     command.args(["--", "--allow", "clippy::missing_const_for_thread_local"]);
     show(&mut command).map_err(|_| "does not compile, or not without a warning".into())
 }

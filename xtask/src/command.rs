@@ -43,8 +43,7 @@ pub(crate) fn show(command: &mut Command) -> Result<(), AnyError> {
     if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", words(command)).into()) }
 }
 
-/// Runs it and returns what it wrote to standard output; what it wrote to standard error is part of the
-/// failure.
+/// Runs it and returns its standard output; its standard error is part of the failure.
 pub(crate) fn read(command: &mut Command) -> Result<String, AnyError> {
     let output = command.output().map_err(|error| format!("{}: {error}", words(command)))?;
     if output.status.success() {

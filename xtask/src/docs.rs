@@ -1,7 +1,7 @@
 //! `cargo xtask docs`: the manual of the code builds without a warning, and the documents tell the truth.
 //!
 //! Every `console` block of a document that begins with `$ osdyno` is run, command by command, in an empty
-//! folder of that document's own, and what it prints is compared with what the document shows. Numbers,
+//! folder of that document's own, and its output is compared with the document. Numbers,
 //! units of time and drawings may differ, words may not; in a block `console exact`, for input that is always
 //! the same, nothing may. `…` stands for anything. A command whose shown
 //! output begins with `error:` has to fail, any other has to succeed. A block that is not to be run is a
@@ -16,7 +16,7 @@ use crate::{AnyError, readme, workspace};
 /// Builds the manual and runs the documents.
 ///
 /// # Errors
-/// The first that fails of the two builds, or how many commands did not do what their document says.
+/// The first of the two builds that fails, or the number of commands that differ from their document.
 pub fn run() -> Result<(), AnyError> {
     show(cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     let osdyno = command::osdyno()?;
@@ -53,12 +53,12 @@ fn documents(root: &Path) -> Vec<PathBuf> {
     top.into_iter().filter(|document| document.exists()).chain(manual).collect()
 }
 
-/// What became of the commands of one document.
+/// The outcome of the commands of one document.
 #[derive(Debug)]
 pub struct Checked {
     /// How many were run.
     pub commands: usize,
-    /// What was shown and what came instead, for each that differed, with its line.
+    /// The expected and the actual output of each command that differed, with its line.
     pub differences: Vec<String>,
 }
 
@@ -134,7 +134,7 @@ fn commands(document: &str) -> Vec<Command> {
     commands
 }
 
-/// Whether what was shown fits what came, line by line; `…` alone on a line is any number of lines.
+/// Whether the expected lines match the output, line by line; `…` alone on a line is any number of lines.
 fn alike(shown: &[String], came: &[String], form: fn(&str) -> String) -> bool {
     let (shown, came) = (without_last_blanks(shown), without_last_blanks(came));
     match (shown.split_first(), came.split_first()) {

@@ -1,4 +1,4 @@
-//! The tools of the house: what CI runs and what a person runs before a commit.
+//! The commands of developers and CI.
 //!
 //! Each verb is a file with a `run`; [`tidy`] is also a test.
 
@@ -21,5 +21,5 @@ pub mod truths;
 pub mod wine;
 mod workspace;
 
-/// What went wrong, in words for a person.
+/// An error with a message for a person.
 pub type AnyError = Box<dyn std::error::Error>;

@@ -22,7 +22,7 @@ const FOLDER: &str = "mail-servers";
 struct MailProgram {
     name: &'static str,
     packages: &'static [&'static str],
-    /// Programs that need neither users nor a configuration, with what starts them: scripts in `bin` do.
+    /// Programs that need neither users nor a configuration, with their commands, for the scripts in `bin`.
     clients: &'static [(&'static str, &'static str)],
 }
 
@@ -68,7 +68,7 @@ fn complete(folder: &Path) -> Result<(), AnyError> {
     if missing.is_empty() {
         return Ok(());
     }
-    // What an interrupted run left behind is not taken for the whole: the folder gets its name last.
+    // The folder gets its name last, so that an interrupted run leaves no incomplete one.
     let unfinished = folder.join("unfinished");
     let _ = fs::remove_dir_all(&unfinished);
     let suite = Suite::open(SUITE, unfinished.join("apt"))?;

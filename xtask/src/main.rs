@@ -1,4 +1,4 @@
-//! `cargo xtask VERB`: what CI and people run. One file per verb.
+//! `cargo xtask VERB`: the commands of developers and CI. One file per verb.
 
 use std::process::ExitCode;
 

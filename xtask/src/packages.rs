@@ -1,4 +1,4 @@
-//! What the tests need of the machine, and where Debian keeps it.
+//! Programs that the tests need, and their packages in Debian.
 
 use crate::AnyError;
 use crate::command::{exists, program, show};
@@ -62,38 +62,34 @@ const NEEDS: &[Need] = &[
     verify_with("wine", &["wine", "wine64"], "runs what was linked for Windows"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder, and copies files"),
     test_with("sshd", &["openssh-server"], "is that system, on loopback, and is measured by `network-copy`"),
-    verify_with("apache2", &["apache2-bin"], "is a server whose architecture `snoop` tells"),
-    verify_with("lighttpd", &["lighttpd"], "is a server whose architecture `snoop` tells"),
-    verify_with("haproxy", &["haproxy"], "is a server whose architecture `snoop` tells"),
-    verify_with("redis-server", &["redis-server"], "is a server whose architecture `snoop` tells"),
-    verify_with("memcached", &["memcached"], "is a server whose architecture `snoop` tells"),
-    verify_with("dovecot", &["dovecot-imapd"], "is a server whose architecture `snoop` tells"),
-    verify_with("gunicorn", &["gunicorn", "python3-gevent"], "is a server whose architecture `snoop` tells"),
-    verify_with("caddy", &["caddy"], "is a server in Go, whose architecture `snoop` tells"),
-    verify_with("vsftpd", &["vsftpd"], "is a server whose architecture `snoop` tells"),
-    verify_with("inetutils-inetd", &["inetutils-inetd"], "is a server whose architecture `snoop` tells"),
-    verify_with("unbound", &["unbound"], "is a server whose architecture `snoop` tells"),
-    verify_with("php-fpm8.2", &["php-fpm"], "is a server whose architecture `snoop` tells"),
-    verify_with(
-        "uwsgi",
-        &["uwsgi-core", "uwsgi-plugin-python3"],
-        "is a server whose architecture `snoop` tells",
-    ),
-    verify_with("varnishd", &["varnish"], "is a server whose architecture `snoop` tells"),
-    verify_with("node", &["nodejs"], "is a server whose architecture `snoop` tells"),
-    verify_with("named", &["bind9"], "is a server whose architecture `snoop` tells"),
-    verify_with("tinyproxy", &["tinyproxy"], "is a server whose architecture `snoop` tells"),
-    verify_with("stunnel4", &["stunnel4"], "is a server whose architecture `snoop` tells"),
-    verify_with("mosquitto", &["mosquitto"], "is a server whose architecture `snoop` tells"),
-    verify_with("nats-server", &["nats-server"], "is a server whose architecture `snoop` tells"),
-    verify_with("erlc", &["erlang-base"], "is a server whose architecture `snoop` tells"),
-    verify_with("puma", &["puma"], "is a server whose architecture `snoop` tells"),
-    verify_with("java", &["default-jdk-headless"], "is a server whose architecture `snoop` tells"),
-    verify_with("rsync", &["rsync"], "is a server whose architecture `snoop` tells"),
+    verify_with("apache2", &["apache2-bin"], "is a server that `snoop` identifies"),
+    verify_with("lighttpd", &["lighttpd"], "is a server that `snoop` identifies"),
+    verify_with("haproxy", &["haproxy"], "is a server that `snoop` identifies"),
+    verify_with("redis-server", &["redis-server"], "is a server that `snoop` identifies"),
+    verify_with("memcached", &["memcached"], "is a server that `snoop` identifies"),
+    verify_with("dovecot", &["dovecot-imapd"], "is a server that `snoop` identifies"),
+    verify_with("gunicorn", &["gunicorn", "python3-gevent"], "is a server that `snoop` identifies"),
+    verify_with("caddy", &["caddy"], "is a server in Go that `snoop` identifies"),
+    verify_with("vsftpd", &["vsftpd"], "is a server that `snoop` identifies"),
+    verify_with("inetutils-inetd", &["inetutils-inetd"], "is a server that `snoop` identifies"),
+    verify_with("unbound", &["unbound"], "is a server that `snoop` identifies"),
+    verify_with("php-fpm8.2", &["php-fpm"], "is a server that `snoop` identifies"),
+    verify_with("uwsgi", &["uwsgi-core", "uwsgi-plugin-python3"], "is a server that `snoop` identifies"),
+    verify_with("varnishd", &["varnish"], "is a server that `snoop` identifies"),
+    verify_with("node", &["nodejs"], "is a server that `snoop` identifies"),
+    verify_with("named", &["bind9"], "is a server that `snoop` identifies"),
+    verify_with("tinyproxy", &["tinyproxy"], "is a server that `snoop` identifies"),
+    verify_with("stunnel4", &["stunnel4"], "is a server that `snoop` identifies"),
+    verify_with("mosquitto", &["mosquitto"], "is a server that `snoop` identifies"),
+    verify_with("nats-server", &["nats-server"], "is a server that `snoop` identifies"),
+    verify_with("erlc", &["erlang-base"], "is a server that `snoop` identifies"),
+    verify_with("puma", &["puma"], "is a server that `snoop` identifies"),
+    verify_with("java", &["default-jdk-headless"], "is a server that `snoop` identifies"),
+    verify_with("rsync", &["rsync"], "is a server that `snoop` identifies"),
 ];
 
-/// Installs what is missing when we are root on a Debian system; otherwise says what to install, which is a
-/// failure only where nothing works without.
+/// Installs missing programs as root on a Debian system; otherwise advises which to install. That is a
+/// failure only where nothing works without them.
 pub(crate) fn install(wanted: For) -> Result<(), AnyError> {
     let missing: Vec<&Need> =
         NEEDS.iter().filter(|need| need.wanted <= wanted && !exists(need.program)).collect();

@@ -72,7 +72,7 @@ pub(crate) fn of_page(run: &Path) -> Result<(), AnyError> {
     show(taken.arg(&page).stderr(Stdio::null()))
 }
 
-/// One picture from what stands at the standard input; the verdict goes to standard error.
+/// One picture of the numbers at the standard input; the verdict goes to standard error.
 fn draw(arguments: &[&str], input: Stdio) -> Result<Vec<u8>, AnyError> {
     let mut command = quiet(&["--package", "report", "--example", "picture", "--"]);
     let output = command.args(arguments).stdin(input).stderr(Stdio::inherit()).output()?;

@@ -18,9 +18,9 @@ struct Excerpt {
     name: &'static str,
     /// The command that the block shows, and that measures; its run file is added.
     command: &'static str,
-    /// What it needs in its folder: scripts, by name.
+    /// Scripts that it needs in its folder, by name.
     scripts: &'static [(&'static str, &'static str)],
-    /// The verb that prints the run, and what follows the run file.
+    /// The verb that prints the run, and the words behind the run file.
     print: (&'static str, &'static [&'static str]),
     /// The beginning of its first line, and of the first line behind it; all lines where there is none.
     part: Option<(&'static str, &'static str)>,
@@ -127,7 +127,7 @@ fn measured(excerpt: &Excerpt, osdyno: &Path) -> Result<(), AnyError> {
     Ok(())
 }
 
-/// What a block shows.
+/// The content of a block.
 fn printed(excerpt: &Excerpt, osdyno: &Path) -> Result<String, AnyError> {
     let folder = tempfile::tempdir()?;
     let (verb, options) = excerpt.print;

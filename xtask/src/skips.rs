@@ -1,5 +1,5 @@
-//! What tests skip, and why: a test that cannot run here prints a line that begins with "skipped", which the
-//! harness shows of tests that pass only where it is asked to.
+//! Skipped tests and their reasons: a test that cannot run here prints a line that begins with "skipped". The
+//! harness shows the output of tests that pass only with `--show-output`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -14,8 +14,8 @@ pub(crate) struct Skip {
     reason: String,
 }
 
-/// What a machine of CI need not have, by words of the reason: its processor, its kernel, the rights that its
-/// supervisor grants, and programs that no package of `packages` brings.
+/// Reasons that are expected on a machine of CI, by their words: its processor, its kernel, the rights that
+/// its supervisor grants, and programs that no package of `packages` brings.
 const EXPECTED: &[&str] = &[
     "this processor lacks",
     "this system has no",
@@ -49,14 +49,13 @@ const EXPECTED: &[&str] = &[
 ];
 
 impl Skip {
-    /// Whether a machine of CI may lack it. What a package brings is expected to be there.
+    /// Whether a machine of CI may lack it. Programs of packages are expected to be there.
     pub(crate) fn is_expected(&self) -> bool {
         EXPECTED.iter().any(|words| self.reason.contains(words))
     }
 }
 
-/// Runs a `cargo test`, shows what it prints without the output of tests that pass, and adds what these
-/// skipped.
+/// Runs a `cargo test`, shows its output without that of tests that pass, and adds the tests that it skipped.
 ///
 /// # Errors
 /// When a test failed.
@@ -89,7 +88,7 @@ pub(crate) fn print(skipped: &[Skip]) {
     println!("{} tests or parts of them were skipped", skipped.len());
 }
 
-/// What the harness has printed until now.
+/// The output of the harness until now.
 #[derive(Default)]
 struct Listing {
     /// Within the output of tests that passed: the test.

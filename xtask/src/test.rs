@@ -1,8 +1,6 @@
-//! `cargo xtask test` and `cargo xtask verify`: what has to hold before a commit, and what CI looks at
-//! besides.
+//! `cargo xtask test` runs before a commit; `cargo xtask verify` runs the rest, in CI.
 //!
-//! A step that fails does not keep the others from being tried; the summary at the end has them all, and what
-//! tests skipped.
+//! All steps run, even after one has failed. The summary lists them, and the tests that were skipped.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -13,7 +11,7 @@ use crate::command::{self, background, cargo, program, show};
 use crate::skips::{self, Skip};
 use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, wine, workspace};
 
-/// A step, which adds what its tests skipped.
+/// A step, which adds the tests that it skipped.
 type Step = (&'static str, fn(&mut Vec<Skip>) -> Result<(), AnyError>);
 
 /// In the order in which they fail fastest. The rules of the house are a test.
@@ -29,7 +27,7 @@ const VERIFY: &[Step] = &[
     ("clippy", |_| show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     ("Wine", |_| wine::obtain()),
     ("mail servers", |_| mail_servers::obtain()),
-    // What a test runs under Wine.
+    // Tests run this program under Wine.
     ("link Windows", |_| link_systems::run(false, &link_systems::tested()).map(drop)),
     ("limits", |skipped| program_of_tests("limits", skipped)),
     ("long tests", |skipped| program_of_tests("verify", skipped)),
@@ -38,8 +36,8 @@ const VERIFY: &[Step] = &[
     ("documents", |_| docs::run()),
 ];
 
-/// A third of what tests take is waiting, for a time limit or a window of measurement: they wait beside each
-/// other.
+/// Tests wait for a third of their time, for a time limit or a window of measurement: more of them than
+/// processors run at once.
 fn tests(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
     let threads = 3 * std::thread::available_parallelism()?.get();
     let mut command = cargo();
@@ -62,10 +60,10 @@ pub fn test() -> Result<(), AnyError> {
     summary.end()
 }
 
-/// Runs what takes longer, or needs other systems and programs.
+/// Runs the tests that take longer, or need other systems and programs.
 ///
 /// # Errors
-/// Names the steps that failed; a test that skipped what it should find here is one.
+/// Names the steps that failed; an unexpected skip is a failure too.
 pub fn verify() -> Result<(), AnyError> {
     let mut summary = Summary::begin();
     summary.run(BEFORE_VERIFY);
@@ -91,7 +89,7 @@ fn simulations(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
 }
 
 /// Links for the systems whose linker is at hand and that no test runs, and checks the types for the others.
-/// What links has its types checked, too.
+/// A program that links has its types checked, too.
 ///
 /// # Errors
 /// Names the targets that do not compile.
@@ -104,7 +102,7 @@ pub fn other_systems() -> Result<(), AnyError> {
     linked.and(checked)
 }
 
-/// What became of each step.
+/// The outcome of each step.
 struct Summary {
     start: Instant,
     outcomes: Vec<Outcome>,
@@ -114,10 +112,10 @@ struct Summary {
 struct Outcome {
     name: &'static str,
     is_passed: bool,
-    /// Of a build, what it took after the steps beside it.
+    /// Of a build, the time after the steps beside it.
     elapsed: Duration,
     is_build: bool,
-    /// Of all processors, where the system tells it.
+    /// Of all processors, where the system counts it.
     processor_time: Option<Duration>,
 }
 
@@ -178,8 +176,8 @@ impl Summary {
     }
 }
 
-/// What the programs that have ended used: cutime and cstime of proc_pid_stat(5), in hundredths of a second.
-/// A step is limited by the processors or it waits, and only this tells which.
+/// The processor time of programs that have ended: cutime and cstime of proc_pid_stat(5), in hundredths of a
+/// second. It shows whether a step is limited by the processors or waits.
 fn processor_time() -> Option<Duration> {
     let own = fs::read_to_string("/proc/self/stat").ok()?;
     // The name before it may contain anything.
@@ -188,7 +186,7 @@ fn processor_time() -> Option<Duration> {
     Some(Duration::from_millis(10 * (ticks(13)? + ticks(14)?)))
 }
 
-/// What compiles for itself and is no part of a test. The steps wait half of the time: for packages, for the
+/// A build that is no part of a test. The steps wait half of the time: for packages, for the
 /// one crate that all others need, for a test's window. Meanwhile this has the processors, with the lowest
 /// priority, so that no step waits for it.
 struct Build {
@@ -207,7 +205,7 @@ impl Build {
         Ok(Build { process, log })
     }
 
-    /// Waits for it and prints what it printed.
+    /// Waits for it and prints its output.
     fn end(mut self) -> Result<(), AnyError> {
         let status = self.process.wait()?;
         print!("{}", fs::read_to_string(&self.log)?);
@@ -215,7 +213,7 @@ impl Build {
     }
 }
 
-/// What a minute can show of the error rates; `osdyno selftest --nightly` shows all of them.
+/// The error rates that can be shown in a minute; `osdyno selftest --nightly` shows all of them.
 fn selftest() -> Result<(), AnyError> {
     let cells = [
         "*/low/log20/10",

@@ -50,7 +50,7 @@ fn find() -> Result<(String, PathBuf), AnyError> {
 }
 
 fn unpack(folder: &Path) -> Result<(), AnyError> {
-    // What an interrupted run left behind is not taken for the whole: the scripts are written last.
+    // The scripts are written last, so that an interrupted run leaves nothing that is taken for the whole.
     let _ = fs::remove_dir_all(folder);
     let suite = Suite::open(SUITE, folder.join("apt"))?;
     let root = folder.join("root");

@@ -9,7 +9,7 @@ pub(crate) fn root() -> PathBuf {
     own.parent().unwrap_or(own).to_owned()
 }
 
-/// Where cargo builds. What is given relative is so to the root, where we start every program.
+/// Where cargo builds. A relative path starts from the root, where we start every program.
 pub(crate) fn target() -> PathBuf {
     root().join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from))
 }

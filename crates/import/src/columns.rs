@@ -11,7 +11,7 @@ use crate::gather::Gather;
 use crate::lines::{LINE_BYTES_MAX, Line, Lines, is_blank};
 use crate::options::{Options, Program};
 
-/// What a 2003 program prints: integers, of microseconds or of processor cycles.
+/// The tick of a 2003 program, which prints whole microseconds or processor cycles.
 const TICK: f64 = 1.0;
 /// A line with more numbers than that was printed by something else.
 const COLUMNS_MAX: usize = 64;
@@ -33,7 +33,7 @@ fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty())
 }
 
-/// What is known of a file before it is read.
+/// Facts of a file, known before it is read.
 pub(crate) struct File<'a> {
     pub(crate) program: Option<Program>,
     /// Number of the trial that it is.
@@ -42,7 +42,7 @@ pub(crate) struct File<'a> {
     pub(crate) first: &'a [u8],
 }
 
-/// Reads a file into `gather`; what cannot be used goes to `bad` with its line number.
+/// Reads a file into `gather`; an unusable line goes to `bad` with its number.
 pub(crate) fn read<R: BufRead>(
     file: &File<'_>,
     lines: &mut Lines<R>,
@@ -51,7 +51,7 @@ pub(crate) fn read<R: BufRead>(
     mut bad: impl FnMut(u64, &str),
 ) -> io::Result<()> {
     let with_words = split(file.first).next().is_some_and(|first| WORDS.contains(&first));
-    let mut columns = Columns::of(file, with_words);
+    let mut columns = Columns::new(file, with_words);
     // Lines of numbers so far: the objects alive before the next operation.
     let mut n = 0;
     while let Some((number, line)) = lines.next()? {
@@ -68,7 +68,7 @@ pub(crate) fn read<R: BufRead>(
         if let Err(reason) = taken {
             bad(number, &reason);
         }
-        // A sample is taken beside what piles up.
+        // A sample adds no object.
         n += u64::from(!line.trim_ascii_start().starts_with(b"sample"));
     }
     columns.give(n, file.trial, options, gather)
@@ -82,12 +82,12 @@ struct Columns {
 struct Column {
     name: String,
     direction: Direction,
-    /// n and value; on the way down n counts what was done already.
+    /// n and value; on the way down n counts the objects removed before.
     values: Vec<(u64, f64)>,
 }
 
 impl Columns {
-    fn of(file: &File<'_>, with_words: bool) -> Columns {
+    fn new(file: &File<'_>, with_words: bool) -> Columns {
         let column = |name: String, direction| Column { name, direction, values: Vec::new() };
         let of_program = |name: &str| match file.program {
             Some(program) => format!("{} {name}", program.name()),

@@ -16,7 +16,7 @@ use crate::header::Header;
 use crate::lines::{LINE_BYTES_MAX, Line, Lines, is_blank};
 use crate::options::Options;
 
-/// What reading changes.
+/// The state that reading changes.
 pub(crate) struct Into<'a> {
     pub(crate) gather: &'a mut Gather,
     pub(crate) trials: &'a mut Trials,
@@ -24,7 +24,7 @@ pub(crate) struct Into<'a> {
     pub(crate) file_trial: u32,
 }
 
-/// Reads all lines behind the header, which the line `header_line` is; what cannot be used goes to `bad` with
+/// Reads all lines behind the header, which the line `header_line` is; an unusable line goes to `bad` with
 /// its line number.
 ///
 /// A number that holds a comma or a separator of thousands ends the reading: other lines of the same program

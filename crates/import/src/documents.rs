@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Value};
 /// So many lines of a text are tried as the beginning of a document.
 const ATTEMPTS_MAX: usize = 1000;
 
-/// What was found in a text.
+/// The documents in a text.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     /// Each document, and where it stands.

@@ -10,7 +10,7 @@ const UTF16_LITTLE_MARK: &[u8] = b"\xff\xfe";
 const UTF16_BIG_MARK: &[u8] = b"\xfe\xff";
 const UTF32_MARKS: [&[u8]; 2] = [b"\xff\xfe\0\0", b"\0\0\xfe\xff"];
 
-/// The input behind its byte order mark, as UTF-8. What is no text of the encoding that its mark promises is
+/// The input behind its byte order mark, as UTF-8. Text that violates the encoding of its mark is
 /// an error of [`io::ErrorKind::InvalidData`].
 pub(crate) fn decoded<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut begin = Vec::new();

@@ -1,4 +1,4 @@
-//! What a file of another benchmark holds: entries with names and times, and those that are left out.
+//! The content of a file of another benchmark: entries with names and times, and those that are left out.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Entry {
     pub(crate) seconds: Vec<f64>,
 }
 
-/// What a trial is among the times of a file.
+/// Which of the times of a file make one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trials {
     /// Each time comes from a process of its own.
@@ -33,7 +33,7 @@ pub(crate) enum Trials {
 }
 
 impl Trials {
-    /// What a user should know of files in which this is a trial.
+    /// A remark for the user about files with such trials.
     pub(crate) fn remark(self) -> &'static str {
         match self {
             Trials::Processes => "; each time is of a process, and a trial",
@@ -50,20 +50,20 @@ impl Trials {
     }
 }
 
-/// An entry, with what is known of its file.
+/// An entry, with facts of its file.
 #[derive(Debug)]
-pub(crate) struct Of {
+pub(crate) struct FileEntry {
     pub(crate) file: usize,
     pub(crate) format: &'static str,
     pub(crate) trials: Trials,
     pub(crate) entry: Entry,
 }
 
-/// What was taken from a file.
+/// The result of reading a file.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) entries: Vec<Entry>,
-    /// What was measured and cannot be judged, by name, with the reason.
+    /// Values that cannot be judged, by name, with the reason.
     pub(crate) left_out: Vec<(String, String)>,
     /// Figures that the program computed of others, such as means.
     pub(crate) computed: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Taken {
     pub(crate) bad_lines: Vec<(u64, String)>,
     /// Lines without a result.
     pub(crate) other_lines: u64,
-    /// What else a user should know.
+    /// Other remarks for the user.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -93,13 +93,13 @@ impl Taken {
         }
     }
 
-    /// Leaves out what failed, or is no time where there should be one.
+    /// Leaves out an entry that failed, or that has no time where one is expected.
     pub(crate) fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
         self.failed += 1;
         self.pass_over(name, reason);
     }
 
-    /// Leaves out what is not to be judged, and failed in nothing.
+    /// Leaves out an entry that is not judged and did not fail.
     pub(crate) fn pass_over(&mut self, name: &str, reason: impl Into<String>) {
         self.left_out.push((name.to_owned(), reason.into()));
     }
@@ -110,12 +110,12 @@ impl Taken {
     }
 }
 
-/// A file that was read, and what became of its content.
+/// A file that was read, with counts of its values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileRead {
     /// Its name.
     pub file: String,
-    /// What it was taken for.
+    /// Its format.
     pub format: &'static str,
     /// Values that are judged.
     pub values: u64,
@@ -123,16 +123,16 @@ pub struct FileRead {
     pub computed: u64,
     /// Lines that could not be used.
     pub bad_lines: u64,
-    /// Lines before, between and behind what was read.
+    /// Lines before, between and behind the results.
     pub other_lines: u64,
-    /// What was measured and is not judged.
+    /// Values that are not judged.
     pub left_out: Vec<LeftOut>,
 }
 
 /// Values of one name that are not judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Of what, as the file has it.
+    /// Their name in the file.
     pub name: String,
     /// How many.
     pub count: u64,
@@ -155,7 +155,7 @@ impl FileRead {
         }
     }
 
-    pub(crate) fn of(file: &str, format: &'static str, taken: &Taken) -> FileRead {
+    pub(crate) fn from_taken(file: &str, format: &'static str, taken: &Taken) -> FileRead {
         let mut judged: HashMap<&str, u64> = HashMap::new();
         for entry in &taken.entries {
             *judged.entry(&entry.name.text).or_default() += entry.seconds.len() as u64;
@@ -203,7 +203,7 @@ impl FileRead {
         self.left_out.iter().filter(|group| group.reasons == [BELOW]).map(|group| group.count).sum()
     }
 
-    /// What is left out of it, each a sentence.
+    /// The values left out, a sentence for each name.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let file = &self.file;
         let named = self.left_out.iter().take(NAMED_MAX);

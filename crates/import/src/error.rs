@@ -10,7 +10,7 @@ pub enum Error {
     Read {
         /// The file.
         name: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The first line is no header of ours.
@@ -22,7 +22,7 @@ pub enum Error {
     Header {
         /// The file.
         name: String,
-        /// What is there instead.
+        /// The text that is there instead.
         found: String,
     },
     /// Numbers of a table are written with a decimal comma, or with separators of thousands.
@@ -35,7 +35,7 @@ pub enum Error {
         name: String,
         /// Counts from 1.
         line: u64,
-        /// What stands there.
+        /// The text of the number.
         found: String,
     },
     /// It is a file of another program, and nothing can be made of it.
@@ -43,7 +43,7 @@ pub enum Error {
     Unknown {
         /// The file.
         name: String,
-        /// What is there instead.
+        /// The text that is there instead.
         found: String,
     },
     /// An option says nothing of the files that were given.
@@ -51,10 +51,10 @@ pub enum Error {
     Option {
         /// The options, as they are typed.
         option: String,
-        /// What the files are, and what the option is for.
+        /// The format of the files, and the use of the option.
         why: String,
     },
-    /// It is what osdyno itself recorded.
+    /// It is a run file of osdyno.
     #[error("{0} is a run file; osdyno report judges it")]
     RunFile(String),
 }
@@ -75,7 +75,7 @@ pub struct BadLine {
     pub file: String,
     /// Counts from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// The fault of the line.
     pub reason: String,
 }
 

@@ -1,7 +1,7 @@
 //! Which series a benchmark belongs to, and which of its numbers is n.
 //!
 //! A family is all names that differ in numbers alone. Of those numbers n is the one that varies; of several
-//! it is the one with most values, the last of equals, and a series is what shares the others.
+//! it is the one with most values, the last of equals. Names that share the others are a series.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ pub(crate) struct Place {
     pub(crate) n: u64,
 }
 
-/// What became of names.
+/// Each name with its series and n.
 #[derive(Debug, Default)]
 pub(crate) struct Families {
     /// One for each name, in their order.
@@ -34,7 +34,7 @@ struct Family<'a> {
     dependent: Vec<usize>,
     /// Numbers with several values.
     varied: Vec<usize>,
-    /// What two names of the family have that differs.
+    /// Origins that differ between names of the family.
     origins: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn places(names: &[Name], wanted: Option<&str>) -> Result<Families, V
         }
         members[family].push((i, name));
     }
-    let families: Vec<Family<'_>> = members.into_iter().map(|names| Family::of(names, wanted)).collect();
+    let families: Vec<Family<'_>> = members.into_iter().map(|names| Family::new(names, wanted)).collect();
     if let Some(wanted) = wanted
         && !families.iter().any(|family| family.names[0].1.numbers.iter().any(|n| is_called(&n.key, wanted)))
     {
@@ -122,7 +122,7 @@ fn named(families: &[Family<'_>]) -> Vec<Named> {
 }
 
 impl<'a> Family<'a> {
-    fn of(names: Vec<(usize, &'a Name)>, wanted: Option<&str>) -> Family<'a> {
+    fn new(names: Vec<(usize, &'a Name)>, wanted: Option<&str>) -> Family<'a> {
         let numbers = names[0].1.numbers.len();
         let values = |i: usize| names.iter().map(|(_, name)| name.numbers[i].n).collect::<BTreeSet<u64>>();
         let distinct: Vec<usize> = (0..numbers).map(|i| values(i).len()).collect();
@@ -158,7 +158,7 @@ impl<'a> Family<'a> {
         series
     }
 
-    /// What to say where another number could be n.
+    /// The remark where another number could be n.
     fn remark(&self) -> Option<String> {
         let taken = self.n?;
         let numbers = &self.names[0].1.numbers;
@@ -193,7 +193,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// What tells modules apart is a part of the name.
+/// The key of the origin by which modules differ.
 pub(crate) const MODULE: &str = "module";
 
 /// Whether one number has one value for each value of another, and all of them differ.
@@ -204,7 +204,7 @@ fn follows(names: &[(usize, &Name)], n: usize, other: usize) -> bool {
     of(|pair| pair.0) == pairs.len() && of(|pair| pair.1) == pairs.len()
 }
 
-/// What keeps benchmarks of one name apart.
+/// The remark about origins in which benchmarks of one name differ.
 fn origins(families: &[Family<'_>]) -> Option<String> {
     let keys: BTreeSet<String> = families.iter().flat_map(|family| family.origins.iter().cloned()).collect();
     let keys: Vec<String> = keys.into_iter().collect();
@@ -216,7 +216,7 @@ fn origins(families: &[Family<'_>]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(names: &[&str]) -> Vec<(String, u64)> {
+    fn places_of(names: &[&str]) -> Vec<(String, u64)> {
         let names: Vec<Name> = names.iter().map(|name| Name::parse(name)).collect();
         places(&names, None)
             .expect("no wish")
@@ -232,26 +232,33 @@ mod tests {
 
     #[test]
     fn n_is_what_varies() {
-        assert_eq!(of(&["a/1/64", "a/1/128"]), [series("a/1", 64), series("a/1", 128)]);
-        assert_eq!(of(&["a/64/1", "a/128/1"]), [series("a/1", 64), series("a/1", 128)]);
+        assert_eq!(places_of(&["a/1/64", "a/1/128"]), [series("a/1", 64), series("a/1", 128)]);
+        assert_eq!(places_of(&["a/64/1", "a/128/1"]), [series("a/1", 64), series("a/1", 128)]);
         assert_eq!(
-            of(&["s/k=1kB/p=0", "s/k=1kB/p=1", "s/k=1M/p=0", "s/k=1M/p=1", "s/k=1/p=1"])[..3],
+            places_of(&["s/k=1kB/p=0", "s/k=1kB/p=1", "s/k=1M/p=0", "s/k=1M/p=1", "s/k=1/p=1"])[..3],
             [series("s/p=0", 1000), series("s/p=1", 1000), series("s/p=0", 1_000_000)]
         );
-        assert_eq!(of(&["one_300", "one_600"]), [series("one", 300), series("one", 600)]);
-        assert_eq!(of(&["test_3/64", "test_4/64", "test_3/8"])[0], series("test_3", 64));
-        assert_eq!(of(&["m/8/64", "m/16/256"]), [series("m", 64), series("m", 256)], "both say the same");
+        assert_eq!(places_of(&["one_300", "one_600"]), [series("one", 300), series("one", 600)]);
+        assert_eq!(places_of(&["test_3/64", "test_4/64", "test_3/8"])[0], series("test_3", 64));
         assert_eq!(
-            of(&["case_2", "Sort/1024", "SHA256"]),
+            places_of(&["m/8/64", "m/16/256"]),
+            [series("m", 64), series("m", 256)],
+            "both say the same"
+        );
+        assert_eq!(
+            places_of(&["case_2", "Sort/1024", "SHA256"]),
             [series("case_2", 1), series("Sort", 1024), series("SHA256", 1)]
         );
     }
 
     #[test]
     fn two_series_never_share_a_name() {
-        assert_eq!(of(&["s/a=1", "s/b=2"]), [series("s/a", 1), series("s/b", 2)]);
-        assert_eq!(of(&["s", "s/5"]), [series("s", 1), series("s/{n}", 5)]);
-        let names = [Name::parse("p/5").of(MODULE, Some("x/y")), Name::parse("p/5").of(MODULE, Some("x/z"))];
+        assert_eq!(places_of(&["s/a=1", "s/b=2"]), [series("s/a", 1), series("s/b", 2)]);
+        assert_eq!(places_of(&["s", "s/5"]), [series("s", 1), series("s/{n}", 5)]);
+        let names = [
+            Name::parse("p/5").with_origin(MODULE, Some("x/y")),
+            Name::parse("p/5").with_origin(MODULE, Some("x/z")),
+        ];
         let found = places(&names, None).expect("no wish");
         assert_eq!(found.places[1].series, "x/z.p");
         assert_eq!(found.remarks, ["Benchmarks of one name are series of their own where module differs."]);

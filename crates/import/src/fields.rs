@@ -1,4 +1,4 @@
-//! The fields of a line: numbers, and what is shown of a field that is none.
+//! The fields of a line: numbers, and the text shown of a field that is not a number.
 
 /// A whole number of objects: `1000`, and also `1e3` and `1000.0`.
 pub(crate) fn parse_n(field: &[u8]) -> Option<u64> {
@@ -30,7 +30,7 @@ pub(crate) fn has_separator(field: &[u8]) -> bool {
     text.contains(|letter: char| letter.is_ascii_digit()) && text.chars().all(of_number) && is_parted
 }
 
-/// What stands in a field, short enough to be shown.
+/// The text of a field, short enough to be shown.
 pub(crate) fn shown(field: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(field);

@@ -26,7 +26,7 @@ pub(crate) struct Gather {
 #[derive(Debug)]
 struct Gathered {
     name: String,
-    /// Smallest step of the clock, in what the values are in; 0 where it is not known.
+    /// Smallest step of the clock, in the unit of the values; 0 where it is not known.
     tick: f64,
     /// The name of its reference, where one was measured.
     reference: Option<String>,
@@ -39,7 +39,7 @@ struct Track {
     trial: u32,
     direction: Direction,
     points: Points,
-    /// What was measured of the reference.
+    /// The values of the reference.
     reference: Points,
 }
 
@@ -215,7 +215,7 @@ impl Points {
     fn series(mut self, direction: Direction) -> Series {
         self.sort(direction);
         let (n_first, n_step) = self.even().unwrap_or_else(|| (self.sizes.first().copied().unwrap_or(0), 0));
-        // Only what one n and one step cannot say needs the list.
+        // The list is needed only where one n and one step do not suffice.
         let sizes = if n_step == 0 { self.sizes } else { Vec::new() };
         Series {
             system: String::new(),
@@ -289,7 +289,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         detail: false,
         part: None,
     };
-    // A name of which no trial was kept is a series too: it says that there is nothing.
+    // A name without a usable trial is a series too, and its verdict says so.
     let ways = [(up || !down).then_some(Direction::Up), down.then_some(Direction::Down)];
     let ways = || ways.into_iter().flatten();
     let of_reference = |name: &String| ways().map(|way| kind(name, way)).collect();

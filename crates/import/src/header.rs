@@ -6,7 +6,7 @@ use record::words::{list, things};
 use crate::fields::shown;
 use crate::options::ColumnNames;
 
-/// What may stand between fields.
+/// Separators between fields.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// A header with more columns is not looked at any further.
 const COLUMNS_MAX: usize = 1000;
@@ -23,7 +23,7 @@ const REFERENCE: (&str, &[&str]) = ("reference", &[]);
 /// Which column is where.
 #[derive(Debug)]
 pub(crate) struct Header {
-    /// What stands between fields; a space is any space.
+    /// The separator between fields; a space is any space.
     pub(crate) separator: u8,
     /// All columns, in small letters.
     pub(crate) names: Vec<String>,
@@ -36,8 +36,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The header in a first line; `Err` says what the line is instead.
-    pub(crate) fn of(line: &[u8], wanted: &ColumnNames) -> Result<Header, String> {
+    /// The header in a first line; `Err` describes the line that is none.
+    pub(crate) fn parse(line: &[u8], wanted: &ColumnNames) -> Result<Header, String> {
         let attempts = SEPARATORS.map(|separator| Header::separated(line, separator, wanted));
         let mut missing: Vec<Missing> = Vec::new();
         for attempt in attempts {
@@ -104,7 +104,7 @@ impl Header {
         }
     }
 
-    /// What to say of columns that are not read.
+    /// The remark about columns that are not read.
     pub(crate) fn ignored(&self, file: &str) -> Option<String> {
         let read = [self.series, self.trial, self.direction, Some(self.n), Some(self.value), self.reference];
         let others = self.names.iter().enumerate().filter(|(place, _)| !read.contains(&Some(*place)));
@@ -131,7 +131,7 @@ fn place(names: &[String], role: (&str, &[&str]), wanted: Option<&String>) -> Re
     })
 }
 
-/// What keeps a line from being a header.
+/// The reason why a line is no header.
 #[derive(Default)]
 struct Missing {
     roles: Vec<String>,
@@ -172,8 +172,8 @@ fn names(line: &[u8], separator: u8) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Result<Header, String> {
-        Header::of(line.as_bytes(), &ColumnNames::default())
+    fn parsed(line: &str) -> Result<Header, String> {
+        Header::parse(line.as_bytes(), &ColumnNames::default())
     }
 
     #[test]
@@ -185,15 +185,15 @@ mod tests {
             "name,run,size,time",
             "n,value",
         ] {
-            assert!(of(line).is_ok(), "{line}");
+            assert!(parsed(line).is_ok(), "{line}");
         }
-        let header = of("series,host,trial,n,value,unit").expect("a header");
+        let header = parsed("series,host,trial,n,value,unit").expect("a header");
         assert!(header.ignored("f").is_some_and(|text| text.contains("\"host\" and \"unit\"")));
-        let header = of("time,n,value,size").expect("its own name comes first");
+        let header = parsed("time,n,value,size").expect("its own name comes first");
         assert_eq!((header.n, header.value), (1, 2));
         for line in ["", "series,trial,n", "bind,1,up,1,0.5", "series,trial,n,value,value", "series n value"]
         {
-            assert!(of(line).is_err(), "{line}");
+            assert!(parsed(line).is_err(), "{line}");
         }
     }
 
@@ -201,17 +201,17 @@ mod tests {
     fn columns_can_be_named() {
         let wanted =
             ColumnNames { n: Some("Keys".into()), value: Some("b".into()), ..ColumnNames::default() };
-        let header = Header::of(b"a,keys,b,value", &wanted).expect("a header");
+        let header = Header::parse(b"a,keys,b,value", &wanted).expect("a header");
         assert_eq!((header.n, header.value, header.series), (1, 2, None));
         assert_eq!(
-            Header::of(b"n,value", &wanted).err().as_deref(),
+            Header::parse(b"n,value", &wanted).err().as_deref(),
             Some("has no columns \"Keys\" and \"b\"")
         );
     }
 
     #[test]
     fn what_is_wrong_with_a_header_is_reported() {
-        let error = |line: &str| of(line).expect_err("no header");
+        let error = |line: &str| parsed(line).expect_err("no header");
         assert_eq!(error("series;trial;n"), "has no column \"value\"");
         assert_eq!(error("name,run,a,b"), "has no columns \"n\" and \"value\"");
         assert_eq!(error("n,time,latency"), "has no column \"value\"");

@@ -1,4 +1,4 @@
-//! Numbers that were measured elsewhere, as a recording: what judges our own runs then judges them.
+//! Makes a recording of numbers that other programs measured, so that they are judged like our own runs.
 //!
 //! [`Import::read`] takes one file after another, and [`Import::finish`] makes the recording. The output of
 //! another benchmark is known by one document or line of it, wherever that stands; a table by its header, and
@@ -46,7 +46,7 @@ use lines::Lines;
 use recognise::Recognised;
 use resolve::Foreign;
 
-/// What came of the files.
+/// The recording of files, with counts and remarks.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// Every series is a workload of its own, and the files together are the system, whose warnings are the
@@ -54,11 +54,11 @@ pub struct Imported {
     pub recording: Recording,
     /// Lines that could not be used.
     pub bad_lines: BadLines,
-    /// What each file was taken for, and what became of its content.
+    /// The format of each file, with counts of its values.
     pub files: Vec<FileRead>,
     /// Values that were measured and cannot be judged, because they failed or are no times.
     pub failed: u64,
-    /// What else a user should know, each a sentence.
+    /// Other remarks for the user, each a sentence.
     pub remarks: Vec<String>,
 }
 
@@ -72,21 +72,21 @@ pub struct Import {
     remarks: Vec<String>,
     foreign: Foreign,
     failed: u64,
-    /// Files that were read, by what tells them apart.
+    /// Files that were read, by their digest.
     digests: HashMap<u64, String>,
     /// Files that each program printed: every one is a trial.
     printed: Vec<Option<Program>>,
     trials: csv::Trials,
-    /// Tables of which each is a trial.
+    /// Tables that are one trial each.
     files_as_trials: u32,
     /// Whether a table was read, and columns without a header.
     has_table: bool,
     has_columns: bool,
 }
 
-/// So much of a file is read to find out what it is.
+/// So much of a file is read to recognise its format.
 const HEAD_BYTES: u64 = 1 << 20;
-/// So much of it is read at once where no line of its head says what it is.
+/// So much of it is read at once where no line of its head identifies the format.
 const TEXT_BYTES_MAX: u64 = 1 << 30;
 /// So many lines of it may stand before a header.
 const HEADER_LINES: usize = 1000;
@@ -99,13 +99,13 @@ impl Import {
         Import { options, ..Import::default() }
     }
 
-    /// Reads one file to its end. What cannot be used is kept aside and counted. The name is shown; where it
+    /// Reads one file to its end. Unusable lines are kept aside and counted. The name is shown; where it
     /// is a path, its folders may name a benchmark.
     pub fn read(&mut self, path: &str, input: impl BufRead) -> Result<(), Error> {
         self.read_beside(path, input, &|_| None)
     }
 
-    /// Reads one file, of which `beside` has the content of others in its folder.
+    /// Reads one file; `beside` returns the content of another file in its folder.
     pub fn read_beside(
         &mut self,
         path: &str,
@@ -154,8 +154,8 @@ impl Import {
     fn header(&self, head: &[u8], first: &[u8]) -> Result<(Header, u64), String> {
         let columns = &self.options.columns;
         let lines = (1..).zip(head.split(|byte| *byte == b'\n')).take(HEADER_LINES);
-        let mut headers =
-            lines.filter_map(|(number, line)| Some((Header::of(line.trim_ascii(), columns).ok()?, number)));
+        let mut headers = lines
+            .filter_map(|(number, line)| Some((Header::parse(line.trim_ascii(), columns).ok()?, number)));
         if let Some(found) = headers.next() {
             return Ok(found);
         }
@@ -164,7 +164,7 @@ impl Import {
         }
         match Header::implied(first, columns) {
             Some(header) => Ok((header?, 0)),
-            None => Header::of(first, columns).map(|header| (header, 1)),
+            None => Header::parse(first, columns).map(|header| (header, 1)),
         }
     }
 
@@ -185,7 +185,7 @@ impl Import {
             return Ok(());
         }
         for (format, taken) in parts {
-            let mut file = FileRead::of(name, format.name, &taken);
+            let mut file = FileRead::from_taken(name, format.name, &taken);
             file.bad_lines = taken.bad_lines.len() as u64;
             self.remarks.extend(file.remarks());
             self.remarks.extend(taken.remarks.iter().map(|remark| format!("{name}: {remark}.")));
@@ -340,7 +340,7 @@ impl Import {
         Ok(Imported { recording, bad_lines, files, failed, remarks })
     }
 
-    /// An option that changes nothing is a mistake of who gave it.
+    /// An option without effect is a mistake of the user.
     fn refuse_options_without_effect(&self) -> Result<(), Error> {
         let is_bare = self.has_table || self.has_columns;
         let of_tables = if self.has_table { Vec::new() } else { self.options.columns.of_tables() };

@@ -14,7 +14,7 @@ pub(crate) struct Lines<R> {
     hasher: DefaultHasher,
 }
 
-/// What stands between two line ends.
+/// The text between two line ends.
 pub(crate) enum Line<'a> {
     /// The line, with the line feed at its end.
     Text(&'a [u8]),
@@ -27,7 +27,7 @@ impl<R: BufRead> Lines<R> {
         Lines { input, line: Vec::new(), number: 0, hasher: DefaultHasher::new() }
     }
 
-    /// What tells the lines so far from those of another file.
+    /// A digest of the lines so far.
     pub(crate) fn digest(&self) -> u64 {
         self.hasher.finish()
     }

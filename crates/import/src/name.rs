@@ -11,12 +11,12 @@ use record::units::{self, Quantity};
 
 use crate::fields::parse_n;
 
-/// What separates words.
+/// Separators of words.
 const MARKS: &[char] = &['/', '=', ':', ',', '[', ']', '(', ')', ' '];
-/// What separates words, and also stands inside them.
+/// Separators of words that may also be inside words.
 const JOINTS: &[char] = &['-', '_'];
 
-/// A name, and what else tells two benchmarks apart.
+/// A name, with the origins that distinguish benchmarks of one name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Name {
     pub(crate) text: String,
@@ -28,19 +28,19 @@ pub(crate) struct Name {
 /// A number that belongs to a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Number {
-    /// What it is called; empty where it has only a place.
+    /// Its key; empty where it has only a place.
     pub(crate) key: String,
     pub(crate) n: u64,
     /// Where it stands in the text, perhaps more than once; nowhere where the name does not show it.
     pub(crate) places: Vec<Range<usize>>,
-    /// What a name without it lacks: also its key and a separator.
+    /// The part that a name without it lacks: also its key and a separator.
     pub(crate) part: Range<usize>,
     pub(crate) kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What the program itself calls a parameter.
+    /// A parameter, as the program itself calls it.
     Parameter,
     /// A word between separators.
     Word,
@@ -65,14 +65,14 @@ impl Name {
     }
 
     /// With something about where it comes from; nothing if that is not known.
-    pub(crate) fn of(mut self, key: &str, value: Option<&str>) -> Name {
+    pub(crate) fn with_origin(mut self, key: &str, value: Option<&str>) -> Name {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             self.origin.insert(key.to_owned(), value.to_owned());
         }
         self
     }
 
-    /// The text with a gap for every number: what all names of a family share.
+    /// The text with a gap for every number, which all names of a family share.
     pub(crate) fn template(&self) -> String {
         let gaps = self.numbers.iter().flat_map(|number| &number.places).map(|place| (place.clone(), "\0"));
         let keys = self.numbers.iter().filter(|number| number.places.is_empty());
@@ -109,7 +109,7 @@ impl Name {
         if text.is_empty() { self.text.clone() } else { text }
     }
 
-    /// A number with what binds it to its key.
+    /// A number with the separator between it and its key.
     fn with_separator(&self, place: &Range<usize>) -> Range<usize> {
         let before = self.text[..place.start].trim_end_matches(' ');
         let start = before.strip_suffix(['=', ':', '/', '-', '_', ',']).map_or(place.start, str::len);
@@ -187,7 +187,7 @@ fn number(text: &str, words: &[Range<usize>], i: usize, word: &Range<usize>) -> 
     Some(Number { key: key.to_owned(), n, places: vec![word.clone()], part, kind })
 }
 
-/// What goes with a number that is taken out: a separator on one side.
+/// The separator that is removed with a number.
 fn part(text: &str, start: usize, end: usize) -> Range<usize> {
     let before = text[..start].trim_end_matches(' ');
     let behind = text[end..].trim_start_matches(' ');

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use record::Direction;
 use record::words::things;
 
-use crate::entries::{Entry, FileRead, Of, Trials, files as shown_files};
+use crate::entries::{Entry, FileEntry, FileRead, Trials, files as shown_files};
 use crate::families::{self, Families, Place};
 use crate::formats::Format;
 use crate::gather::Gather;
@@ -15,7 +15,7 @@ use crate::name::Name;
 /// Entries of all files.
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {
-    entries: Vec<Of>,
+    entries: Vec<FileEntry>,
 }
 
 /// Why entries do not become series.
@@ -29,7 +29,7 @@ pub(crate) enum Failure {
 impl Foreign {
     pub(crate) fn add(&mut self, file: usize, format: &Format, entries: Vec<Entry>) {
         let (name, trials) = (format.name, format.trials);
-        self.entries.extend(entries.into_iter().map(|entry| Of { file, format: name, trials, entry }));
+        self.entries.extend(entries.into_iter().map(|entry| FileEntry { file, format: name, trials, entry }));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -79,7 +79,7 @@ impl Foreign {
 }
 
 /// What files were taken for, and what a trial is in them.
-fn of_formats(entries: &[Of], files: &[FileRead]) -> Vec<String> {
+fn of_formats(entries: &[FileEntry], files: &[FileRead]) -> Vec<String> {
     let mut formats: Vec<(&str, Trials, Vec<usize>)> = Vec::new();
     for of in entries {
         match formats.iter_mut().find(|(format, _, _)| *format == of.format) {
@@ -104,7 +104,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn add(&mut self, of: &Of, place: &Place, gather: &mut Gather) -> Result<(), String> {
+    fn add(&mut self, of: &FileEntry, place: &Place, gather: &mut Gather) -> Result<(), String> {
         let mut trial = None;
         for &seconds in &of.entry.seconds {
             let number = match (of.trials, trial) {
@@ -137,8 +137,9 @@ impl Counted {
 pub(crate) const BASELINE: &str = "baseline";
 
 /// Takes out what is `base` where there is a `new` of it.
-fn settle_baselines(entries: &mut Vec<Of>, files: &mut [FileRead]) -> Option<String> {
-    let has = |of: &Of, baseline: &str| of.entry.name.origin.get(BASELINE).is_some_and(|is| is == baseline);
+fn settle_baselines(entries: &mut Vec<FileEntry>, files: &mut [FileRead]) -> Option<String> {
+    let has =
+        |of: &FileEntry, baseline: &str| of.entry.name.origin.get(BASELINE).is_some_and(|is| is == baseline);
     let news: HashMap<String, Vec<f64>> = entries
         .iter()
         .filter(|of| has(of, "new"))

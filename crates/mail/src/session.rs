@@ -336,7 +336,7 @@ impl Session {
     ) {
         let place = self.batch[number].transaction.recipients[recipient];
         let address = context.queue.recipients.get(place).map_or("", |recipient| recipient.address);
-        // What is no address was never taken from the list.
+        // The list has valid addresses only.
         if let Ok(mailbox) = Mailbox::parse(address) {
             Command::Rcpt(mailbox).write(output.bytes());
         }

@@ -38,7 +38,7 @@ impl Functions {
 }
 
 impl Module {
-    /// Of a file's bytes; nothing of what is no program.
+    /// The functions and segments of a file; empty where it is not a program.
     fn parse(bytes: &[u8]) -> Module {
         let Ok(file) = object::File::parse(bytes) else { return Module::default() };
         let parts = file.segments().map(|segment| {

@@ -54,19 +54,19 @@ impl OwnedSocket {
         let flags = WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT;
         // SAFETY: no protocol is described, so no pointer is followed.
         let socket = unsafe { WSASocketW(i32::from(family), SOCK_STREAM, 0, std::ptr::null(), 0, flags) };
-        OwnedSocket::of(socket)
+        OwnedSocket::from_raw(socket)
     }
 
     /// Another one of the family of a socket that has an address.
     pub(crate) fn like(socket: SOCKET) -> io::Result<OwnedSocket> {
         // Not ours to close.
-        let known = ManuallyDrop::new(OwnedSocket::of(socket)?);
+        let known = ManuallyDrop::new(OwnedSocket::from_raw(socket)?);
         OwnedSocket::stream(known.local()?.is_ipv4())
     }
 
     /// What a call has returned that makes sockets.
     #[inline]
-    fn of(socket: SOCKET) -> io::Result<OwnedSocket> {
+    fn from_raw(socket: SOCKET) -> io::Result<OwnedSocket> {
         match socket {
             INVALID_SOCKET => Err(last_error()),
             raw => Ok(OwnedSocket { raw, nonblocking: AtomicBool::new(false) }),
@@ -76,7 +76,7 @@ impl OwnedSocket {
     /// What accept has returned on this listener: it waits for input as the listener does.
     #[inline]
     pub(crate) fn accepted(&self, socket: SOCKET) -> io::Result<OwnedSocket> {
-        let accepted = OwnedSocket::of(socket)?;
+        let accepted = OwnedSocket::from_raw(socket)?;
         accepted.nonblocking.store(self.nonblocking.load(Ordering::Relaxed), Ordering::Relaxed);
         Ok(accepted)
     }

@@ -98,8 +98,8 @@ impl<'a> Slots<'a> {
         })
     }
 
-    /// Stores a value that was reported at the level of that place. What is no number cannot be stored: the
-    /// one pattern of bits that would become the mark of nothing is one of NaN.
+    /// Stores a value that was reported at the level of that place. A value that is not finite cannot be
+    /// stored: one bit pattern of NaN marks an empty slot.
     pub(crate) fn report(&self, index: usize, row: usize, value: f64) {
         if value.is_finite()
             && let Some(slot) = self.column(index).get(row)

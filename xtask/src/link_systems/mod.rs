@@ -19,7 +19,7 @@ use port::{PORTS, Port, Tools};
 const TRIAL_PROGRAM: &str = "osdyno-trial";
 
 /// Links osdyno for the targets named, or else for all that are known here, with optimization or quickly.
-/// What this machine lacks to link for a target is printed and no error. Returns the targets it linked for.
+/// A tool that this machine lacks for a target is printed and no error. Returns the targets it linked for.
 ///
 /// # Errors
 /// Names the targets for which it does not link, or which no linker is known for.
@@ -138,7 +138,8 @@ impl Build<'_> {
         show(cargo.args(["--package", "osdyno-trial", "--bin", TRIAL_PROGRAM]))
     }
 
-    /// Cargo for this target. Settings are in the environment, which also reaches what build scripts start.
+    /// Cargo for this target. Settings are in the environment, which also reaches programs that build scripts
+    /// start.
     fn cargo(&self, package: &str) -> Command {
         let target = self.port.target;
         let mut cargo = cargo_with(self.library);

@@ -15,14 +15,14 @@ pub(super) struct Port {
     pub(super) is_tested: bool,
 }
 
-/// What cargo needs to compile C and to link for one target: programs, and their environment.
+/// The tools with which cargo compiles C and links for one target, and their environment.
 pub(super) struct Tools {
     pub(super) compiler: PathBuf,
     pub(super) archiver: PathBuf,
     pub(super) environment: Vec<(&'static str, PathBuf)>,
 }
 
-/// What compiles zstd and SQLite, which are C, and links.
+/// The compiler of zstd and SQLite, which are C, and the linker.
 pub(super) enum Linker {
     /// The gcc of a package of Debian, by the beginning of its programs' names.
     Gcc { prefix: &'static str, package: &'static str },
@@ -54,7 +54,7 @@ impl Linker {
     /// The tools, installed or written where they are missing.
     ///
     /// # Errors
-    /// Says what this machine lacks.
+    /// Names the tool that this machine lacks.
     pub(super) fn tools(&self, target: &str) -> Result<Tools, AnyError> {
         match self {
             Linker::Gcc { prefix, package } => {

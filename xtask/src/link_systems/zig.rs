@@ -18,7 +18,7 @@ const PACKAGE: &str = "ziglang==0.17.1";
 /// Installs zig where it is missing, and writes its tools for a target, which zig calls otherwise.
 ///
 /// # Errors
-/// Says what is missing to have zig.
+/// Says why zig cannot be installed.
 pub(super) fn tools(target: &str, zig_target: &str) -> Result<Tools, AnyError> {
     if !cfg!(unix) {
         return Err("zig is called through scripts of sh(1)".into());
@@ -28,7 +28,7 @@ pub(super) fn tools(target: &str, zig_target: &str) -> Result<Tools, AnyError> {
     let frameworks = folder.join("frameworks");
     frameworks::write(&frameworks)?;
     let environment = vec![
-        // What zig compiles of these systems' libraries is kept beside it and not in the home folder.
+        // Libraries that zig compiles are kept beside it and not in the home folder.
         ("ZIG_GLOBAL_CACHE_DIR", folder.join("cache")),
         // Where rustc would look for those of macOS, with a program that only macOS has.
         ("SDKROOT", frameworks.clone()),

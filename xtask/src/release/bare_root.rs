@@ -10,7 +10,7 @@ use crate::command::program;
 /// Workloads that need no more of a system than its kernel.
 const WORKLOADS: [&str; 3] = ["noop", "socket", "fork-static"];
 
-/// Starts the program in a root folder of its own, measures with it, and looks at what it leaves.
+/// Starts the program in a root folder of its own, measures with it, and checks that no file is left.
 pub(super) fn check(binary: &Path) -> Result<(), AnyError> {
     let root = tempfile::tempdir()?;
     fs::copy(binary, root.path().join("osdyno"))?;
@@ -23,7 +23,7 @@ pub(super) fn check(binary: &Path) -> Result<(), AnyError> {
         let output = enter(root.path()).args(arguments).output()?;
         let said =
             format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        // What could not be measured is said and is no failure: exit code 3.
+        // Exit code 3: something could not be measured, which is no failure.
         match output.status.code() {
             Some(0 | 3) => Ok(said),
             _ => Err(format!(

@@ -41,7 +41,7 @@ pub fn run(verify: bool) -> Result<(), AnyError> {
     Ok(())
 }
 
-/// What was made.
+/// The files of a release.
 struct Packages {
     binary: PathBuf,
     files: Vec<PathBuf>,
@@ -73,7 +73,7 @@ fn check_sizes<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), AnyEr
     Ok(())
 }
 
-/// The program as users get it, and beside it what a debugger needs, which finds it by its name.
+/// The program for users, and beside it the file for debuggers, which find it by its name.
 fn split(built: &Path, dist: &Path) -> Result<(PathBuf, PathBuf), AnyError> {
     let (binary, debug) = (dist.join("osdyno"), dist.join("osdyno.debug"));
     let mut keep = program("objcopy");
@@ -127,7 +127,7 @@ fn host() -> Result<String, AnyError> {
     Ok(host.ok_or("rustc does not tell its host")?.to_owned())
 }
 
-/// Builds a copy of the checkout elsewhere and compares what comes of it.
+/// Builds a copy of the checkout elsewhere and compares the packages.
 fn reproduce(root: &Path, date: &str, first: &Packages) -> Result<(), AnyError> {
     let elsewhere = tempfile::tempdir()?;
     let copy = elsewhere.path().join("a/checkout/elsewhere");

@@ -1,8 +1,7 @@
 //! The files of a release, for every Linux and for Debian.
 //!
-//! They are put together by tar, gzip and dpkg-deb, which define what the formats are and which know how to
-//! leave out what differs from one machine to the next: the date is that of the last commit, the owner is
-//! root, files are in order.
+//! tar, gzip and dpkg-deb define the formats and can leave out all that differs between machines: the date is
+//! that of the last commit, the owner is root, files are in order.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -144,7 +143,7 @@ fn compress(file: &Path) -> Result<(), AnyError> {
     show(program("gzip").args(["-9", "--no-name"]).arg(file))
 }
 
-/// Modes that do not depend on the user who builds: what its owner can execute everybody can.
+/// Modes that do not depend on the user that builds: a file that its owner can execute everybody can.
 fn set_modes(folder: &Path) -> Result<(), AnyError> {
     show(program("chmod").args(["-R", "u=rwX,go=rX"]).arg(folder))
 }
@@ -173,7 +172,7 @@ fn everything(folder: &Path) -> Result<Vec<PathBuf>, AnyError> {
 mod tests {
     use super::*;
 
-    /// A program that says what `osdyno` says to a packer.
+    /// A program that prints the same as `osdyno` to a packer.
     const STAND_IN: &str = "#!/bin/sh\ncase $1 in\n--version) echo osdyno 1.2.3 ;;\n\
                             man) for page in osdyno.1 osdyno-run.1 osdyno-bind.7; do\n\
                             echo .TH > $2/$page; done ;;\n\

@@ -66,7 +66,7 @@ fn shared<'a>(list: &'a Source) -> Vec<Shared<'a>> {
     list.lines().filter(is_entry).filter_map(parse).collect()
 }
 
-/// What may define a type once for each system: a folder of `sys`, and elsewhere a file.
+/// A place that may define a type once for each system: a subject of `sys`, and elsewhere a file.
 fn room(source: &Source) -> PathBuf {
     let depth = if source.is_below("crates/sys/src") { 4 } else { usize::MAX };
     source.path.components().take(depth).collect()
@@ -99,7 +99,7 @@ mod tests {
 
     fn found(files: &[(&str, &str)], shared: &str) -> Vec<String> {
         let list = ("xtask/src/tidy/concepts.txt", shared);
-        check(&House::of(&[files, &[list]].concat())).iter().map(ToString::to_string).collect()
+        check(&House::with(&[files, &[list]].concat())).iter().map(ToString::to_string).collect()
     }
 
     #[test]

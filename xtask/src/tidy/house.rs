@@ -1,4 +1,4 @@
-//! The files of a workspace, read once for all rules, and what a rule finds in them.
+//! The files of a workspace, read once for all rules, and the findings of rules.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -17,7 +17,7 @@ pub struct Breach {
     pub file: PathBuf,
     /// Its line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
 }
 
@@ -136,7 +136,7 @@ impl House {
 
     /// A house of these files, for the tests of rules.
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> House {
+    pub(super) fn with(files: &[(&str, &str)]) -> House {
         let with = |extension: &str| {
             let own =
                 files.iter().filter(|(path, _)| Path::new(path).extension().is_some_and(|e| e == extension));

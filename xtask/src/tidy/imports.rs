@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::house::{Breach, House, Source};
 
-/// Each crate and what of ours it may import. The binary imports everything below it; a crate that is not
-/// named here must be added with its place in the order.
+/// Each crate and those of ours that it may import. The binary imports everything below it; a crate that is
+/// not named here must be added with its place in the order.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sys", &[]),
     ("stats", &[]),
@@ -80,7 +80,7 @@ pub(super) fn check(house: &House) -> Vec<Breach> {
     manifests.flat_map(of_crate).chain(drawing.into_iter().flat_map(drawn_otherwise)).collect()
 }
 
-/// Crates without a place in the drawing: what only developers run.
+/// Crates without a place in the drawing: only developers run them.
 const NOT_DRAWN: [&str; 2] = ["xtask", "fuzz"];
 
 /// Crates whose imports the drawing does not show as they are.

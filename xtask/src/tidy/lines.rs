@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn findings(path: &str, text: &str) -> usize {
-        check(&House::of(&[(path, text)])).len()
+        check(&House::with(&[(path, text)])).len()
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) fn check(house: &House) -> Vec<Breach> {
     orphans.map(|source| source.finding(1, "no `mod` line names this file")).collect()
 }
 
-/// What cargo finds by itself (The Cargo Book, "Package Layout").
+/// Roots that cargo finds by itself (The Cargo Book, "Package Layout").
 fn is_root(source: &Source) -> bool {
     let home = source.home();
     let Ok(inside) = source.path.strip_prefix(&home) else { return false };
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn only_the_unnamed_file_is_an_orphan() {
-        let house = House::of(&[
+        let house = House::with(&[
             ("crates/a/src/lib.rs", "pub mod b;\nmod c;\n#[path = \"odd.rs\"]\nmod d;\n// mod lost;\n"),
             ("crates/a/src/b.rs", "mod e;"),
             ("crates/a/src/b/e.rs", ""),

@@ -51,7 +51,7 @@ fn of_file(source: &Source, term: &Retired<'_>) -> Vec<Breach> {
 /// Whether the byte of a line is in code, or between backticks.
 fn is_code(line: &str, code: &str, at: usize) -> bool {
     let before = &line[..at];
-    // What is blanked out keeps its number of letters.
+    // Blanked text keeps its number of letters.
     let is_blank = || code.chars().nth(before.chars().count()).is_none_or(char::is_whitespace);
     before.matches('`').count() % 2 == 1 || !is_blank()
 }

@@ -12,7 +12,7 @@ use super::{code, units};
 const FILE_MAX: usize = 500;
 const FILE_MIN: usize = 60;
 
-/// A verb, or a load beside the trials, is a file, as units are; and so is what one system needs.
+/// A verb, or a load beside the trials, is a file, as units are; and so is code for one system.
 const SEAMS: [&str; 2] = ["crates/osdyno/src/cmd", "crates/background/src/load"];
 const SYSTEMS: [&str; 9] =
     ["freebsd", "illumos", "linux", "macos", "netbsd", "openbsd", "unix", "windows", "bsd"];
@@ -94,13 +94,13 @@ mod tests {
     fn found(files: &[(&str, &str)]) -> usize {
         files
             .iter()
-            .filter(|(path, text)| too_small(&House::of(files), &Source::new(*path, text)).is_some())
+            .filter(|(path, text)| too_small(&House::with(files), &Source::new(*path, text)).is_some())
             .count()
     }
 
     #[test]
     fn every_line_of_a_file_counts() {
-        let of = |lines: usize| check(&House::of(&[("crates/a/src/b.rs", &"// x\n".repeat(lines))])).len();
+        let of = |lines: usize| check(&House::with(&[("crates/a/src/b.rs", &"// x\n".repeat(lines))])).len();
         assert_eq!((of(FILE_MAX), of(FILE_MAX + 1)), (0, 1));
     }
 

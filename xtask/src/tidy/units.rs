@@ -6,11 +6,11 @@ use std::path::{Component, Path};
 use super::code;
 use super::house::{Breach, House, Source};
 
-/// What is added again and again.
+/// A kind of unit.
 struct Kind {
     folder: &'static str,
     list: &'static str,
-    /// What is in every file of this kind, and in no other.
+    /// Code that is in every file of this kind, and in no other.
     mark: &'static str,
 }
 
@@ -134,7 +134,7 @@ mod tests {
     const GUIDE: &str = "| an architecture | `crates/net/src/arch/NAME.rs` |\n";
 
     fn found(list: &str, engine: &str, guide: &str) -> Vec<String> {
-        let house = House::of(&[
+        let house = House::with(&[
             ("crates/net/src/arch/mod.rs", list),
             ("crates/net/src/arch/poll.rs", UNIT),
             ("crates/net/src/arch/uring/mod.rs", UNIT),

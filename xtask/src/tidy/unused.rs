@@ -1,8 +1,8 @@
 //! Every public item is used outside its crate: in another crate, a test, a bench, a fuzz target.
 //!
 //! An item counts as used where its name stands anywhere in their code, and a type also where a public
-//! signature of its own crate names it. So a common name hides an unused item, and what is found is unused
-//! for certain. Methods of traits, fields and variants are not looked at.
+//! signature of its own crate names it. So a common name hides an unused item, and a finding is
+//! certain. Methods of traits, fields and variants are not looked at.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) fn check(house: &House) -> Vec<Breach> {
     crates.iter().flat_map(|(home, files)| of_crate(house, &words, home, files)).collect()
 }
 
-/// A program of the same package is outside: it can use what is public only.
+/// A program of the same package is outside: it can use public items only.
 fn is_of_library(source: &Source) -> bool {
     let is_program = source.path.starts_with(source.home().join("src/bin"));
     source.ships() && !is_program && source.path != source.home().join("src/main.rs")
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        check(&House::of(files)).iter().map(ToString::to_string).collect()
+        check(&House::with(files)).iter().map(ToString::to_string).collect()
     }
 
     #[test]

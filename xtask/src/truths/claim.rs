@@ -9,7 +9,7 @@ const PLACE: f64 = 0.03;
 
 #[derive(Debug)]
 pub(super) enum Claim {
-    /// The verdict is one of these words, or of several families of which one is.
+    /// The verdict is one of these words, or names several families and one of these is among them.
     Word(&'static [&'static str]),
     /// Cost at its end over cost at its beginning is in this range.
     Growth { low: f64, high: f64 },
@@ -56,7 +56,7 @@ pub(super) struct Found {
     pub(super) stops: Vec<Stop>,
     /// Half of the ports that the system of the run may choose.
     pub(super) half_of_ports: Option<f64>,
-    /// What was said beside the results, on standard error.
+    /// The messages on standard error.
     pub(super) told: String,
 }
 

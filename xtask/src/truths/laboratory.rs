@@ -1,4 +1,4 @@
-//! Where truths are measured: the programs, their folder, and what is borrowed of the machine.
+//! The place where truths are measured: programs, their folder, mounts and networks of their own.
 //!
 //! Nothing of the machine is changed: a file system is an image, mounted where only the trial sees it, and a
 //! setting of the network is made in a network of the trial's own.
@@ -14,13 +14,13 @@ use crate::{AnyError, workspace};
 /// Trials of each series.
 const TRIALS: u32 = 20;
 
-/// `osdyno run` with a series that could not be measured to its end; what was measured stands.
+/// `osdyno run` with a series that could not be measured to its end; its measurements are valid.
 const INCOMPLETE: i32 = 3;
 
 /// A program that makes a file system, and its options.
 pub(super) type Format = &'static [&'static str];
 
-/// What a truth needs beyond this machine's kernel.
+/// A requirement beyond this machine's kernel.
 pub(super) enum Need {
     Nothing,
     /// A program that can be started.
@@ -38,7 +38,7 @@ pub(super) struct Laboratory {
 }
 
 impl Laboratory {
-    /// Builds what is needed and makes room for the numbers.
+    /// Builds the programs and makes room for the numbers.
     ///
     /// # Errors
     /// When something cannot be built or the folder cannot be made.
@@ -73,12 +73,12 @@ impl Laboratory {
             }),
             Need::Network => read(&mut in_network("20000 29999", "true".as_ref())),
         };
-        // Of a program that failed, what it said is enough.
+        // The message of a program that failed is enough.
         let reason = tried.err()?.to_string();
         Some(reason.rsplit("` failed: ").next().unwrap_or(&reason).to_owned())
     }
 
-    /// Runs a workload and returns what was said of one of its series.
+    /// Runs a workload and returns the verdict on one of its series.
     ///
     /// # Errors
     /// When osdyno fails, or says nothing of the series.
@@ -160,7 +160,7 @@ impl Laboratory {
         found
     }
 
-    /// Runs a process for each trial and returns what `osdyno judge` says of what they printed.
+    /// Runs a process for each trial and returns the verdict of `osdyno judge` on their output.
     fn judged(
         &self,
         series: &str,

@@ -50,7 +50,7 @@ fn a_boot_that_fails_is_reported_with_the_last_lines_of_the_console() {
     let panic = "echo '[ 1.2] Kernel panic - not syncing: VFS' >&2";
     let soon_over = Deadline::within(Duration::from_millis(500));
     for (script, deadline, word) in [
-        // It restarts, which ends the emulator; it hangs; it sends what is no frame, or no agent's.
+        // It restarts, which ends the emulator; it hangs; it sends other bytes than an agent's frames.
         (panic.to_owned(), soon(), "ended without a reply"),
         (format!("{panic}; exec sleep {mark}"), soon_over, "did not reply"),
         (format!("{panic}; yes; exec sleep {mark}"), soon(), "no frame within"),

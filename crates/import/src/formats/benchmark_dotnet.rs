@@ -66,5 +66,5 @@ fn name(entry: &Value) -> Name {
         name.push_str(&format!("/{parameter}"));
     }
     let job = text("DisplayInfo").split_once(": ").map(|(_, job)| job.split(" [").next().unwrap_or(job));
-    Name::parse(&name).of(MODULE, entry["Namespace"].as_str()).of("job", job)
+    Name::parse(&name).with_origin(MODULE, entry["Namespace"].as_str()).with_origin("job", job)
 }

@@ -37,7 +37,7 @@ fn read(document: &Value, place: &Place<'_>, taken: &mut Taken) -> Result<(), St
     let id = (place.beside)("benchmark.json")
         .and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok())
         .and_then(|document| document["full_id"].as_str().map(str::to_owned));
-    let name = Name::parse(&id.unwrap_or(folder)).of(BASELINE, baseline);
+    let name = Name::parse(&id.unwrap_or(folder)).with_origin(BASELINE, baseline);
     let (times, iterations) = (&document["times"], &document["iters"]);
     let samples = times.as_array().into_iter().flatten().enumerate().map(|(i, time)| {
         let (time, iterations) = (time.as_f64(), iterations[i].as_f64());

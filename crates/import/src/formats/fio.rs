@@ -35,7 +35,7 @@ fn read(document: &Value, _: &Place<'_>, taken: &mut Taken) -> Result<(), String
                 let n = option(key).and_then(size).unwrap_or(default);
                 name = name.with(Kind::Parameter, key, n);
             }
-            let name = ORIGINS.iter().fold(name, |name, key| name.of(key, option(key)));
+            let name = ORIGINS.iter().fold(name, |name, key| name.with_origin(key, option(key)));
             taken.take(name, [time(job, measured)]);
         }
         let none = taken.entries.len() + taken.left_out.len() == before;

@@ -42,7 +42,7 @@ pub(super) fn read(text: &str, _: &Place<'_>, taken: &mut Taken) {
         }
     }
     let names: Vec<&str> = results.iter().map(|result| result.name).collect();
-    let suffixes = Suffixes::of(&names);
+    let suffixes = Suffixes::new(&names);
     for result in results {
         let (base, processors) = suffixes.split(result.name);
         let name = Name { origin: result.origin, ..Name::parse(base) };
@@ -102,7 +102,7 @@ struct Suffixes {
 }
 
 impl Suffixes {
-    fn of(names: &[&str]) -> Suffixes {
+    fn new(names: &[&str]) -> Suffixes {
         let values = |names: &mut dyn Iterator<Item = &&str>| {
             names.map(|name| suffix(name).map_or(1, |(_, number)| number)).collect::<BTreeSet<u64>>()
         };
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn split(names: &[&str]) -> Vec<(String, u64)> {
-        let suffixes = Suffixes::of(names);
+        let suffixes = Suffixes::new(names);
         names.iter().map(|name| suffixes.split(name)).map(|(base, n)| (base.to_owned(), n)).collect()
     }
 

@@ -25,7 +25,7 @@ fn read(document: &Value, _: &Place<'_>, taken: &mut Taken) -> Result<(), String
             continue;
         }
         let name = entry["run_name"].as_str().or_else(|| entry["name"].as_str()).unwrap_or("without a name");
-        let mut name = Name::parse(&without_settings(name)).of("executable", executable);
+        let mut name = Name::parse(&without_settings(name)).with_origin("executable", executable);
         let threads = name.numbers.iter_mut().filter(|number| number.key == "threads");
         threads.for_each(|number| number.kind = Kind::Processors);
         taken.take(name, [time(entry)]);

@@ -50,8 +50,8 @@ fn name(entry: &Value) -> Name {
         text.push_str(&format!("/{key}={}", value.as_str().unwrap_or_default()));
     }
     Name::parse(&text)
-        .of(MODULE, Some(full[..class].trim_end_matches('.')))
-        .of("mode", entry["mode"].as_str())
+        .with_origin(MODULE, Some(full[..class].trim_end_matches('.')))
+        .with_origin("mode", entry["mode"].as_str())
         .with(Kind::Processors, "threads", entry["threads"].as_u64().unwrap_or(1))
 }
 

@@ -40,7 +40,7 @@ impl Run<'_> {
         let name = numbers
             .iter()
             .fold(name, |name, (key, of)| name.with(Kind::Parameter, key, number(of).unwrap_or(1)));
-        name.of("query mode", self.get("query mode"))
+        name.with_origin("query mode", self.get("query mode"))
     }
 
     fn time(&self) -> Result<f64, String> {

@@ -22,7 +22,8 @@ fn read(document: &Value, _: &Place<'_>, taken: &mut Taken) -> Result<(), String
     for entry in document["benchmarks"].as_array().into_iter().flatten() {
         let text = entry["name"].as_str().unwrap_or("without a name");
         let module = entry["fullname"].as_str().and_then(|full| full.strip_suffix(text)?.strip_suffix("::"));
-        let name = of_parameters(text, entry).unwrap_or_else(|| Name::parse(text)).of(MODULE, module);
+        let name =
+            of_parameters(text, entry).unwrap_or_else(|| Name::parse(text)).with_origin(MODULE, module);
         let time = |value: &Value| value.as_f64().ok_or_else(|| "its time is no finite number".to_owned());
         match entry["stats"]["data"].as_array().filter(|rounds| !rounds.is_empty()) {
             Some(rounds) => taken.take(name, rounds.iter().map(time)),

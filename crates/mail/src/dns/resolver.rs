@@ -263,7 +263,7 @@ fn literal(name: &str) -> Option<IpAddr> {
     }
 }
 
-/// In lower case; `None` for the root and for what is no name.
+/// In lower case; `None` for the root and for a malformed name.
 fn host_name(name: &str) -> Option<HostName> {
     // A domain in another script is asked for by its A-labels (RFC 6531, section 3.2).
     let name = if name.is_ascii() { name.into() } else { idna::domain_to_ascii(name).ok()? };

@@ -269,7 +269,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
                 slot.connection.late(&mut self.context)
             };
             if N::EDGE && next == Next::Again && !slot.is_in_line {
-                // What came during a pause may have told of itself before it.
+                // Input that came during a pause may have been reported before it.
                 slot.is_in_line = true;
                 self.in_line.push(number as u32);
             }

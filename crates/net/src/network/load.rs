@@ -12,7 +12,7 @@ use sys::tcp::{Connection, Waiting};
 use super::{SocketSet, Timer};
 use crate::{Error, ServerAddress};
 
-/// The token of what is no socket but a time that has come.
+/// The token of the timer.
 pub(crate) const ALARM: usize = u32::MAX as usize - 1;
 
 /// Connections that are made, the set in which they are waited for, and the clock.

@@ -47,7 +47,7 @@ pub fn document(findings: &Findings, systems: Option<&Comparison>) -> Document {
     of_screen(findings, systems, false)
 }
 
-/// The same for a reader that was told of the machine when the run began.
+/// The same without the machine, which was printed when the run began.
 pub fn document_after_machine(findings: &Findings, systems: Option<&Comparison>) -> Document {
     of_screen(findings, systems, true)
 }

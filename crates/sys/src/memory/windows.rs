@@ -57,7 +57,7 @@ struct View(NonNull<c_void>);
 impl View {
     /// One MapViewOfFile.
     #[inline]
-    fn of(mapping: &FileMapping, access: u32, offset: u64, bytes: usize) -> io::Result<View> {
+    fn map(mapping: &FileMapping, access: u32, offset: u64, bytes: usize) -> io::Result<View> {
         let (high, low) = ((offset >> 32) as u32, offset as u32);
         // SAFETY: the handle is open, and the address is the system's choice.
         let view = unsafe { MapViewOfFile(mapping.0, access, high, low, bytes) };
@@ -128,7 +128,7 @@ impl Mapping {
     #[inline]
     pub fn read_only(file: &File, offset: u64, bytes: usize) -> io::Result<Mapping> {
         let mapping = FileMapping::new(Some(file), PAGE_READONLY, 0, false)?;
-        Ok(Mapping { view: View::of(&mapping, FILE_MAP_READ, offset, bytes)?, bytes })
+        Ok(Mapping { view: View::map(&mapping, FILE_MAP_READ, offset, bytes)?, bytes })
     }
 
     /// Reads the first byte, which brings the page in if it is not there.
@@ -272,7 +272,7 @@ impl Shared {
     }
 
     fn map(mapping: FileMapping, slots: usize) -> io::Result<Shared> {
-        let view = View::of(&mapping, FILE_MAP_READ | FILE_MAP_WRITE, 0, bytes_of(slots))?;
+        let view = View::map(&mapping, FILE_MAP_READ | FILE_MAP_WRITE, 0, bytes_of(slots))?;
         Ok(Shared { view, slots, mapping: Some(mapping) })
     }
 

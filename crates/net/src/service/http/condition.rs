@@ -62,7 +62,7 @@ fn is_that(validator: &[u8], version: &Version) -> bool {
     validator == &*version.tag || date::parse(validator) == Some(version.modified)
 }
 
-/// One range of bytes. Of several, and of what is no range, all is sent, as RFC 9110, section 14.2 allows.
+/// One range of bytes. For several, and for a malformed one, the whole file is sent (RFC 9110, section 14.2).
 fn part(range: &[u8], length: u64) -> Wanted {
     let Some((unit, set)) = range.split_at_checked(6) else { return Wanted::Whole };
     let Some(dash) = set.iter().position(|byte| *byte == b'-') else { return Wanted::Whole };

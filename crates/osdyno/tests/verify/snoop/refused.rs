@@ -1,4 +1,4 @@
-//! What is no server, ends, or cannot be seen: clear words, and no stray process.
+//! A process that is not a server, ends, or cannot be seen gets a clear message, and no process is left.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

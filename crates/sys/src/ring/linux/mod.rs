@@ -252,7 +252,7 @@ impl Ring {
             Kind::Send => completion.returned = Some(memory),
             Kind::Read => {
                 let mut bytes = memory;
-                // SAFETY: the kernel wrote `count` bytes from the start, and was told of no more than fit.
+                // SAFETY: the kernel wrote `count` bytes from the start, and had no room for more than fit.
                 unsafe { bytes.set_len((count as usize).min(bytes.capacity())) };
                 completion.returned = Some(bytes);
             }
