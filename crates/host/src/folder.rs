@@ -40,7 +40,7 @@ const AFTERMATH: Duration = GRACE.saturating_add(Duration::from_secs(2));
 /// # Errors
 /// Those of unlink(2) and rmdir(2), when they last.
 pub fn janitor(folder: &Path) -> io::Result<()> {
-    let anchor = Anchor::of(folder);
+    let anchor = Anchor::new(folder);
     let mut stdin = io::stdin().lock();
     let (mut sink, mut is_orderly) = ([0_u8; 64], false);
     while matches!(stdin.read(&mut sink), Ok(1..)) {
@@ -71,7 +71,7 @@ struct Anchor {
 
 impl Anchor {
     /// On systems without such ways it leads nowhere.
-    fn of(folder: &Path) -> Option<Anchor> {
+    fn new(folder: &Path) -> Option<Anchor> {
         let parent = File::open(folder.parent()?).ok()?;
         let number = cfg_select! {
             unix => { std::os::fd::AsRawFd::as_raw_fd(&parent) }

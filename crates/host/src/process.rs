@@ -177,7 +177,7 @@ impl Process {
         if let (Some(stdin), Some(stdout), Some(stderr)) = pipes {
             let number = process.number();
             let (output, end) = (process.sender.clone(), process.sender.clone());
-            let listening = StderrTail::of(stderr).and_then(|stderr| {
+            let listening = StderrTail::new(stderr).and_then(|stderr| {
                 process.stderr = stderr;
                 process.input = Input::Pipe(pipe::writer(stdin)?);
                 let hand_on = move |bytes: &[u8]| {

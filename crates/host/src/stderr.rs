@@ -32,7 +32,7 @@ struct Tail {
 
 impl StderrTail {
     /// Reads the pipe to its end, in a thread.
-    pub(crate) fn of(mut pipe: impl Read + Send + 'static) -> io::Result<StderrTail> {
+    pub(crate) fn new(mut pipe: impl Read + Send + 'static) -> io::Result<StderrTail> {
         let tail = StderrTail::default();
         let writing = tail.clone();
         Builder::new().spawn(move || {
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_end_is_kept_on_one_line() {
         let long = "x".repeat(5000) + "\n  it is forbidden \n\nreally\n";
-        let tail = StderrTail::of(io::Cursor::new(long)).expect("a thread");
+        let tail = StderrTail::new(io::Cursor::new(long)).expect("a thread");
         let text = tail.whole_text();
         assert!(text.ends_with("x; it is forbidden; really"), "{text}");
         assert!(text.len() <= TAIL_BYTES_MAX + 10);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::{
-    Direction, End, EndStatus, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind,
-    Shape, Side, System, Tool, Trial, TrialClock, Unit, Workload,
+    Direction, End, EndStatus, Expect, Line, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape,
+    Side, System, Tool, Trial, TrialClock, TrialParameters, Unit, Workload,
 };
 
 /// So many series are read; more are no plan of measurements but another kind of file.
@@ -312,7 +312,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
 fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> Trial {
     let unusable = tracks.iter().all(|track| track.points.values.is_empty());
     Trial {
-        order: Order {
+        order: TrialParameters {
             system: system.to_owned(),
             workload: name.to_owned(),
             version: 1,

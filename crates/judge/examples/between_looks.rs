@@ -7,7 +7,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use judge::{Judgements, MeasuredVariant, undecided};
-use record::{Line, Order, Recording, Series, Trial};
+use record::{Line, Recording, Series, Trial, TrialParameters};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let systems: Vec<String> = (0..rest.first().copied().unwrap_or(1)).map(|i| format!("s{i}")).collect();
     // The last trial of `a` comes after a first look.
     let is_last = |line: &Line| match line {
-        Line::Trial(Trial { order: Order { variant, trial, .. }, .. })
+        Line::Trial(Trial { order: TrialParameters { variant, trial, .. }, .. })
         | Line::Series(Series { variant, trial, .. }) => variant == "a" && *trial as usize == *trials,
         _ => false,
     };

@@ -253,7 +253,7 @@ pub(crate) fn judged(
     let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
     let timed = matches!(kind.unit, Unit::Seconds | Unit::None) && !levels;
     let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
-    let trials = Referenced::of(recording, measured.to_vec());
+    let trials = Referenced::new(recording, measured.to_vec());
     let settings = JudgeSettings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
     Judged { verdict: stats::judge(&trials.sweeps(), &settings), tick_seconds, levels }
 }

@@ -156,7 +156,7 @@ impl Findings {
     }
 
     /// Whether a comparison stands in place of the verdict of a series.
-    pub fn is_answered(&self, finding: &Finding) -> bool {
+    pub fn is_ranked_elsewhere(&self, finding: &Finding) -> bool {
         answers(&self.comparisons, finding)
     }
 

@@ -190,7 +190,7 @@ pub(crate) struct BoundsOf<'a>(Option<&'a ByTrial<'a>>);
 
 impl<'a> Bounds<'a> {
     /// What the record says of limits, and what it shows of saturated load generators.
-    pub fn of(recording: &'a Recording) -> Self {
+    pub fn new(recording: &'a Recording) -> Self {
         let mut bounds = Bounds::default();
         for Limitation { of, n, by, series, why } in &recording.limitations {
             let evidence = (!why.is_empty()).then(|| Evidence::Recorded(why.clone()));
@@ -443,7 +443,7 @@ mod tests {
             vec![closed(0.99, 0.0), GeneratorLevel { n: 1, ..closed(0.2, 0.0) }],
             vec![said(Some(2), 2, LimitedBy::Others, "others had the processor")],
         );
-        let bounds = Bounds::of(&recording);
+        let bounds = Bounds::new(&recording);
         let (one, two, three) = (trial(1), trial(2), trial(3));
         let bounds = bounds.of_variant("local", "race", "epoll");
         let limited = |levels| bounds.limited(&[&one, &two, &three], "p99", levels).expect("limited");
@@ -466,7 +466,7 @@ mod tests {
             said(None, 2, LimitedBy::Time, ""),
         ];
         let recording = recording(Vec::new(), all);
-        let bounds = Bounds::of(&recording);
+        let bounds = Bounds::new(&recording);
         let bounds = bounds.of_variant("local", "race", "epoll");
         let (one, two) = (trial(1), trial(2));
         let remarks = bounds.remarks(&[&one, &two]);
@@ -484,7 +484,7 @@ mod tests {
     fn a_capacity_is_a_remark_and_no_level() {
         let capacity = GeneratorLevel { purpose: Purpose::Capacity, n: 0, ..closed(0.99, 0.0) };
         let recording = recording(vec![capacity], Vec::new());
-        let bounds = Bounds::of(&recording);
+        let bounds = Bounds::new(&recording);
         let bounds = bounds.of_variant("local", "race", "epoll");
         let one = trial(1);
         assert_eq!(bounds.limited(&[&one], "p99", &[1, 5]), None);

@@ -96,7 +96,7 @@ fn largest_change(verdict: &Verdict) -> f64 {
 
 /// All that grows and that no comparison answers, what costs a user most first.
 pub fn highlights(findings: &Findings) -> Vec<Highlight<'_>> {
-    let is_shown = |finding: &&Finding| worsens(finding) && !findings.is_answered(finding);
+    let is_shown = |finding: &&Finding| worsens(finding) && !findings.is_ranked_elsewhere(finding);
     let mut series: Vec<&Finding> = findings.series.iter().filter(is_shown).collect();
     series.sort_by(|a, b| cost_to_a_user(b).partial_cmp(&cost_to_a_user(a)).unwrap_or(a.label.cmp(&b.label)));
     let mut highlights: Vec<Highlight<'_>> = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Order, Recording, System, Trial, Workload};
+use record::{Recording, System, Trial, TrialParameters, Workload};
 use stats::JudgeSettings;
 
 use crate::compare::{self, Comparison};
@@ -85,10 +85,10 @@ impl Judgements {
     ) -> Findings {
         let mut trials: TrialsOf<'_> = HashMap::new();
         for trial in recording.trials.iter().filter(|trial| is_wanted(&trial.order.workload)) {
-            let Order { system, workload, variant, .. } = &trial.order;
+            let TrialParameters { system, workload, variant, .. } = &trial.order;
             trials.entry([system, workload, variant]).or_default().push(trial);
         }
-        let bounds = Bounds::of(recording);
+        let bounds = Bounds::new(recording);
         let workloads: Vec<&Workload> =
             recording.workloads.iter().filter(|workload| is_wanted(&workload.name)).collect();
         let (mut series, mut comparisons) = (Vec::new(), Vec::new());

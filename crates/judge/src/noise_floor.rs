@@ -55,7 +55,7 @@ fn self_ratio(
     let pairs = first.iter().filter_map(|one| Some((sweep(one), sweep(partner(&one)?))));
     let (first, second): (Vec<_>, Vec<_>) = pairs.unzip();
     let design = stats::Design::Paired;
-    let contrast = stats::Contrast::of(&first, &second, design, 0.0, &settings)?;
+    let contrast = stats::Contrast::new(&first, &second, design, 0.0, &settings)?;
     let ratio = contrast.at(&stats::PerClaim::all(settings.alpha)).ratio;
     Some(stats::SelfRatio { ratio, pairs: contrast.pairs().to_vec() })
 }

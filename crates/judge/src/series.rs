@@ -26,7 +26,7 @@ pub(crate) struct Referenced<'a> {
 
 impl<'a> Referenced<'a> {
     /// Finds the references.
-    pub(crate) fn of(recording: &'a Recording, trials: Vec<&'a Series>) -> Referenced<'a> {
+    pub(crate) fn new(recording: &'a Recording, trials: Vec<&'a Series>) -> Referenced<'a> {
         let references = trials.iter().map(|series| sweeps_of_references(recording, series)).collect();
         Referenced { trials, references }
     }
@@ -34,7 +34,7 @@ impl<'a> Referenced<'a> {
     /// As statistics takes them.
     pub(crate) fn sweeps(&self) -> Vec<Sweep<'_>> {
         let trials = self.trials.iter().zip(&self.references);
-        trials.map(|(series, references)| sweep(series).with_references(references)).collect()
+        trials.map(|(series, references)| sweep(series).with_controls(references)).collect()
     }
 }
 
@@ -49,7 +49,8 @@ fn sweeps_of_references<'a>(recording: &'a Recording, series: &Series) -> Vec<Sw
     let workload = recording.workload(&series.workload);
     let kinds = workload.into_iter().flat_map(|workload| references(workload, series.direction));
     let of_trial = |kind: &SeriesKind| {
-        let trials = recording.trials_of(&SeriesKey { name: kind.name.clone(), ..SeriesKey::of(series) });
+        let trials =
+            recording.trials_of(&SeriesKey { name: kind.name.clone(), ..SeriesKey::from_series(series) });
         let place = trials.binary_search_by_key(&series.trial, |other| other.trial);
         place.map_or(Sweep::even(0, 1, &[]), |place| sweep(&trials[place]))
     };

@@ -52,7 +52,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         socket.close()
     };
     let sockets = if trial.variant().ends_with("-hole") {
-        let mut hole = Hole::of(trial.variant())?;
+        let mut hole = Hole::new(trial.variant())?;
         trial.warm(warm);
         let bound = trial.timed_steps(&["bind"], |_, lap| {
             let socket = open()?;

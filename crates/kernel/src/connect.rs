@@ -57,7 +57,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 const OWN_PORTS: std::ops::Range<u16> = 2048..32_768;
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let mut client = Client::of(trial.variant());
+    let mut client = Client::new(trial.variant());
     let listening = Listening { blocking: true, ..Listening::default() };
     let listener = Listener::bind(SocketAddr::new(client.server, 0), listening);
     let listener = listener.map_err(TrialError::at("to listen on loopback"))?;
@@ -108,7 +108,7 @@ struct Client {
 }
 
 impl Client {
-    fn of(variant: &str) -> Client {
+    fn new(variant: &str) -> Client {
         let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let plain = Client { server: loopback, from: None, ports: None };
         match variant {

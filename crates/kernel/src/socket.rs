@@ -44,7 +44,7 @@ pub(crate) const FAMILIES: &[Variant] = &[
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let family = family(trial.variant());
-    let mut hole = Hole::of(trial.variant())?;
+    let mut hole = Hole::new(trial.variant())?;
     trial.warm(|| Socket::stream(family)?.close());
     let sockets = trial.timed_steps(&["socket"], |_, lap| {
         let socket = Socket::stream(family)?;
@@ -81,7 +81,7 @@ pub(crate) struct Hole {
 
 impl Hole {
     /// The hole that the name of the variant requires, or none.
-    pub(crate) fn of(variant: &str) -> Result<Hole, TrialError> {
+    pub(crate) fn new(variant: &str) -> Result<Hole, TrialError> {
         let family = family(variant);
         let plug = match variant.ends_with("-hole") {
             true => {

@@ -29,15 +29,15 @@ pub(crate) enum Packing {
 }
 
 /// One frame, or what stands in its place.
-pub(crate) enum Frame {
-    /// Its text is in [`Frames::text`]; the byte of the file at which it begins.
+pub(crate) enum Chunk {
+    /// Its text is in [`Chunks::text`]; the byte of the file at which it begins.
     Whole(u64),
     /// Bytes were dropped.
     Lost(Loss),
 }
 
 /// The frames of one source.
-pub(crate) struct Frames<R> {
+pub(crate) struct Chunks<R> {
     source: R,
     ended: bool,
     packing: Packing,
@@ -51,10 +51,10 @@ pub(crate) struct Frames<R> {
     unpacked: u64,
 }
 
-impl<R: Read> Frames<R> {
+impl<R: Read> Chunks<R> {
     /// Looks at the first bytes; `None` when they begin neither a frame nor a line.
     pub(crate) fn new(source: R) -> io::Result<Option<Self>> {
-        let mut frames = Frames {
+        let mut frames = Chunks {
             source,
             ended: false,
             packing: Packing::Zstd,
@@ -74,13 +74,13 @@ impl<R: Read> Frames<R> {
         Ok(Some(frames))
     }
 
-    /// The text of the frame that [`Frames::next`] announced last.
+    /// The text of the frame that [`Chunks::next`] announced last.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
     }
 
     /// The next frame; `None` at the end of the file.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Frame>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Chunk>> {
         if self.rest().is_empty() {
             self.more()?;
         }
@@ -94,14 +94,14 @@ impl<R: Read> Frames<R> {
         .map(Some)
     }
 
-    fn next_zstd(&mut self) -> io::Result<Frame> {
+    fn next_zstd(&mut self) -> io::Result<Chunk> {
         let begin = self.offset;
         while self.rest().len() < MAGIC.len() && self.more()? {}
         if !self.rest().starts_with(&MAGIC) {
             let cut = MAGIC.starts_with(self.rest());
             let skipped = self.seek_magic()?;
             let (count, reason) = if cut { (1, Reason::CutShort) } else { (skipped, Reason::Foreign) };
-            return Ok(Frame::Lost(Loss { offset: begin, count, reason }));
+            return Ok(Chunk::Lost(Loss { offset: begin, count, reason }));
         }
         let reason = match self.whole(|rest| zstd_safe::find_frame_compressed_size(rest).ok())? {
             Some(length) => match self.decode(length) {
@@ -109,9 +109,9 @@ impl<R: Read> Frames<R> {
                     self.advance(length);
                     self.unpacked += self.text.len() as u64;
                     if self.unpacked > FRAME_BYTES_MAX as u64 + UNPACKED_MAX * self.offset {
-                        return Ok(Frame::Lost(Loss { offset: begin, count: 1, reason: Reason::Inflated }));
+                        return Ok(Chunk::Lost(Loss { offset: begin, count: 1, reason: Reason::Inflated }));
                     }
-                    return Ok(Frame::Whole(begin));
+                    return Ok(Chunk::Whole(begin));
                 }
                 Ok(false) => Reason::TooLarge,
                 Err(error) => Reason::Damaged(error.to_string()),
@@ -126,7 +126,7 @@ impl<R: Read> Frames<R> {
             Reason::CutShort if !self.rest().is_empty() => Reason::Damaged("its length does not hold".into()),
             reason => reason,
         };
-        Ok(Frame::Lost(Loss { offset: begin, count: 1, reason }))
+        Ok(Chunk::Lost(Loss { offset: begin, count: 1, reason }))
     }
 
     /// Decodes the first `length` bytes into `text`; `false` when that would be too much.
@@ -138,21 +138,21 @@ impl<R: Read> Frames<R> {
         Ok(self.text.len() <= FRAME_BYTES_MAX)
     }
 
-    fn next_plain(&mut self) -> io::Result<Frame> {
+    fn next_plain(&mut self) -> io::Result<Chunk> {
         let begin = self.offset;
         let line_feed = |rest: &[u8]| rest.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let length = match self.whole(line_feed)? {
             Some(length) => length,
             None if self.rest().len() >= FRAME_BYTES_MAX => {
                 self.seek(|rest| rest.iter().position(|byte| *byte == b'\n'), 0)?;
-                return Ok(Frame::Lost(Loss { offset: begin, count: 1, reason: Reason::TooLarge }));
+                return Ok(Chunk::Lost(Loss { offset: begin, count: 1, reason: Reason::TooLarge }));
             }
             None => self.rest().len(),
         };
         self.text.clear();
         self.text.extend_from_slice(&self.buffer[self.pending.start..self.pending.start + length]);
         self.advance(length);
-        Ok(Frame::Whole(begin))
+        Ok(Chunk::Whole(begin))
     }
 
     /// Reads on until `length` finds the end of a frame; `None` when the file ends before, or when it

@@ -53,7 +53,7 @@ pub use profile_order::{NRange, ProfileOrder, ProfiledSeries};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
 pub use series::{Series, SeriesKey};
 pub use system::{Processors, ResourceLimit, System, resource};
-pub use trial::{Check, Order, Outcome, Server, Trial, TrialClock, TrialKey};
+pub use trial::{Check, Outcome, Server, Trial, TrialClock, TrialKey, TrialParameters};
 pub use unit::Unit;
 pub use workload::{Direction, Expect, JobPart, SeriesKind, Shape, Side, Variant, Workload, page, summary};
 #[cfg(feature = "file")]

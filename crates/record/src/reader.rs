@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::frame::{Frame, Frames};
+use crate::frame::{Chunk, Chunks};
 use crate::json::parse_bytes;
 use crate::loss::Losses;
 use crate::upgrade::upgrade;
@@ -39,7 +39,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Recording, Vec<Loss>)> {
 /// whatever can be survived is in [`Reader::losses`] instead.
 pub struct Reader<R> {
     path: PathBuf,
-    frames: Frames<R>,
+    frames: Chunks<R>,
     /// Where the frame at hand begins in the file.
     frame_offset: u64,
     /// How much of the text of the frame at hand was read.
@@ -76,12 +76,12 @@ impl<R: Read> Reader<R> {
         let refuse = |reason: String| Error::NotARun { path: path.clone(), reason };
         let failed = |source| Error::Read { path: path.clone(), source };
 
-        let Some(mut frames) = Frames::new(source).map_err(failed)? else {
+        let Some(mut frames) = Chunks::new(source).map_err(failed)? else {
             return Err(refuse("it begins neither with a zstd frame nor with a line of JSON".into()));
         };
         let frame_offset = match frames.next().map_err(failed)? {
-            Some(Frame::Whole(offset)) => offset,
-            Some(Frame::Lost(loss)) => return Err(refuse(format!("its beginning is lost: {}", loss.reason))),
+            Some(Chunk::Whole(offset)) => offset,
+            Some(Chunk::Lost(loss)) => return Err(refuse(format!("its beginning is lost: {}", loss.reason))),
             None => return Err(refuse("it is empty".into())),
         };
         let (text_read, run) = {
@@ -155,8 +155,8 @@ impl<R: Read> Reader<R> {
             }
             self.text_read = 0;
             match self.frames.next()? {
-                Some(Frame::Whole(offset)) => self.frame_offset = offset,
-                Some(Frame::Lost(loss)) => {
+                Some(Chunk::Whole(offset)) => self.frame_offset = offset,
+                Some(Chunk::Lost(loss)) => {
                     self.frame_offset = loss.offset;
                     self.text_read = self.frames.text().len();
                     let ends = loss.reason == Reason::Inflated;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 
 use crate::{
-    Direction, End, EndStatus, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Order, Outcome,
-    Profile, Run, Series, SeriesKey, SeriesKind, System, Trial, Workload,
+    Direction, End, EndStatus, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Outcome, Profile,
+    Run, Series, SeriesKey, SeriesKind, System, Trial, TrialParameters, Workload,
 };
 
 /// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so
@@ -117,7 +117,7 @@ impl Recording {
                 Line::Series(mut one) => {
                     one.values.shrink_to_fit();
                     one.sizes.shrink_to_fit();
-                    series.entry(SeriesKey::of(&one)).or_default().push(one);
+                    series.entry(SeriesKey::from_series(&one)).or_default().push(one);
                 }
                 Line::Generator(level) => self.generators.push(level),
                 Line::Limited(limitation) => self.limitations.push(limitation),
@@ -134,7 +134,7 @@ impl Recording {
         exclude(&self.trials[first..], &mut series, &mut self.excluded);
         sum(&self.workloads, &mut series, &mut self.excluded);
         if self.excluded.len() > known {
-            self.excluded.sort_by_cached_key(|one| (SeriesKey::of(&one.series), one.series.trial));
+            self.excluded.sort_by_cached_key(|one| (SeriesKey::from_series(&one.series), one.series.trial));
         }
         for (key, trials) in series.into_iter().filter(|(_, trials)| !trials.is_empty()) {
             let all = self.series.entry(key).or_default();
@@ -215,7 +215,7 @@ impl Recording {
 fn exclude(trials: &[Trial], series: &mut BTreeMap<SeriesKey, Vec<Series>>, excluded: &mut Vec<Excluded>) {
     let mut verdicts: HashMap<_, Option<Exclusion>> = HashMap::new();
     for trial in trials {
-        let Order { system, workload, variant, trial: number, .. } = &trial.order;
+        let TrialParameters { system, workload, variant, trial: number, .. } = &trial.order;
         let verdict = verdicts.entry((system, workload, variant, *number)).or_default();
         *verdict = verdict.take().or_else(|| exclusion(trial));
     }
@@ -241,7 +241,7 @@ fn exclude(trials: &[Trial], series: &mut BTreeMap<SeriesKey, Vec<Series>>, excl
 /// Makes the declared sums; a later one may build on an earlier one. Of workloads with the same name the
 /// first is the definition, as in [`Recording::workload`].
 fn sum(workloads: &[Workload], series: &mut BTreeMap<SeriesKey, Vec<Series>>, excluded: &mut Vec<Excluded>) {
-    let mut places = Places::of(series.keys());
+    let mut places = Places::new(series.keys());
     let mut defined = HashSet::new();
     for workload in workloads.iter().filter(|workload| defined.insert(&workload.name)) {
         let kinds = workload.series.iter().filter(|kind| !kind.sum_of.is_empty());
@@ -259,7 +259,7 @@ fn sum(workloads: &[Workload], series: &mut BTreeMap<SeriesKey, Vec<Series>>, ex
             // Every system and variant has its own sum; within one, every trial.
             let mut sums: BTreeMap<(SeriesKey, u32), Vec<&Series>> = BTreeMap::new();
             for part in parts {
-                let key = SeriesKey { name: kind.name.clone(), ..SeriesKey::of(part) };
+                let key = SeriesKey { name: kind.name.clone(), ..SeriesKey::from_series(part) };
                 sums.entry((key, part.trial)).or_default().push(part);
             }
             let made: Vec<_> = sums
@@ -293,7 +293,7 @@ fn is_refused(excluded: &[Excluded], workload: &Workload, kind: &SeriesKind) -> 
 struct Places(HashMap<String, HashMap<(Direction, String), BTreeSet<SeriesKey>>>);
 
 impl Places {
-    fn of<'a>(keys: impl Iterator<Item = &'a SeriesKey>) -> Self {
+    fn new<'a>(keys: impl Iterator<Item = &'a SeriesKey>) -> Self {
         let mut places = Places::default();
         keys.for_each(|key| places.add(key));
         places

@@ -74,7 +74,7 @@ pub struct SeriesKey {
 impl SeriesKey {
     /// The key under which `series` is found.
     #[must_use]
-    pub fn of(series: &Series) -> Self {
+    pub fn from_series(series: &Series) -> Self {
         SeriesKey {
             system: series.system.clone(),
             workload: series.workload.clone(),

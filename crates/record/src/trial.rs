@@ -15,7 +15,7 @@ fn is_zero(number: &u32) -> bool {
 
 /// The parameters of a trial; also the first line that a trial program reads on standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Order {
+pub struct TrialParameters {
     /// Name of the system.
     pub system: String,
     /// Name of the workload.
@@ -83,7 +83,7 @@ pub struct Order {
     pub scratch: String,
 }
 
-impl Order {
+impl TrialParameters {
     /// How many n there are for each object that the trial itself makes: it is measured at every such n.
     pub fn stride(&self) -> u64 {
         u64::from(self.helpers) + 1
@@ -109,9 +109,9 @@ pub struct TrialKey {
 }
 
 impl TrialKey {
-    /// The trial that this order asks for.
+    /// The trial that has these parameters.
     #[must_use]
-    pub fn of(order: &Order) -> Self {
+    pub fn from_parameters(order: &TrialParameters) -> Self {
         TrialKey {
             system: order.system.clone(),
             workload: order.workload.clone(),
@@ -136,7 +136,7 @@ pub struct Server {
 pub struct Trial {
     /// Its parameters.
     #[serde(flatten)]
-    pub order: Order,
+    pub order: TrialParameters,
     /// Seconds from the start of the run to the start of this trial, by the runner's clock.
     #[serde(default)]
     pub started_seconds: f64,

@@ -39,7 +39,7 @@ fn upgrade_workload(workload: &mut Workload) {
 /// What the remarks of a trial said of its load generator, which they then say no more. A check that was not
 /// held stays one: its trial did not count, and does not.
 fn limitations(trial: &mut Trial) -> Vec<Limitation> {
-    let of = TrialKey::of(&trial.order);
+    let of = TrialKey::from_parameters(&trial.order);
     let mut limitations = Vec::new();
     for check in trial.checks.iter().filter(|check| !check.held && begins(&check.claim, KEPT_UP)) {
         limitations.extend(limitations_in(&check.claim, LimitedBy::Generator, &of));
@@ -106,7 +106,7 @@ mod tests {
         let Line::Trial(trial) = line else { panic!("a trial") };
         let limitation = |line| {
             let Line::Limited(limited) = line else { panic!("only limits follow a trial") };
-            assert_eq!(limited.of, TrialKey::of(&trial.order));
+            assert_eq!(limited.of, TrialKey::from_parameters(&trial.order));
             assert_eq!(limited.series, [""; 0]);
             (limited.n, limited.by, limited.why)
         };

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use judge::Findings;
 use record::{
-    Direction, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape, Side, System,
-    Tool, Trial, Unit, Workload,
+    Direction, Expect, Line, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape, Side, System, Tool,
+    Trial, TrialParameters, Unit, Workload,
 };
 use report::document::terminal::Extent;
 use report::{Style, html, table};
@@ -153,7 +153,7 @@ fn workload_line(w: usize) -> Workload {
 
 fn trial_line(workload: usize, trial: u32) -> Trial {
     Trial {
-        order: Order {
+        order: TrialParameters {
             system: "local".into(),
             workload: format!("workload{workload}"),
             version: 1,

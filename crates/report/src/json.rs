@@ -312,7 +312,7 @@ impl<'a> SeriesEntry<'a> {
 impl<'a> AdjustmentEntry<'a> {
     fn of(finding: &'a Finding) -> Option<Self> {
         let adjustment = finding.verdict.as_ref()?.adjustment.as_ref()?;
-        let references = finding.references.iter().zip(&adjustment.references);
+        let references = finding.references.iter().zip(&adjustment.controls);
         let entry = |(name, of): (&'a String, &ReferenceUse)| ReferenceEntry {
             name,
             standing: match of.standing {

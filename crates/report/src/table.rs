@@ -26,7 +26,8 @@ pub fn document(findings: &Findings) -> Document {
         let same = |a: &&Finding, b: &&Finding| workload(a) == workload(b);
         let mut section = Section::new(Text::toned(&system.name, Tone::Strong));
         for series in series.chunk_by(same) {
-            let alone: Vec<&Finding> = series.iter().copied().filter(|f| !findings.is_answered(f)).collect();
+            let alone: Vec<&Finding> =
+                series.iter().copied().filter(|f| !findings.is_ranked_elsewhere(f)).collect();
             let (undecided, decided): (Vec<&Finding>, Vec<&Finding>) =
                 alone.iter().partition(|finding| Kind::of(finding) == Kind::Undecided);
             for (some, tone) in [(decided, Tone::Plain), (undecided, Tone::Faint)] {
@@ -37,7 +38,7 @@ pub fn document(findings: &Findings) -> Document {
             }
             if let Some(compared) = series.first().and_then(|finding| of(finding)) {
                 let mut part = compare::section(findings, compared);
-                let is_elsewhere = |f: &&&Finding| f.verdict.is_some() && findings.is_answered(f);
+                let is_elsewhere = |f: &&&Finding| f.verdict.is_some() && findings.is_ranked_elsewhere(f);
                 let which = match series.iter().filter(is_elsewhere).count() {
                     0 => None,
                     1 => Some("the series".to_string()),
@@ -181,7 +182,7 @@ fn notes(findings: &Findings) -> Vec<String> {
 /// The remarks on all series, alike ones once: `socket, bind: Only 5 trials; ten are recommended.`
 fn remarks(findings: &Findings) -> Vec<String> {
     let (answered, alone): (Vec<&Finding>, Vec<&Finding>) =
-        findings.series.iter().partition(|finding| findings.is_answered(finding));
+        findings.series.iter().partition(|finding| findings.is_ranked_elsewhere(finding));
     let of_series =
         alone.iter().map(|finding| (sentences::label(findings, finding), sentences::remarks(finding)));
     let judged = alone.iter().filter(|finding| finding.verdict.is_some()).count();

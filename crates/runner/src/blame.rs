@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use judge::{Findings, GrowthWindows};
-use record::{Line, Order, Outcome, ProfileOrder, ProfiledSeries, Recording, SentLine, Shape, System, Trial};
+use record::{
+    Line, Outcome, ProfileOrder, ProfiledSeries, Recording, SentLine, Shape, System, Trial, TrialParameters,
+};
 
 use crate::Error;
 
@@ -36,7 +38,7 @@ const TIME_MOST: Duration = Duration::from_secs(20);
 /// A workload and variant on one system, with the series of it that grow.
 pub(crate) struct Suspect {
     /// What its trials are.
-    pub(crate) order: Order,
+    pub(crate) order: TrialParameters,
     /// Trials so far.
     pub(crate) done: u32,
     /// How many it gets, if that is fixed.
@@ -70,7 +72,7 @@ pub(crate) fn suspects(recording: &Recording, findings: &Findings, options: &Bla
         };
         let last = recording.trials.iter().filter(is_its).rfind(went)?;
         let number = recording.trials.iter().filter(is_its).map(|trial| trial.order.trial).max()?;
-        let order = Order {
+        let order = TrialParameters {
             trial: number,
             // They are for series that are judged.
             references: false,
@@ -86,7 +88,7 @@ pub(crate) fn suspects(recording: &Recording, findings: &Findings, options: &Bla
 
 impl Suspect {
     /// The next trial, if one is wanted.
-    pub(crate) fn next(&mut self, seed: u64) -> Option<Order> {
+    pub(crate) fn next(&mut self, seed: u64) -> Option<TrialParameters> {
         let series = self.order.profile.as_ref().map_or(0, |profile| profile.series.len());
         let has_enough =
             (0..series).all(|place| self.samples.get(&place).is_some_and(|&all| all >= SAMPLES_ENOUGH));
@@ -101,7 +103,7 @@ impl Suspect {
             return None;
         }
         self.done += 1;
-        Some(Order { trial: self.order.trial + self.done, seed, ..self.order.clone() })
+        Some(TrialParameters { trial: self.order.trial + self.done, seed, ..self.order.clone() })
     }
 
     /// How many trials there will be.
@@ -154,7 +156,7 @@ pub(crate) fn evidence(recording: &Recording, suspects: &[Suspect]) -> Vec<SentL
     let series = recording.series().flat_map(|(_, series)| series);
     // Sums are made again by whoever reads it.
     let is_measured = |series: &&record::Series| {
-        let kind = recording.kind(&record::SeriesKey::of(series));
+        let kind = recording.kind(&record::SeriesKey::from_series(series));
         kind.is_none_or(|kind| kind.sum_of.is_empty())
     };
     let series =

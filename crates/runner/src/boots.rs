@@ -22,7 +22,7 @@ pub(crate) struct BootSchedule {
 }
 
 impl BootSchedule {
-    pub(crate) fn of(boots: Boots, items: usize) -> BootSchedule {
+    pub(crate) fn new(boots: Boots, items: usize) -> BootSchedule {
         BootSchedule { boots, blocks: vec![0; items] }
     }
 
@@ -51,7 +51,7 @@ mod tests {
 
     /// In how many boots an item's blocks are, and the most of them in one.
     fn spread(boots: Boots, targets: &[u32]) -> (u32, u32) {
-        let mut schedule = BootSchedule::of(boots, 1);
+        let mut schedule = BootSchedule::new(boots, 1);
         let (mut blocks, mut count, mut most, mut within) = (0, 1, 0, 0);
         for &target in targets {
             while blocks < target {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn all_items_boot_together() {
-        let mut schedule = BootSchedule::of(Boots::Over(2), 2);
+        let mut schedule = BootSchedule::new(Boots::Over(2), 2);
         let due: Vec<bool> = [0, 1, 1, 0, 0, 1].map(|item| schedule.is_due(item, 4)).to_vec();
         assert_eq!(due, [false, false, false, false, true, false]);
     }

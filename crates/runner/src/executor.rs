@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
 
-use record::{Background, Line, Order, Run, SentLine, System, Writer};
+use record::{Background, Line, Run, SentLine, System, TrialParameters, Writer};
 use workload::Workload;
 
 use crate::Error;
@@ -35,7 +35,7 @@ pub trait Executor {
     ///
     /// # Errors
     /// Why no trial of that workload can be executed there.
-    fn trial(&mut self, workload: &Workload, order: Order) -> Result<Option<Vec<SentLine>>, Error>;
+    fn trial(&mut self, workload: &Workload, order: TrialParameters) -> Result<Option<Vec<SentLine>>, Error>;
 }
 
 /// The time as a run sees it.

@@ -35,7 +35,7 @@ pub(crate) struct FirstTrials {
 
 impl FirstTrials {
     /// Before a trial of this number, from what is recorded so far.
-    pub(crate) fn of(plan: &RunPlan, recording: &Recording, number: u32) -> FirstTrials {
+    pub(crate) fn new(plan: &RunPlan, recording: &Recording, number: u32) -> FirstTrials {
         let loads: BTreeSet<&str> =
             plan.items.iter().filter(|item| item.has_levels()).map(|item| item.workload.name).collect();
         let trials = recording.trials.iter().map(|trial| (&trial.order, trial.elapsed_seconds));

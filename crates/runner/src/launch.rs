@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use background::HeldLoads;
 use host::{CommandRefusal, Deadline, Host, NoReply, Process};
-use record::{Background, Examination, Line, Order, Outcome, SentLine, System, Trial};
+use record::{Background, Examination, Line, Outcome, SentLine, System, Trial, TrialParameters};
 use workload::Workload;
 
 use crate::lines::unsupported;
@@ -187,7 +187,11 @@ impl Executor for Launcher<'_> {
         }
     }
 
-    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<SentLine>>, Error> {
+    fn trial(
+        &mut self,
+        workload: &Workload,
+        mut order: TrialParameters,
+    ) -> Result<Option<Vec<SentLine>>, Error> {
         order.scratch = self.files.to_string_lossy().into_owned();
         let program = match self.programs.of(workload) {
             Ok(program) => program,
@@ -229,7 +233,7 @@ pub(crate) fn filled(command: &[String], scratch: &Path) -> Vec<String> {
 /// Sends the order and receives the lines of the trial.
 fn receive(
     supervisor: &mut Process,
-    order: &Order,
+    order: &TrialParameters,
     interrupt: &AtomicBool,
 ) -> Result<Vec<SentLine>, host::Error> {
     supervisor.send(order)?;
@@ -254,7 +258,7 @@ fn remark(stderr: &str) -> Option<String> {
     (!stderr.is_empty()).then(|| format!("Standard error of the system: {stderr}."))
 }
 
-fn crashed(order: &Order, begun: Instant, reason: String) -> Line {
+fn crashed(order: &TrialParameters, begun: Instant, reason: String) -> Line {
     Line::Trial(Trial {
         order: order.clone(),
         started_seconds: 0.0,

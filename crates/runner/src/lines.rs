@@ -4,24 +4,24 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use record::{Line, Order, Outcome, Run, System, Tool};
+use record::{Line, Outcome, Run, System, Tool, TrialParameters};
 
 use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
 use crate::{BUILD, date};
 
 /// A trial that this system cannot have.
-pub(crate) fn unsupported(order: &Order, reason: &str) -> Line {
+pub(crate) fn unsupported(order: &TrialParameters, reason: &str) -> Line {
     not_begun(order, Outcome::Unsupported { reason: reason.to_owned() })
 }
 
 /// A trial that could not be started.
-pub(crate) fn failed(order: &Order, reason: String) -> Line {
+pub(crate) fn failed(order: &TrialParameters, reason: String) -> Line {
     not_begun(order, Outcome::Failed { reason })
 }
 
 /// A trial that did not begin, for any reason.
-pub(crate) fn not_begun(order: &Order, outcome: Outcome) -> Line {
+pub(crate) fn not_begun(order: &TrialParameters, outcome: Outcome) -> Line {
     Line::Trial(record::Trial {
         order: order.clone(),
         started_seconds: 0.0,

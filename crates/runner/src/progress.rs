@@ -46,7 +46,7 @@ impl Progress {
             levels: Vec::new(),
             done: 0,
             cost_seconds: Vec::new(),
-            blocks: Blocks::of(systems),
+            blocks: Blocks::new(systems),
             systems: (0..systems).map(|_| SystemProgress::new(top)).collect(),
         }
     }

@@ -33,12 +33,12 @@ pub(crate) fn lines(messages: Vec<Vec<u8>>, missing: impl FnOnce() -> Line) -> V
 
 #[cfg(test)]
 mod tests {
-    use record::{Direction, End, EndStatus, Order, Outcome, Series, Trial};
+    use record::{Direction, End, EndStatus, Outcome, Series, Trial, TrialParameters};
 
     use super::*;
     use crate::lines::failed;
 
-    fn order() -> Order {
+    fn order() -> TrialParameters {
         serde_json::from_str(
             r#"{"system":"local","workload":"bind","version":1,"variant":"","trial":3,"n":2,"cpu":null,
             "seed":7,"allowance_seconds":null,"timeout_seconds":60.0,"scratch":"/"}"#,

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use judge::Judgements;
-use record::{End, EndStatus, Line, OfferedLevel, Order, Outcome, Purpose, Recording, SentLine, Writer};
+use record::{
+    End, EndStatus, Line, OfferedLevel, Outcome, Purpose, Recording, SentLine, TrialParameters, Writer,
+};
 use workload::Sizes;
 
 use crate::boots::BootSchedule;
@@ -55,7 +57,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         RunLoop {
             plan,
             progress: progress(plan, &systems),
-            boots: BootSchedule::of(plan.boots, plan.items.len()),
+            boots: BootSchedule::new(plan.boots, plan.items.len()),
             systems,
             clock,
             interrupt,
@@ -187,7 +189,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
                 trial: number,
                 of,
                 done: self.share_done(left_seconds),
-                left: is_measured.then(|| TimeLeft::of(plan, self.remaining(), left_seconds)),
+                left: is_measured.then(|| TimeLeft::new(plan, self.remaining(), left_seconds)),
             });
             self.trial(index, system, number, seed, on_event);
             if self.is_stopped() {
@@ -242,16 +244,16 @@ impl<'a, E: Executor> RunLoop<'a, E> {
     }
 
     /// What a trial is to do.
-    fn order(&mut self, index: usize, system: usize, number: u32, seed: u64) -> Order {
+    fn order(&mut self, index: usize, system: usize, number: u32, seed: u64) -> TrialParameters {
         let plan = self.plan;
         let offered = self.offered(&plan.items[index], number);
         let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
         let progress = &self.progress[index];
         let n = own.n(index, progress.systems[system].n);
         let fitted = progress.systems[system].fitted;
-        let first = plan.budget.map(|_| (self.remaining(), FirstTrials::of(plan, &self.recording, number)));
-        let timeouts = Timeouts::of(plan, item, (n, progress.top), fitted, first);
-        Order {
+        let first = plan.budget.map(|_| (self.remaining(), FirstTrials::new(plan, &self.recording, number)));
+        let timeouts = Timeouts::new(plan, item, (n, progress.top), fitted, first);
+        TrialParameters {
             system: target.name.clone(),
             workload: item.workload.name.to_owned(),
             version: item.workload.version,
@@ -295,7 +297,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         &mut self,
         item: usize,
         system: usize,
-        order: &Order,
+        order: &TrialParameters,
     ) -> Result<Option<Vec<SentLine>>, Error> {
         let system = &mut self.systems[system];
         if let Some(outcome) = &system.unavailable {

@@ -97,7 +97,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    pub(crate) fn of(systems: usize) -> Blocks {
+    pub(crate) fn new(systems: usize) -> Blocks {
         Blocks { order: (0..systems).collect(), is_reverse_due: false }
     }
 
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn every_two_blocks_are_balanced_and_their_order_is_random() {
         let mut random = fastrand::Rng::with_seed(7);
-        let mut blocks = Blocks::of(3);
+        let mut blocks = Blocks::new(3);
         let mut first = [0; 3];
         for _ in 0..300 {
             let (one, mut two) = (blocks.next(&mut random), blocks.next(&mut random));

@@ -29,7 +29,7 @@ const UNLIMITED: u64 = 20_000;
 /// Each system goes as far as its own limits allow. A comparison covers what two systems have in common, so
 /// a system that goes less far than another one stops at a level of the other.
 pub(crate) fn of_all(plan: &RunPlan, systems: &[Option<&System>]) -> Vec<SystemPlan> {
-    let of = |system: &Option<&System>| system.map(|system| SystemPlan::of(plan, system));
+    let of = |system: &Option<&System>| system.map(|system| SystemPlan::new(plan, system));
     let mut plans: Vec<SystemPlan> = systems.iter().map(|system| of(system).unwrap_or_default()).collect();
     for (index, item) in plan.items.iter().enumerate() {
         let extents = plans.iter_mut().filter_map(|plan| plan.extents.get_mut(index));
@@ -45,7 +45,7 @@ pub(crate) fn top<'a>(plans: impl Iterator<Item = &'a SystemPlan>, item: usize) 
 
 impl SystemPlan {
     /// The plan of this system, whatever the other systems of the run are.
-    fn of(plan: &RunPlan, system: &System) -> SystemPlan {
+    fn new(plan: &RunPlan, system: &System) -> SystemPlan {
         let usable = system.processors.as_ref().map_or(&[][..], |processors| &processors.usable);
         let cpu = |place: usize| usable.get(place).copied().filter(|_| !plan.unpinned);
         SystemPlan {

@@ -17,7 +17,7 @@ pub enum TimeLeft {
 impl TimeLeft {
     /// The time of all trials that are planned by now; or all that the budget leaves, where looks may plan
     /// more, as the share that is done has it.
-    pub(crate) fn of(plan: &RunPlan, remaining: Duration, planned_seconds: f64) -> TimeLeft {
+    pub(crate) fn new(plan: &RunPlan, remaining: Duration, planned_seconds: f64) -> TimeLeft {
         let planned = Duration::from_secs_f64(planned_seconds);
         match (&plan.trials, plan.budget) {
             (Trials::Looks(_), Some(_)) => TimeLeft::AtMost(remaining.max(planned)),

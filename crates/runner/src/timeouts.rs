@@ -30,7 +30,7 @@ impl Timeouts {
     /// is the same in all trials of an item, however far they go: it depends on `top`, the largest n of them
     /// all. A load is never cut below the n that the user asked for: rivals are compared where each was
     /// measured. With a budget, `first` is the time that is left, and how far the first trials of loads are.
-    pub(crate) fn of(
+    pub(crate) fn new(
         plan: &RunPlan,
         item: &Item,
         (n, top): (u64, u64),
@@ -84,12 +84,12 @@ mod tests {
     fn all_trials_of_a_load_have_one_window_and_time_for_all_of_them() {
         let plan = RunPlan::make(&RunOptions { trials: Some(1), ..RunOptions::default() }).expect("a plan");
         let item = item(&LOAD);
-        let first = Timeouts::of(&plan, &item, (1000, 1000), false, None);
+        let first = Timeouts::new(&plan, &item, (1000, 1000), false, None);
         // Ten levels within half a second.
         assert_eq!(first.window, Some(Duration::from_millis(50)));
         assert_eq!(first.allowance, Some(WINDOWS * Duration::from_millis(500)));
         assert_eq!(first.timeout, plan.timeout + WINDOWS * Duration::from_millis(500));
-        let later = Timeouts::of(&plan, &item, (100, 1000), true, None);
+        let later = Timeouts::new(&plan, &item, (100, 1000), true, None);
         assert_eq!((later.window, later.allowance), (first.window, None));
         assert_eq!(later.timeout, plan.timeout + 7 * WINDOWS * Duration::from_millis(50));
     }
@@ -97,20 +97,20 @@ mod tests {
     #[test]
     fn a_load_goes_as_far_as_was_asked_and_all_else_as_far_as_there_is_time() {
         let plan = RunPlan::make(&RunOptions { n: Some(20), ..RunOptions::default() }).expect("a plan");
-        let load = Timeouts::of(&plan, &item(&LOAD), (20, 1000), false, None);
+        let load = Timeouts::new(&plan, &item(&LOAD), (20, 1000), false, None);
         assert_eq!((load.allowance, load.window.is_some()), (None, true));
         let bind = item(crate::find("bind").expect("bind"));
-        assert_eq!(Timeouts::of(&plan, &bind, (20, 1000), false, None).allowance, plan.allowance);
+        assert_eq!(Timeouts::new(&plan, &bind, (20, 1000), false, None).allowance, plan.allowance);
     }
 
     #[test]
     fn a_chosen_window_is_taken_by_loads_alone() {
         let window = Some(Duration::from_secs(5));
         let plan = RunPlan::make(&RunOptions { window, ..RunOptions::default() }).expect("a plan");
-        let timeouts = Timeouts::of(&plan, &item(&LOAD), (10, 1000), false, None);
+        let timeouts = Timeouts::new(&plan, &item(&LOAD), (10, 1000), false, None);
         assert_eq!((timeouts.window, timeouts.allowance), (window, Some(WINDOWS * Duration::from_secs(20))));
         let bind = item(crate::find("bind").expect("bind"));
-        let timeouts = Timeouts::of(&plan, &bind, (10, 1000), false, None);
+        let timeouts = Timeouts::new(&plan, &bind, (10, 1000), false, None);
         let expected =
             Timeouts { window: None, allowance: plan.allowance, share: None, timeout: plan.timeout };
         assert_eq!(timeouts, expected);

@@ -127,7 +127,7 @@ pub fn all() -> Vec<Cell> {
 }
 
 fn cell(shape: TrueShape, noise: Noise, design: SweepDesign, trials: usize) -> Cell {
-    Cell { asked: Asked::Verdict, truth: Truth::of(shape), noise, design, trials }
+    Cell { asked: Asked::Verdict, truth: Truth::new(shape), noise, design, trials }
 }
 
 /// Each of `shapes` with each of the others.

@@ -37,7 +37,7 @@ pub(crate) struct TrueCurve<'a> {
 }
 
 impl<'a> TrueCurve<'a> {
-    pub(crate) fn of(points: impl Iterator<Item = (f64, f64)>, verdict: &'a Verdict) -> TrueCurve<'a> {
+    pub(crate) fn new(points: impl Iterator<Item = (f64, f64)>, verdict: &'a Verdict) -> TrueCurve<'a> {
         let mut points: Vec<(f64, f64)> = points.collect();
         points.dedup_by_key(|point| point.0);
         TrueCurve { points, verdict }

@@ -88,7 +88,7 @@ pub(crate) fn is_definite(class: Class) -> bool {
 
 impl CellCounts {
     /// Nothing counted yet.
-    pub fn of(cell: &Cell) -> CellCounts {
+    pub fn new(cell: &Cell) -> CellCounts {
         CellCounts {
             cell: cell.clone(),
             replicates: 0,

@@ -77,10 +77,10 @@ pub(crate) fn only(figure: Figure, holds: Option<bool>) -> [Option<bool>; FIGURE
 impl ReplicateOutcome {
     /// This answer, and nothing else found.
     pub fn answered(answer: Answered) -> ReplicateOutcome {
-        ReplicateOutcome::of(Some(answer))
+        ReplicateOutcome::new(Some(answer))
     }
 
-    pub(crate) fn of(answer: Option<Answered>) -> ReplicateOutcome {
+    pub(crate) fn new(answer: Option<Answered>) -> ReplicateOutcome {
         ReplicateOutcome {
             answer,
             bound: f64::NAN,

@@ -72,7 +72,7 @@ pub(crate) fn is_found(sweeps: &[Vec<Sweep<'_>>], ratio: f64, settings: &JudgeSe
     let mut contrasts: Vec<Contrast> = Vec::new();
     for series in sweeps.chunks_exact(CONTENDERS) {
         let contrast = |(first, second): &(usize, usize)| {
-            Contrast::of(&series[*first], &series[*second], Design::Paired, 0.0, settings)
+            Contrast::new(&series[*first], &series[*second], Design::Paired, 0.0, settings)
         };
         contrasts.extend(pairs.iter().filter_map(contrast));
     }

@@ -59,7 +59,7 @@ fn plain(trials: &[SimulatedTrial]) -> Vec<&[f64]> {
 }
 
 impl<'a> Setup<'a> {
-    pub(crate) fn of(cell: &'a Cell) -> Setup<'a> {
+    pub(crate) fn new(cell: &'a Cell) -> Setup<'a> {
         let (sizes, range) = (cell.design.sizes(), cell.design.range());
         let costs = sizes.iter().map(|n| cell.truth.cost(*n as f64, range)).collect();
         let upper = sizes.iter().map(|n| cell.truth.upper(*n as f64, range)).collect();
@@ -213,14 +213,14 @@ impl<'a> Setup<'a> {
     ) -> Vec<Sweep<'s>> {
         let sweep = |trial: &'s SimulatedTrial| self.cell.design.sweep(&self.sizes, &trial.values);
         let whole = |(trial, of): (&'s SimulatedTrial, &'s Vec<Sweep<'s>>)| {
-            sweep(trial).with_references(of).of_boot(trial.boot)
+            sweep(trial).with_controls(of).of_boot(trial.boot)
         };
         trials.iter().zip(references).map(whole).collect()
     }
 
     /// The setup of one replicate: curves outside the families may be drawn anew for each.
     pub(crate) fn of_replicate(cell: &'a Cell, seed: u64, replicate: u64) -> Setup<'a> {
-        let setup = Setup::of(cell);
+        let setup = Setup::new(cell);
         match cell.truth.shape {
             TrueShape::Outside(curve) => {
                 let mut rng = chance::of(seed, &format!("curve of {}", setup.name), replicate);
@@ -250,7 +250,7 @@ impl<'a> Setup<'a> {
             ) => {
                 let comparison = match self.cell.asked {
                     Asked::Pairs(_) | Asked::Boots { in_pairs: true, .. } => {
-                        Contrast::of(first, second, Design::Paired, 0.0, &settings)
+                        Contrast::new(first, second, Design::Paired, 0.0, &settings)
                             .map(|contrast| contrast.at(&PerClaim::all(settings.alpha)))
                     }
                     _ => compare(first, second, 1, &settings),
@@ -261,7 +261,7 @@ impl<'a> Setup<'a> {
                 ReplicateOutcome {
                     covered: only(Figure::Ratio, covered),
                     rivals: Some(rivals),
-                    ..ReplicateOutcome::of(answer)
+                    ..ReplicateOutcome::new(answer)
                 }
             }
             (Asked::Race { ratio, .. }, _) => {
@@ -278,16 +278,16 @@ impl<'a> Setup<'a> {
                     let bound_without = self.bound_without(trials, &settings);
                     ReplicateOutcome { rivals, bound_without, ..self.rate(&verdict) }
                 }
-                None => ReplicateOutcome::of(None),
+                None => ReplicateOutcome::new(None),
             },
-            _ => ReplicateOutcome::of(None),
+            _ => ReplicateOutcome::new(None),
         }
     }
 
     /// The bound of the change without references, where there are any.
     fn bound_without(&self, trials: &[Sweep<'_>], settings: &JudgeSettings) -> Option<f64> {
         self.cell.noise.references?;
-        let plain: Vec<Sweep<'_>> = trials.iter().map(|trial| trial.with_references(&[])).collect();
+        let plain: Vec<Sweep<'_>> = trials.iter().map(|trial| trial.with_controls(&[])).collect();
         Some(judge(&plain, settings)?.bound)
     }
 
@@ -301,7 +301,7 @@ impl<'a> Setup<'a> {
         let flat = verdict.class == Class::Flat && truth.has_one_cost();
         let hidden = verdict.adjustment.as_ref().map_or(0.0, |adjustment| adjustment.hidden);
         let points = self.in_range(verdict.n_low, verdict.n_high);
-        let curve = truth.is_outside().then(|| TrueCurve::of(points, verdict));
+        let curve = truth.is_outside().then(|| TrueCurve::new(points, verdict));
         ReplicateOutcome {
             claims: curve.as_ref().map(TrueCurve::false_claims),
             states_direction: curve.as_ref().is_some_and(TrueCurve::states_direction),
@@ -312,7 +312,7 @@ impl<'a> Setup<'a> {
             lines: verdict.class == Class::TwoLines || verdict.lines.is_some(),
             steps_in_place: self.steps_in_place(verdict),
             covered: self.covered(verdict, reference),
-            ..ReplicateOutcome::of(Some(Answered::Class(verdict.class)))
+            ..ReplicateOutcome::new(Some(Answered::Class(verdict.class)))
         }
     }
 
@@ -404,11 +404,11 @@ impl<'a> Setup<'a> {
 /// The mean of the ratios of a suite, whose true ratios are 1.
 fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &JudgeSettings) -> ReplicateOutcome {
     let design = if in_pairs { Design::Paired } else { Design::Independent };
-    let contrast = |sides: &[Vec<Sweep<'_>>]| Contrast::of(&sides[0], &sides[1], design, 0.0, settings);
+    let contrast = |sides: &[Vec<Sweep<'_>>]| Contrast::new(&sides[0], &sides[1], design, 0.0, settings);
     let contrasts: Vec<Contrast> = sweeps.chunks_exact(2).filter_map(contrast).collect();
     let contrasts: Vec<&Contrast> = contrasts.iter().collect();
     let Some(ratio) = geometric_mean(&contrasts, settings.alpha, settings.seed) else {
-        return ReplicateOutcome::of(None);
+        return ReplicateOutcome::new(None);
     };
     let answer = match ratio {
         Interval { low, .. } if low > 1.0 => Answer::Slower,

@@ -33,7 +33,7 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellC
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some((cell, first)) = batches.get(place) else { return finished };
             let last = (first + BATCH).min(plan.replicates);
-            let mut counts = CellCounts::of(&cells[*cell]);
+            let mut counts = CellCounts::new(&cells[*cell]);
             for replicate in *first..last {
                 let setup = Setup::of_replicate(&cells[*cell], plan.seed, replicate);
                 counts.count(&setup.outcome(plan.seed, replicate));
@@ -55,7 +55,7 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellC
         finished
     });
     finished.sort_unstable_by_key(|(place, _)| *place);
-    let mut all_counts: Vec<CellCounts> = cells.iter().map(CellCounts::of).collect();
+    let mut all_counts: Vec<CellCounts> = cells.iter().map(CellCounts::new).collect();
     for (place, counts) in finished {
         all_counts[batches[place].0].add(&counts);
     }

@@ -100,7 +100,7 @@ mod tests {
 
     /// What a judge comes to that answers so in the first `count` replicates, and `otherwise` in the rest.
     fn counts(name: &str, count: usize, answer: Answered, otherwise: Answered) -> CellCounts {
-        let mut counts = CellCounts::of(&named(name));
+        let mut counts = CellCounts::new(&named(name));
         for replicate in 0..REPLICATES {
             let answer = if replicate < count { answer } else { otherwise };
             counts.count(&ReplicateOutcome::answered(answer));
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn references_that_do_harm_or_nothing_are_caught() {
         let with = |name: &str, bound: f64| {
-            let mut counts = CellCounts::of(&named(name));
+            let mut counts = CellCounts::new(&named(name));
             let flat = ReplicateOutcome::answered(Answered::Class(Class::Flat));
             let outcome = ReplicateOutcome { bound, bound_without: Some(0.1), ..flat };
             (0..REPLICATES).for_each(|_| counts.count(&outcome));
@@ -230,7 +230,7 @@ mod tests {
     fn steps_that_are_not_found_are_caught() {
         let plain = ReplicateOutcome::answered(Answered::Class(Class::Stepped));
         let with = |count: usize| {
-            let mut counts = CellCounts::of(&named("step+30-0.6/low/log20/10"));
+            let mut counts = CellCounts::new(&named("step+30-0.6/low/log20/10"));
             for replicate in 0..REPLICATES {
                 counts.count(&ReplicateOutcome { steps_in_place: Some(replicate < count), ..plain.clone() });
             }
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn intervals_that_are_too_narrow_or_too_wide_are_caught() {
         let with = |held: usize| {
-            let mut counts = CellCounts::of(&named("line-2.00/low/dense/40"));
+            let mut counts = CellCounts::new(&named("line-2.00/low/dense/40"));
             for replicate in 0..REPLICATES {
                 let covered = [Some(replicate < held); FIGURES];
                 counts.count(&ReplicateOutcome {
@@ -299,7 +299,7 @@ mod tests {
         let all_counts: Vec<CellCounts> = all()
             .iter()
             .map(|cell| {
-                let mut counts = CellCounts::of(cell);
+                let mut counts = CellCounts::new(cell);
                 let covered = [Some(true); FIGURES];
                 counts.count(&ReplicateOutcome {
                     covered,

@@ -125,7 +125,7 @@ const DENT: (f64, f64) = (0.5, 0.7);
 
 impl Truth {
     /// The truth of this shape.
-    pub fn of(shape: TrueShape) -> Truth {
+    pub fn new(shape: TrueShape) -> Truth {
         Truth { name: name(shape), shape, right: right(shape) }
     }
 

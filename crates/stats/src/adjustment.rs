@@ -9,19 +9,19 @@ pub struct Adjustment {
     /// that all references share hides in it, and so the bound of a verdict is never smaller.
     pub hidden: f64,
     /// Each reference, in the order of [`crate::Sweep::references`].
-    pub references: Vec<ReferenceUse>,
+    pub controls: Vec<ReferenceUse>,
 }
 
 impl Adjustment {
     /// Whether nothing was removed although a reference might have helped, because it changes with n.
     pub(crate) fn is_refused(&self) -> bool {
         let changes = |of: &ReferenceUse| of.standing == ReferenceStanding::Changes;
-        !self.is_used() && self.references.iter().any(changes)
+        !self.is_used() && self.controls.iter().any(changes)
     }
 
     /// Whether anything was removed.
     pub fn is_used(&self) -> bool {
-        self.references.iter().any(|reference| reference.standing == ReferenceStanding::Used)
+        self.controls.iter().any(|control| control.standing == ReferenceStanding::Used)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Baseline {
 }
 
 impl Baseline {
-    fn of(logs: &[f64], middles: &[f64]) -> Baseline {
+    fn new(logs: &[f64], middles: &[f64]) -> Baseline {
         let nodes = middles.iter().zip(logs).map(|(n, log)| (*n, log.exp()));
         Baseline { nodes: nodes.filter(|node| is_cost(node.1)).collect() }
     }
@@ -78,7 +78,7 @@ pub(crate) fn baselines(
     let middles: Vec<f64> = ranges.iter().map(|(low, high)| (*low as f64).midpoint(*high as f64)).collect();
     let values: usize = trials.iter().map(|trial| trial.places(n_low, n_high).len()).sum();
     if trials.len() < 3 || values >= SPARSE * ranges.len() * trials.len() {
-        return rows.iter().map(|row| Baseline::of(row, &middles)).collect();
+        return rows.iter().map(|row| Baseline::new(row, &middles)).collect();
     }
     let middle = |values: &mut dyn Iterator<Item = f64>| -> f64 {
         let mut present: Vec<f64> = values.filter(|value| value.is_finite()).collect();
@@ -89,7 +89,7 @@ pub(crate) fn baselines(
         (0..ranges.len()).map(|place| middle(&mut rows.iter().map(|row| at(row, place)))).collect();
     let moved = |row: &Vec<f64>| {
         let level = middle(&mut all.iter().enumerate().map(|(place, log)| at(row, place) - log));
-        Baseline::of(&all.iter().map(|log| log + level).collect::<Vec<f64>>(), &middles)
+        Baseline::new(&all.iter().map(|log| log + level).collect::<Vec<f64>>(), &middles)
     };
     rows.iter().map(moved).collect()
 }
@@ -103,7 +103,7 @@ pub(crate) struct Spreads {
 }
 
 impl Spreads {
-    pub(crate) fn of(trials: &[Sweep<'_>], baselines: &[Baseline], span: (u64, u64)) -> Spreads {
+    pub(crate) fn new(trials: &[Sweep<'_>], baselines: &[Baseline], span: (u64, u64)) -> Spreads {
         let mut parts: [Vec<f64>; PARTS] = Default::default();
         let mut own = Vec::new();
         let mut of_trial = |(sweep, baseline): (&Sweep<'_>, &Baseline)| {

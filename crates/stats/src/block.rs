@@ -14,7 +14,7 @@ use crate::sweep::Sweep;
 const LEAST: usize = 25;
 /// A short sweep spends this share of its sizes on a block.
 const SHARE: usize = 60;
-/// The reference is the first blocks that hold this many times the least: n = 100…199 of a long sweep.
+/// The baseline is the first blocks that hold this many times the least: n = 100…199 of a long sweep.
 const REFERENCE: usize = 4;
 /// The last block is a hundredth of the largest n, the one before twice as wide, and so on…
 const LAST: u64 = 100;
@@ -29,13 +29,13 @@ pub(crate) const FEW: usize = 20;
 pub(crate) struct Grid {
     /// Smallest and largest n of each block, rising.
     pub(crate) ranges: Vec<(u64, u64)>,
-    /// How many of the first blocks are the reference.
-    pub(crate) reference: usize,
+    /// How many of the first blocks are the baseline.
+    pub(crate) baseline_blocks: usize,
 }
 
 impl Grid {
     /// The blocks of `sizes`, which rise, for so many trials; equal sizes stay together.
-    pub(crate) fn of(sizes: &[u64], trials: usize) -> Grid {
+    pub(crate) fn new(sizes: &[u64], trials: usize) -> Grid {
         let (widest, faster) = if trials < FEW { (WIDEST_OF_FEW, 3) } else { (WIDEST, 2) };
         let least = (sizes.len() / SHARE).clamp(1, LEAST);
         let mut width = sizes.last().map_or(0, |end| end / LAST).max(1);
@@ -65,7 +65,7 @@ impl Grid {
         });
         // Something must be left to compare with it.
         let most = ranges.len().saturating_sub(1).max(1);
-        Grid { reference: enough.map_or(most, |place| place + 1).min(most), ranges }
+        Grid { baseline_blocks: enough.map_or(most, |place| place + 1).min(most), ranges }
     }
 
     /// The same grid, with each block in eight that hides something: of which a part differs for certain and
@@ -78,7 +78,7 @@ impl Grid {
         alpha: f64,
         margin: f64,
     ) -> Grid {
-        let student = Student::of(alpha / (PARTS * self.ranges.len()) as f64);
+        let student = Student::new(alpha / (PARTS * self.ranges.len()) as f64);
         let place = |n: u64| sizes.partition_point(|size| *size < n);
         let parts = |&(low, high): &(u64, u64)| -> Option<Vec<(u64, u64)>> {
             let parts: Vec<(u64, u64)> = pieces(sizes, (place(low), place(high.saturating_add(1))), PARTS)
@@ -90,13 +90,13 @@ impl Grid {
             parted.then_some(parts)
         };
         let mut ranges = Vec::with_capacity(self.ranges.len());
-        let mut reference = 0;
+        let mut baseline_blocks = 0;
         for (block, range) in self.ranges.iter().enumerate() {
             let parts = parts(range).unwrap_or_else(|| vec![*range]);
-            reference += if block < self.reference { parts.len() } else { 0 };
+            baseline_blocks += if block < self.baseline_blocks { parts.len() } else { 0 };
             ranges.extend(parts);
         }
-        Grid { ranges, reference }
+        Grid { ranges, baseline_blocks }
     }
 
     /// A grid of the same sizes whose blocks part where steps are, and are narrow before each.
@@ -106,13 +106,13 @@ impl Grid {
         let ends = steps.iter().map(|step| sizes.partition_point(|n| *n < step.n));
         for end in ends.chain(std::iter::once(sizes.len())) {
             if end > start {
-                ranges.extend(Grid::of(&sizes[start..end], trials).ranges);
+                ranges.extend(Grid::new(&sizes[start..end], trials).ranges);
                 start = end;
             }
         }
-        let referred = self.ranges[self.reference - 1].1;
-        let reference = ranges.iter().filter(|range| range.1 <= referred).count().max(1);
-        Grid { reference, ranges }
+        let referred = self.ranges[self.baseline_blocks - 1].1;
+        let baseline_blocks = ranges.iter().filter(|range| range.1 <= referred).count().max(1);
+        Grid { baseline_blocks, ranges }
     }
 }
 
@@ -130,7 +130,8 @@ fn is_heterogeneous(rows: &[Vec<f64>], student: &Student, margin: f64) -> bool {
             row.iter().map(|value| value - level).collect()
         })
         .collect();
-    let centres: Vec<Centre> = (0..count).filter_map(|place| Centre::of(&column(&levelled, place))).collect();
+    let centres: Vec<Centre> =
+        (0..count).filter_map(|place| Centre::new(&column(&levelled, place))).collect();
     if centres.len() < count || levelled.len() < FEWEST as usize {
         return false;
     }
@@ -172,7 +173,7 @@ pub(crate) fn measure<const SERIES: usize>(
     series: [&[Sweep<'_>]; SERIES],
 ) -> Option<(Grid, [Rows; SERIES])> {
     let trials = series.iter().map(|trials| trials.len()).min().unwrap_or(0);
-    let Grid { ranges, reference } = Grid::of(sizes, trials);
+    let Grid { ranges, baseline_blocks } = Grid::new(sizes, trials);
     let mut rows = series.map(|trials| log_medians(trials, &ranges, 0.0));
     let measured = |block: &usize| rows.iter().all(|rows| rows.iter().any(|row| row[*block].is_finite()));
     let kept: Vec<usize> = (0..ranges.len()).filter(measured).collect();
@@ -180,8 +181,8 @@ pub(crate) fn measure<const SERIES: usize>(
         *row = kept.iter().map(|block| row[*block]).collect();
     }
     let ranges: Vec<(u64, u64)> = kept.iter().map(|block| ranges[*block]).collect();
-    let reference = kept.iter().filter(|block| **block < reference).count().max(1);
-    (!ranges.is_empty()).then_some((Grid { ranges, reference }, rows))
+    let baseline_blocks = kept.iter().filter(|block| **block < baseline_blocks).count().max(1);
+    (!ranges.is_empty()).then_some((Grid { ranges, baseline_blocks }, rows))
 }
 
 /// Natural logarithms of the medians of each range; values that stand on ticks of a clock are taken as
@@ -196,9 +197,9 @@ pub(crate) fn log_medians(trials: &[Sweep<'_>], ranges: &[(u64, u64)], tick: f64
     trials.iter().map(|trial| ranges.iter().map(|range| log_median(trial, *range)).collect()).collect()
 }
 
-/// The change of a trial against its first `reference` blocks.
-pub(crate) fn against_reference(row: &[f64], reference: usize) -> Vec<f64> {
-    let level = present_mean(&row[..reference.min(row.len())]);
+/// The change of a trial against its baseline.
+pub(crate) fn against_baseline(row: &[f64], baseline_blocks: usize) -> Vec<f64> {
+    let level = present_mean(&row[..baseline_blocks.min(row.len())]);
     row.iter().map(|value| value - level).collect()
 }
 
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     fn grid(start: u64, step: u64, count: u64) -> Grid {
-        Grid::of(&(0..count).map(|place| start + place * step).collect::<Vec<u64>>(), FEW)
+        Grid::new(&(0..count).map(|place| start + place * step).collect::<Vec<u64>>(), FEW)
     }
 
     #[test]
@@ -238,18 +239,18 @@ mod tests {
     #[test]
     fn sizes_that_are_far_apart_are_blocks_of_their_own() {
         let doubling: Vec<u64> = (0..14).map(|power| 1 << power).collect();
-        assert_eq!(Grid::of(&doubling, FEW).ranges.len(), 14);
+        assert_eq!(Grid::new(&doubling, FEW).ranges.len(), 14);
         let three_each: Vec<u64> = doubling.iter().flat_map(|n| [*n; 3]).collect();
-        assert!(Grid::of(&three_each, FEW).ranges.iter().all(|(low, high)| low == high));
-        assert_eq!(Grid::of(&[5; 40], FEW).ranges, [(5, 5)]);
-        assert_eq!(Grid::of(&[], FEW).ranges, []);
+        assert!(Grid::new(&three_each, FEW).ranges.iter().all(|(low, high)| low == high));
+        assert_eq!(Grid::new(&[5; 40], FEW).ranges, [(5, 5)]);
+        assert_eq!(Grid::new(&[], FEW).ranges, []);
     }
 
     #[test]
     fn a_long_sweep_has_narrow_blocks_and_a_hundred_sizes_of_reference() {
-        let Grid { ranges, reference } = grid(10, 1, 19_991);
+        let Grid { ranges, baseline_blocks } = grid(10, 1, 19_991);
         assert_eq!(ranges[ranges.len() - 1], (19_801, 20_000));
-        assert!((100..=200).contains(&(ranges[reference - 1].1 - 10)));
+        assert!((100..=200).contains(&(ranges[baseline_blocks - 1].1 - 10)));
         assert!((30..=45).contains(&ranges.len()), "{} blocks", ranges.len());
         for (low, high) in ranges.into_iter().filter(|range| range.0 > 1_000) {
             assert!(high as f64 / low as f64 <= 1.21, "{low}…{high}");
@@ -269,19 +270,19 @@ mod tests {
             sizes in vec(prop_oneof![0..3_000_u64, 0..4_u64, any::<u64>(), Just(u64::MAX)], 0..300),
             trials: usize,
         ) {
-            let Grid { ranges, reference } = Grid::of(&sizes, trials);
+            let Grid { ranges, baseline_blocks } = Grid::new(&sizes, trials);
             prop_assert!(ranges.len() <= sizes.len());
             prop_assert_eq!(ranges.is_empty(), sizes.is_empty());
-            prop_assert!(reference >= 1 && (reference <= ranges.len() || sizes.is_empty()));
+            prop_assert!(baseline_blocks >= 1 && (baseline_blocks <= ranges.len() || sizes.is_empty()));
         }
     }
 
     #[test]
     fn something_is_left_to_compare_with_the_reference() {
         for count in 2..200 {
-            let Grid { ranges, reference } = grid(10, 1, count);
-            assert!(reference >= 1 && reference < ranges.len(), "{count} sizes");
+            let Grid { ranges, baseline_blocks } = grid(10, 1, count);
+            assert!(baseline_blocks >= 1 && baseline_blocks < ranges.len(), "{count} sizes");
         }
-        assert_eq!(grid(3, 1, 1), Grid { ranges: vec![(3, 3)], reference: 1 });
+        assert_eq!(grid(3, 1, 1), Grid { ranges: vec![(3, 3)], baseline_blocks: 1 });
     }
 }

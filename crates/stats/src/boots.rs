@@ -32,7 +32,7 @@ pub(crate) fn by_boot(rows: &Rows, boots: &[u32]) -> Option<ByBoot> {
     let of_boot = |boot: &u32| {
         let own: Rows =
             rows.iter().zip(boots).filter(|(_, of)| *of == boot).map(|(row, _)| row.clone()).collect();
-        let centre = |block: usize| Centre::of(&column(&own, block)).map_or(f64::NAN, |centre| centre.value);
+        let centre = |block: usize| Centre::new(&column(&own, block)).map_or(f64::NAN, |centre| centre.value);
         (0..own[0].len()).map(centre).collect()
     };
     Some(ByBoot {

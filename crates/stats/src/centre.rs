@@ -27,8 +27,8 @@ pub(crate) struct Centre {
 
 impl Centre {
     /// The centre of `values`; those that are not finite are missing. `None` when all are.
-    pub(crate) fn of(values: &[f64]) -> Option<Centre> {
-        let Trimmed { least, most, kept } = Trimmed::of(values)?;
+    pub(crate) fn new(values: &[f64]) -> Option<Centre> {
+        let Trimmed { least, most, kept } = Trimmed::new(values)?;
         let value = mean(&kept);
         let count = kept.len() as f64;
         if kept.len() < 2 {
@@ -71,7 +71,7 @@ impl Centre {
 
 /// How far each value moves the centre: its winsorised deviation, 0 where it is missing.
 pub(crate) fn influences(values: &[f64]) -> Vec<f64> {
-    let Some(Trimmed { least, most, .. }) = Trimmed::of(values) else {
+    let Some(Trimmed { least, most, .. }) = Trimmed::new(values) else {
         return vec![0.0; values.len()];
     };
     let clamped = |value: &f64| if value.is_finite() { value.clamp(least, most) } else { f64::NAN };
@@ -88,7 +88,7 @@ struct Trimmed {
 }
 
 impl Trimmed {
-    fn of(values: &[f64]) -> Option<Trimmed> {
+    fn new(values: &[f64]) -> Option<Trimmed> {
         let mut kept: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         kept.sort_unstable_by(f64::total_cmp);
         let cut = (kept.len() as f64 * TRIM) as usize;
@@ -112,7 +112,7 @@ pub(crate) struct Student {
 
 impl Student {
     /// An error rate below 10⁻¹² counts as 10⁻¹².
-    pub(crate) fn of(level: f64) -> Student {
+    pub(crate) fn new(level: f64) -> Student {
         Student { level: level.max(1e-12), last: Cell::new((0.0, f64::INFINITY)) }
     }
 
@@ -158,31 +158,31 @@ mod tests {
     #[test]
     fn critical_values_agree_with_the_table() {
         for (level, freedom, value) in [(0.05, 1.0, 12.706), (0.05, 9.0, 2.262), (0.01, 30.0, 2.750)] {
-            assert!((Student::of(level).critical(freedom) - value).abs() < 6e-4);
+            assert!((Student::new(level).critical(freedom) - value).abs() < 6e-4);
             assert!((tails(value, freedom) - level).abs() < 5e-5);
         }
     }
 
     #[test]
     fn few_values_give_the_mean_and_its_standard_error() {
-        let centre = Centre::of(&[1.0, 2.0, f64::NAN, 6.0]).expect("values");
+        let centre = Centre::new(&[1.0, 2.0, f64::NAN, 6.0]).expect("values");
         assert_eq!((centre.value, centre.freedom), (3.0, 2.0));
         assert!((centre.error - (7.0_f64 / 3.0).sqrt()).abs() < 1e-12);
-        assert_eq!(Centre::of(&[f64::NAN]), None);
-        assert_eq!(Centre::of(&[5.0]).expect("a value").reach(&Student::of(0.05)), f64::INFINITY);
+        assert_eq!(Centre::new(&[f64::NAN]), None);
+        assert_eq!(Centre::new(&[5.0]).expect("a value").reach(&Student::new(0.05)), f64::INFINITY);
     }
 
     /// By hand: of 1…20 the trimmed mean keeps 3…18, and 1, 2, 19, 20 count as 3, 3, 18, 18.
     #[test]
     fn many_values_are_trimmed_and_winsorised() {
         let mut values: Vec<f64> = (1..=20).map(f64::from).collect();
-        let centre = Centre::of(&values).expect("values");
+        let centre = Centre::new(&values).expect("values");
         let inner: f64 = (0..8).map(|place| (f64::from(place) + 0.5).powi(2)).sum();
         let squares = 2.0 * (inner + 2.0 * 7.5_f64.powi(2));
         assert_eq!((centre.value, centre.freedom), (10.5, 15.0));
         assert!((centre.error - (squares / (16.0 * 15.0)).sqrt()).abs() < 1e-12);
         values[19] = 1e9;
-        assert_eq!(Centre::of(&values).expect("values"), centre);
+        assert_eq!(Centre::new(&values).expect("values"), centre);
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn of_shape(evidence: &Evidence<'_>, margin: f64) -> (Class, Vec<Class>) {
     let bound = view.flatness.bound.max(evidence.tick);
     let flatness = &view.flatness;
     if view.rows.len() < FEWEST as usize {
-        let class = gross(&flatness.changes, view.reference);
+        let class = gross(&flatness.changes, view.baseline_blocks);
         return (class, if class == Class::Ambiguous { SHAPES.to_vec() } else { vec![class] });
     }
     if bound <= margin {
@@ -138,11 +138,12 @@ const SHAPES: [Class; 5] =
     [Class::Sublinear, Class::LinearLike, Class::Superlinear, Class::ApproachingLimit, Class::Stepped];
 
 /// A change that is certain without an interval.
-fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
+fn gross(changes: &[Vec<f64>], baseline_blocks: usize) -> Class {
     let blocks = changes.first().map_or(0, Vec::len);
     let everywhere = |sign: f64, gross: f64| {
         let all_beyond = |place: usize| changes.iter().all(|row| sign * row[place] > gross);
-        changes.len() > 1 && (reference + 1..blocks).any(|place| all_beyond(place - 1) && all_beyond(place))
+        changes.len() > 1
+            && (baseline_blocks + 1..blocks).any(|place| all_beyond(place - 1) && all_beyond(place))
     };
     let gross = if changes.len() < 3 { GROSS_OF_TWO.ln() } else { GROSS.ln() };
     if everywhere(1.0, gross) {

@@ -37,7 +37,7 @@ pub fn share_reach(share: f64, all: f64, clusters: impl Iterator<Item = Cluster>
         clusters.iter().map(|cluster| (cluster.inside - observed * cluster.count).powi(2)).sum();
     let between = slices / (slices - 1.0) * squares / count.powi(2);
     let independent = share * (1.0 - share) / all;
-    Some(Student::of(LEVEL).critical(slices - 1.0) * between.max(independent).sqrt())
+    Some(Student::new(LEVEL).critical(slices - 1.0) * between.max(independent).sqrt())
 }
 
 /// Half the width of the 95 % interval of the mean of values, one for each slice; `None` of fewer than three.
@@ -48,7 +48,7 @@ pub fn mean_reach(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    Some(Student::of(LEVEL).critical(count - 1.0) * (variance / count).sqrt())
+    Some(Student::new(LEVEL).critical(count - 1.0) * (variance / count).sqrt())
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ pub fn compare(
     let level = settings.error_rate() / judged.max(1) as f64;
     // The rate is divided by the looks already.
     let once = JudgeSettings { looks: 1, ..settings.clone() };
-    let contrast = Contrast::of(first, second, Design::Independent, 0.0, &once)?;
+    let contrast = Contrast::new(first, second, Design::Independent, 0.0, &once)?;
     Some(contrast.at(&PerClaim::all(level)))
 }
 
@@ -182,8 +182,8 @@ pub(crate) struct Pairs {
 impl Pairs {
     /// A trimmed mean follows the winsorised deviations over the share of the values that it keeps (Huber,
     /// Robust Statistics, 1981, §3.3).
-    fn of(ratios: Vec<f64>, rounds: &[usize]) -> Pairs {
-        let freedom = Centre::of(&ratios).map_or(0.0, |centre| centre.freedom);
+    fn new(ratios: Vec<f64>, rounds: &[usize]) -> Pairs {
+        let freedom = Centre::new(&ratios).map_or(0.0, |centre| centre.freedom);
         let count = ratios.iter().filter(|ratio| ratio.is_finite()).count() as f64;
         let influences =
             influences(&ratios).into_iter().map(|influence| influence * count / (freedom + 1.0)).collect();
@@ -195,14 +195,14 @@ impl Contrast {
     /// Sets `second` against `first`, whose trials are given in the order of time; for a paired design
     /// trials at the same place are a pair, and one without values stands for a trial that is missing.
     /// Nothing below `floor`, a share, will be claimed. `None` when no n is common, or no pair.
-    pub fn of(
+    pub fn new(
         first: &[Sweep<'_>],
         second: &[Sweep<'_>],
         design: Design,
         floor: f64,
         settings: &JudgeSettings,
     ) -> Option<Contrast> {
-        let commons = [Common::of(first, settings.whole)?, Common::of(second, settings.whole)?];
+        let commons = [Common::new(first, settings.whole)?, Common::new(second, settings.whole)?];
         let sizes = common_sizes(&commons[0].sizes, &commons[1].sizes);
         let last = |common: &Common<'_>| common.sizes.last().copied().unwrap_or(0);
         let ends = (last(&commons[0]), last(&commons[1]));
@@ -264,7 +264,7 @@ impl Contrast {
         let blocks = 0..self.ranges.len();
         let influences_by_block: Vec<Vec<f64>> =
             blocks.clone().map(|place| joint_influences(&columns(place))).collect();
-        let freedom = |levels: &Vec<f64>| Centre::of(levels).map_or(0.0, |centre| centre.freedom);
+        let freedom = |levels: &Vec<f64>| Centre::new(levels).map_or(0.0, |centre| centre.freedom);
         Some(Contrast {
             ratio: difference(levels, drift)?,
             by_block: blocks.map(|place| difference(&columns(place), drift).unwrap_or(UNKNOWN)).collect(),
@@ -287,7 +287,7 @@ impl Contrast {
         let ratios = levels(&rows);
         let widening = if has_boots { 1.0 } else { inflation_of_pairs(&ratios).sqrt() };
         let widened = |values: &[f64]| {
-            Centre::of(values).map(|centre| Centre { error: centre.error * widening, ..centre })
+            Centre::new(values).map(|centre| Centre { error: centre.error * widening, ..centre })
         };
         let blocks = 0..self.ranges.len();
         let influences_by_block: Vec<Vec<f64>> =
@@ -301,7 +301,7 @@ impl Contrast {
             widening,
             boots: has_boots.then(|| (distinct(boots[0]).len(), distinct(boots[1]).len())),
             units: (ratios.len(), ratios.len()),
-            pairs: Some(Pairs::of(ratios, &places)),
+            pairs: Some(Pairs::new(ratios, &places)),
             ..self
         })
     }
@@ -345,7 +345,7 @@ impl Contrast {
 
     /// The ratio with its interval at this error rate.
     pub(crate) fn interval(&self, level: f64) -> Interval {
-        exp(self.around(self.ratio, &Student::of(level)))
+        exp(self.around(self.ratio, &Student::new(level)))
     }
 
     /// Logarithm of the estimated ratio.
@@ -411,7 +411,7 @@ impl Contrast {
         } else {
             (Answer::Unresolved, levels.within)
         };
-        let student = Student::of(level);
+        let student = Student::new(level);
         let more_helps = answer == Answer::Unresolved && self.tick <= self.margin;
         let needed = if more_helps { self.needed(&student) } else { None };
         let logs = self.logs_by_block(level);
@@ -442,7 +442,7 @@ impl Contrast {
     /// Logarithms of the ratio by range of n, which hold together at `level`. The end of a run is decided by
     /// changes within its trials, and these come from them too: they pay for the looks.
     fn logs_by_block(&self, level: f64) -> Vec<(u64, u64, Interval)> {
-        let student = Student::of(level_of_each(&self.influences, level / f64::from(self.looks), self.seed));
+        let student = Student::new(level_of_each(&self.influences, level / f64::from(self.looks), self.seed));
         let block =
             |((low, high), centre): (&(u64, u64), &Centre)| (*low, *high, self.around(*centre, &student));
         self.ranges.iter().zip(&self.by_block).map(block).collect()

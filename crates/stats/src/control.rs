@@ -41,7 +41,7 @@ const REFUSAL: f64 = 0.10;
 pub(crate) struct Controls<'a> {
     pub(crate) changes: &'a Rows,
     /// Of each reference, in the same blocks.
-    pub(crate) references: &'a [Rows],
+    pub(crate) controls: &'a [Rows],
     pub(crate) layout: Layout<'a>,
     pub(crate) alpha: f64,
     pub(crate) seed: u64,
@@ -75,12 +75,12 @@ impl Controls<'_> {
         if systematic > 0.0 && self.certain_change(&removed) <= DEVIATIONS * systematic {
             let uncertainty =
                 ReferenceUncertainty { systematic, hidden: Some(self.flatness(&removed).end_to_end()) };
-            let hidden = uncertainty.hidden_bound(&Student::of(2.0 * self.alpha), 1.0).exp_m1();
+            let hidden = uncertainty.hidden_bound(&Student::new(2.0 * self.alpha), 1.0).exp_m1();
             let error = (rest.squared_error / raw).sqrt();
-            let adjustment = Adjustment { error, hidden, references: rest.uses };
+            let adjustment = Adjustment { error, hidden, controls: rest.uses };
             return Controlled { removed, uncertainty, adjustment };
         }
-        let adjustment = Adjustment { error: 1.0, hidden: 0.0, references: self.refused(rest) };
+        let adjustment = Adjustment { error: 1.0, hidden: 0.0, controls: self.refused(rest) };
         Controlled { removed: Vec::new(), uncertainty: ReferenceUncertainty::default(), adjustment }
     }
 
@@ -93,13 +93,13 @@ impl Controls<'_> {
         };
         let of = |rows: &Rows| ReferenceUse { standing: standing(rows), coefficient: 0.0 };
         let squared_error = self.squared_error(self.changes);
-        Rest { rows: self.changes.clone(), squared_error, uses: self.references.iter().map(of).collect() }
+        Rest { rows: self.changes.clone(), squared_error, uses: self.controls.iter().map(of).collect() }
     }
 
     /// Takes up the reference that lowers the error most, if one does.
     fn with_one_more(&self, rest: &Rest, idle: ReferenceStanding) -> Option<Rest> {
         let candidates = self
-            .references
+            .controls
             .iter()
             .enumerate()
             .filter(|(place, _)| [idle, ReferenceStanding::Used].contains(&rest.uses[*place].standing));
@@ -162,12 +162,12 @@ impl Controls<'_> {
     }
 
     fn flatness(&self, rows: &Rows) -> Flatness {
-        Flatness::of(rows, &self.layout, REFUSAL, self.seed, ReferenceUncertainty::default())
+        Flatness::new(rows, &self.layout, REFUSAL, self.seed, ReferenceUncertainty::default())
     }
 
     fn squared_error(&self, rows: &Rows) -> f64 {
-        let blocks = self.layout.reference..self.layout.ranges.len();
-        let errors = blocks.filter_map(|block| Centre::of(&column(rows, block))).map(|centre| centre.error);
+        let blocks = self.layout.baseline_blocks..self.layout.ranges.len();
+        let errors = blocks.filter_map(|block| Centre::new(&column(rows, block))).map(|centre| centre.error);
         let squares: Vec<f64> = errors.filter(|error| error.is_finite()).map(|error| error * error).collect();
         squares.iter().sum::<f64>() / squares.len() as f64
     }
@@ -191,11 +191,11 @@ fn combined(one: &Rows, other: &Rows, of: impl Fn(f64, f64) -> f64) -> Rows {
 ///
 /// Products are of winsorised deviations, so that a disturbed trial counts no more than it does in the error
 /// of a trimmed mean. All blocks share one coefficient.
-fn in_common(rows: &Rows, reference: &Rows) -> Option<(Rows, f64)> {
+fn in_common(rows: &Rows, control: &Rows) -> Option<(Rows, f64)> {
     let folds = rows.len().clamp(1, FOLDS);
     let mut sums = vec![[0.0; 2]; folds];
     for block in 0..rows.first().map_or(0, Vec::len) {
-        let (theirs, own) = (influences(&column(rows, block)), influences(&column(reference, block)));
+        let (theirs, own) = (influences(&column(rows, block)), influences(&column(control, block)));
         for (trial, (theirs, own)) in theirs.iter().zip(&own).enumerate() {
             let [products, squares] = &mut sums[trial % folds];
             *products += own * theirs;
@@ -211,7 +211,7 @@ fn in_common(rows: &Rows, reference: &Rows) -> Option<(Rows, f64)> {
     let row = |(trial, row): (usize, &Vec<f64>)| -> Vec<f64> {
         row.iter().map(|change| common(coefficients[trial % folds], *change)).collect()
     };
-    all_finite.then(|| (reference.iter().enumerate().map(row).collect(), products / squares))
+    all_finite.then(|| (control.iter().enumerate().map(row).collect(), products / squares))
 }
 
 #[cfg(test)]
@@ -238,13 +238,13 @@ mod tests {
         (0..trials).map(|_| (0..BLOCKS).map(|_| spread * normal(rng)).collect()).collect()
     }
 
-    fn found(changes: &Rows, references: &[Rows]) -> Controlled {
-        let layout = Layout { ranges: &RANGES, reference: 1 };
-        Controls { changes, references, layout, alpha: 0.05, seed: 1 }.find()
+    fn found(changes: &Rows, controls: &[Rows]) -> Controlled {
+        let layout = Layout { ranges: &RANGES, baseline_blocks: 1 };
+        Controls { changes, controls, layout, alpha: 0.05, seed: 1 }.find()
     }
 
     fn standings(controlled: &Controlled) -> Vec<ReferenceStanding> {
-        controlled.adjustment.references.iter().map(|of| of.standing).collect()
+        controlled.adjustment.controls.iter().map(|of| of.standing).collect()
     }
 
     #[test]
@@ -254,15 +254,15 @@ mod tests {
         for factor in [1.0, 0.5, -0.5] {
             let changes = combined(&common, &own, |common, own| factor * common + own);
             let controlled = found(&changes, std::slice::from_ref(&common));
-            let Adjustment { error, references, .. } = &controlled.adjustment;
-            assert_eq!(references[0].standing, ReferenceStanding::Used);
-            assert!((references[0].coefficient - factor).abs() < 0.02, "{references:?}");
+            let Adjustment { error, controls, .. } = &controlled.adjustment;
+            assert_eq!(controls[0].standing, ReferenceStanding::Used);
+            assert!((controls[0].coefficient - factor).abs() < 0.02, "{controls:?}");
             assert!(*error < 0.3, "{factor}: {error}");
             let left = combined(&changes, &controlled.removed, |change, removed| change - removed);
             let largest = left.iter().flatten().fold(0.0_f64, |most, left| most.max(left.abs()));
             assert!(largest < 0.06, "{factor}: {largest}");
             assert!(
-                (controlled.uncertainty.systematic - PRIOR * references[0].coefficient.abs()).abs() < 1e-12
+                (controlled.uncertainty.systematic - PRIOR * controls[0].coefficient.abs()).abs() < 1e-12
             );
         }
     }
@@ -271,7 +271,7 @@ mod tests {
     fn unrefused(run: impl Fn(&mut Rng) -> Adjustment) -> Vec<Adjustment> {
         let changes = |of: &ReferenceUse| of.standing == ReferenceStanding::Changes;
         let runs = (0..20).map(|seed| run(&mut Rng::with_seed(seed)));
-        let unrefused: Vec<Adjustment> = runs.filter(|of| !of.references.iter().any(changes)).collect();
+        let unrefused: Vec<Adjustment> = runs.filter(|of| !of.controls.iter().any(changes)).collect();
         assert!(unrefused.len() >= 10, "{unrefused:?}");
         unrefused
     }
@@ -281,13 +281,13 @@ mod tests {
         let adjustment = |rng: &mut Rng, count: usize| {
             let common = noise(rng, 30, 0.1);
             let mut seen = || combined(&common, &noise(rng, 30, 0.07), |common, own| common + own);
-            let references = [seen(), seen()];
-            found(&common, &references[..count]).adjustment
+            let controls = [seen(), seen()];
+            found(&common, &controls[..count]).adjustment
         };
         let [one, two] = [1, 2].map(|count| unrefused(|rng| adjustment(rng, count)));
         let error = |all: &[Adjustment]| mean(&all.iter().map(|of| of.error).collect::<Vec<f64>>());
         assert!(error(&two) < 0.9 * error(&one), "{} {}", error(&two), error(&one));
-        let mut coefficients = two.iter().flat_map(|of| &of.references).map(|of| of.coefficient);
+        let mut coefficients = two.iter().flat_map(|of| &of.controls).map(|of| of.coefficient);
         assert!(coefficients.all(|coefficient| coefficient > 0.1 && coefficient < 0.8), "{two:?}");
     }
 
@@ -347,8 +347,8 @@ mod tests {
                 row.iter().enumerate().map(|(block, value)| value + 0.03 * block as f64 / 19.0).collect()
             };
             let growing: Rows = common.iter().map(row).collect();
-            let Adjustment { hidden, references, .. } = found(&common, &[growing]).adjustment;
-            held += u32::from(hidden.ln_1p() >= 0.03 * references[0].coefficient);
+            let Adjustment { hidden, controls, .. } = found(&common, &[growing]).adjustment;
+            held += u32::from(hidden.ln_1p() >= 0.03 * controls[0].coefficient);
         }
         assert!(held >= 93, "{held} of 100");
     }
@@ -361,9 +361,9 @@ mod tests {
             changes[7].iter_mut().for_each(|value| *value = 5.0);
             found(&changes, &[common]).adjustment
         });
-        for Adjustment { references, .. } in all {
-            assert_eq!(references[0].standing, ReferenceStanding::Used);
-            assert!((references[0].coefficient - 1.0).abs() < 0.25, "{references:?}");
+        for Adjustment { controls, .. } in all {
+            assert_eq!(controls[0].standing, ReferenceStanding::Used);
+            assert!((controls[0].coefficient - 1.0).abs() < 0.25, "{controls:?}");
         }
     }
 

@@ -1,17 +1,17 @@
 //! The claim that a cost does not depend on n.
 //!
 //! It is an equivalence claim: a flat cost has been shown to stay within a bound. Each trial is compared with
-//! its own reference, so its level cancels, and the variation between trials gives the error. All blocks hold
+//! its own baseline, so its level cancels, and the variation between trials gives the error. All blocks hold
 //! together at the given error rate.
 
-use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, against_reference, column};
+use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, against_baseline, column};
 use crate::centre::{Centre, FEWEST, MOST, Student, influences};
 use crate::growth::{ratios, trends};
 use crate::interval::Interval;
 use crate::simultaneous::level_of_each;
 use std::ops::RangeInclusive;
 
-/// Natural logarithms of the change against the reference, over all blocks.
+/// Natural logarithms of the change against the baseline, over all blocks.
 pub(crate) struct Flatness {
     /// The change at each block.
     pub(crate) blocks: Vec<Centre>,
@@ -34,7 +34,7 @@ pub(crate) struct Flatness {
     pub(crate) fall: f64,
     /// The change of `ends` that is certain, if it is above 0.
     ends_certain: f64,
-    references: ReferenceUncertainty,
+    controls: ReferenceUncertainty,
     /// Critical values of what references hide: one-sided, as in an equivalence test.
     one_sided: Student,
 }
@@ -60,31 +60,31 @@ impl ReferenceUncertainty {
 #[derive(Clone, Copy)]
 pub(crate) struct Layout<'a> {
     pub(crate) ranges: &'a [(u64, u64)],
-    pub(crate) reference: usize,
+    pub(crate) baseline_blocks: usize,
 }
 
 impl Flatness {
     /// From the log medians; every column holds a value.
-    pub(crate) fn of(
+    pub(crate) fn new(
         rows: &[Vec<f64>],
         layout: &Layout<'_>,
         alpha: f64,
         seed: u64,
-        references: ReferenceUncertainty,
+        controls: ReferenceUncertainty,
     ) -> Flatness {
-        let systematic = references.systematic;
-        let Layout { ranges, reference } = *layout;
-        let changes: Vec<Vec<f64>> = rows.iter().map(|row| against_reference(row, reference)).collect();
+        let systematic = controls.systematic;
+        let Layout { ranges, baseline_blocks } = *layout;
+        let changes: Vec<Vec<f64>> = rows.iter().map(|row| against_baseline(row, baseline_blocks)).collect();
         let count = rows.first().map_or(0, Vec::len);
         let columns: Vec<Vec<f64>> = (0..count).map(|block| column(&changes, block)).collect();
-        let centre = |values: &Vec<f64>| Centre::of(values).unwrap_or(UNKNOWN);
-        // A reference with nothing beside it has been compared with nothing.
+        let centre = |values: &Vec<f64>| Centre::new(values).unwrap_or(UNKNOWN);
+        // A baseline with nothing beside it has been compared with nothing.
         let blocks: Vec<Centre> =
-            if count > reference { columns.iter().map(centre).collect() } else { vec![UNKNOWN; count] };
+            if count > baseline_blocks { columns.iter().map(centre).collect() } else { vec![UNKNOWN; count] };
 
         let by_block: Vec<Vec<f64>> = columns.iter().map(|values| influences(values)).collect();
         let by_trial: Vec<Vec<f64>> = (0..rows.len()).map(|trial| column(&by_block, trial)).collect();
-        let student = Student::of(level_of_each(&by_trial, alpha, seed));
+        let student = Student::new(level_of_each(&by_trial, alpha, seed));
         let most = |of: &dyn Fn(f64, f64) -> f64| {
             blocks
                 .iter()
@@ -92,9 +92,9 @@ impl Flatness {
                 .fold(f64::NEG_INFINITY, f64::max)
         };
         let ends = [ratios(rows, ranges), trends(&changes, ranges)].map(|values| centre(&values));
-        let alone = Student::of(alpha);
-        let one_sided = Student::of(2.0 * alpha);
-        let hidden = references.hidden_bound(&one_sided, 1.0);
+        let alone = Student::new(alpha);
+        let one_sided = Student::new(2.0 * alpha);
+        let hidden = controls.hidden_bound(&one_sided, 1.0);
         let bound = most(&|value, reach| value.abs() + reach).max(hidden);
         let reach = |end: &Centre| end.beside(systematic).reach(&alone);
         Flatness {
@@ -115,7 +115,7 @@ impl Flatness {
             blocks,
             changes,
             student,
-            references,
+            controls,
             one_sided,
         }
     }
@@ -127,7 +127,7 @@ impl Flatness {
 
     /// The change at a block, with its simultaneous interval.
     pub(crate) fn interval(&self, block: usize) -> Interval {
-        self.blocks[block].beside(self.references.systematic).interval(&self.student)
+        self.blocks[block].beside(self.controls.systematic).interval(&self.student)
     }
 
     /// The largest change that is certain: somewhere, from end to end, or along all of the range.
@@ -144,16 +144,16 @@ impl Flatness {
             // More trials are seen through narrower blocks, which hold fewer measurements.
             let narrower = if now < FEW { WIDEST as f64 / WIDEST_OF_FEW as f64 } else { 1.0 };
             let reach = |block: &Centre| {
-                block.with(times / narrower).beside(self.references.systematic).reach(&self.student)
+                block.with(times / narrower).beside(self.controls.systematic).reach(&self.student)
             };
             if self.peak.abs() < margin {
                 let end = |end: &Centre| {
-                    let then = end.with(times).beside(self.references.systematic);
+                    let then = end.with(times).beside(self.controls.systematic);
                     end.value.abs() + then.reach(&self.alone) <= margin
                 };
                 self.blocks.iter().all(|block| block.value.abs() + reach(block) <= margin)
                     && self.ends.iter().all(end)
-                    && self.references.hidden_bound(&self.one_sided, times) <= margin
+                    && self.controls.hidden_bound(&self.one_sided, times) <= margin
             } else {
                 self.blocks.iter().any(|block| block.value.abs() >= margin.max(reach(block)))
             }

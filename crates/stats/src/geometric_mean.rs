@@ -56,7 +56,7 @@ fn reach(series: &[&Pairs], freedom: f64, alpha: f64, seed: u64) -> f64 {
     let place = (((1.0 - alpha) * DRAWS as f64) as usize).min(DRAWS - 1);
     let quantile = *deviations.select_nth_unstable_by(place, f64::total_cmp).1;
 
-    let student = Student::of(alpha);
+    let student = Student::new(alpha);
     let critical = |freedom: f64| Centre { value: 0.0, error: 1.0, freedom }.reach(&student);
     let few = ((freedom + 1.0) / freedom).sqrt() * critical(freedom) / critical(NORMAL);
     quantile * few * inflation_of_pairs(&levels(series, rounds)).sqrt()

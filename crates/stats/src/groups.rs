@@ -24,7 +24,7 @@ impl Groups {
     /// The best split of one value per trial in two normal groups of one spread, when it is strong evidence
     /// against a single group: Schwarz's criterion with the likelihood of the classification (Biernacki,
     /// Celeux & Govaert, IEEE PAMI 22, 2000), which, unlike that of the mixture, requires a gap.
-    pub(crate) fn of(values: &[f64], needed: f64) -> Option<Groups> {
+    pub(crate) fn new(values: &[f64], needed: f64) -> Option<Groups> {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let trials = sorted.len() as f64;

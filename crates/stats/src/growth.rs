@@ -27,7 +27,7 @@ pub(crate) fn ratios(rows: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
         return vec![f64::NAN; rows.len()];
     }
     let means: Vec<f64> = (0..ranges.len())
-        .map(|block| Centre::of(&column(rows, block)).map_or(f64::NAN, |centre| centre.value))
+        .map(|block| Centre::new(&column(rows, block)).map_or(f64::NAN, |centre| centre.value))
         .collect();
     let middles: Vec<f64> = ranges.iter().map(|(low, high)| (*low as f64).midpoint(*high as f64)).collect();
     let near = middles.partition_point(|n| *n <= BEGINNING * middles[0].max(NONE)).max(1);
@@ -36,7 +36,7 @@ pub(crate) fn ratios(rows: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
     let plain: fn(f64) -> f64 = |n| n;
     let log: fn(f64) -> f64 = |n| n.max(NONE).ln();
     let rest = |scale: fn(f64) -> f64| {
-        Line::of(&middles[..near], &means[..near], scale).map_or(0.0, |line| line.rest)
+        Line::new(&middles[..near], &means[..near], scale).map_or(0.0, |line| line.rest)
     };
     // A straight line unless it is plainly bent.
     let root: fn(f64) -> f64 = f64::sqrt;
@@ -65,7 +65,7 @@ fn at_end(
     if range.0 == range.1 || middles.len() < 2 || !own.is_finite() {
         return own;
     }
-    let Some(line) = Line::of(middles, row, scale) else { return own };
+    let Some(line) = Line::new(middles, row, scale) else { return own };
     // No end lies further from its block than a factor of three, whatever the line says.
     let cost = line.level + line.slope * (scale(n as f64) - line.middle);
     if cost > 0.0 { cost.ln().clamp(own - 3f64.ln(), own + 3f64.ln()) } else { own - 3f64.ln() }
@@ -81,7 +81,7 @@ struct Line {
 }
 
 impl Line {
-    fn of(middles: &[f64], logs: &[f64], scale: fn(f64) -> f64) -> Option<Line> {
+    fn new(middles: &[f64], logs: &[f64], scale: fn(f64) -> f64) -> Option<Line> {
         let points: Vec<(f64, f64)> = middles
             .iter()
             .zip(logs)
@@ -117,16 +117,16 @@ pub(crate) fn trends(changes: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
     changes.iter().map(trend).collect()
 }
 
-/// The log change of each block against the reference, a row per trial, and the middle n of each.
+/// The log change of each block against the baseline, a row per trial, and the middle n of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Blocks<'a> {
     pub(crate) changes: &'a [Vec<f64>],
     pub(crate) middles: &'a [f64],
 }
 
-/// Seconds per additional object, and the number of objects that add the reference cost once more.
+/// Seconds per additional object, and the number of objects that add the baseline cost once more.
 ///
-/// `levels` holds the log cost of the reference of each trial.
+/// `levels` holds the log cost of the baseline of each trial.
 pub(crate) fn marginal_cost(
     blocks: &Blocks<'_>,
     levels: &[f64],
@@ -239,9 +239,9 @@ fn pairwise_slope(places: &[f64], changes: &[f64]) -> f64 {
 /// The interval of the centre; `systematic` says which error of it more trials do not lower.
 fn interval(values: &[f64], alpha: f64, systematic: impl Fn(f64) -> f64) -> Interval {
     let unknown = Interval { value: 0.0, low: f64::NEG_INFINITY, high: f64::INFINITY };
-    let Some(centre) = Centre::of(values) else { return unknown };
+    let Some(centre) = Centre::new(values) else { return unknown };
     let systematic = systematic(centre.value);
-    centre.beside(if systematic > 0.0 { systematic } else { 0.0 }).interval(&Student::of(alpha))
+    centre.beside(if systematic > 0.0 { systematic } else { 0.0 }).interval(&Student::new(alpha))
 }
 
 #[cfg(test)]

@@ -45,11 +45,11 @@ pub fn judge(trials: &[Sweep<'_>], settings: &JudgeSettings) -> Option<Verdict> 
 /// Judges a series; each of two lines is judged like one, and has no lines of its own.
 fn judge_series(trials: &[Sweep<'_>], settings: &JudgeSettings, with_lines: bool) -> Option<Verdict> {
     let alpha = settings.error_rate();
-    let common = Common::of(trials, settings.whole)?;
-    let grid = Grid::of(&common.sizes, common.trials.len());
+    let common = Common::new(trials, settings.whole)?;
+    let grid = Grid::new(&common.sizes, common.trials.len());
     let grid =
         grid.refined(&common.trials, &common.sizes, settings.tick_seconds, alpha, settings.log_margin());
-    let mut view = View::of(&common, &grid, settings)?;
+    let mut view = View::new(&common, &grid, settings)?;
     let cheapest = view.cheapest();
     let below_resolution = cheapest < TICKS * settings.tick_seconds;
     // Medians sit on ticks of the clock: no bound is finer than one.
@@ -58,7 +58,7 @@ fn judge_series(trials: &[Sweep<'_>], settings: &JudgeSettings, with_lines: bool
     let may_have_shape = !below_resolution && view.rows.len() >= FEWEST as usize;
     let certain = view.flatness.rise.max(view.flatness.fall) > 0.0;
     let selection = (certain && may_have_shape)
-        .then(|| ShapeSelection::of(&Case { common: &common, grid: &grid, tick, settings }, &mut view));
+        .then(|| ShapeSelection::new(&Case { common: &common, grid: &grid, tick, settings }, &mut view));
     let selection = selection.flatten();
     let by_itself = |points: &[Sweep<'_>], settings: &JudgeSettings| judge_series(points, settings, false);
     let lines = (with_lines && may_have_shape).then(|| two_lines::find(&common, &view, settings, by_itself));
@@ -90,7 +90,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
     let (first, last) = (*blocks.first()?, *blocks.last()?);
     let evidence = Evidence {
         view,
-        one_level: OneLevel::of(&blocks, view.rows.len(), tick),
+        one_level: OneLevel::new(&blocks, view.rows.len(), tick),
         has_lines: lines.is_some(),
         below_resolution,
         tick,

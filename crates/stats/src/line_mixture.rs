@@ -56,7 +56,7 @@ pub(crate) struct LineMixture {
 impl LineMixture {
     /// The likeliest from several starts: both lines leave from one point, or from two as far apart as at
     /// the top, or cross over from the other side.
-    pub(crate) fn of(
+    pub(crate) fn new(
         points: &[Point],
         levels: &[f64],
         (n_top, top): (f64, &Pair),

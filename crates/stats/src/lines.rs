@@ -43,7 +43,7 @@ pub(crate) struct Found {
 pub(crate) fn find(trials: &[Sweep<'_>], ranges: &[(u64, u64)], tick: f64, seed: u64) -> Option<Found> {
     let span = (ranges.first()?.0, ranges.last()?.1);
     let thirds = upper_thirds(span);
-    let windows = Windows::of(trials, &thirds, SAMPLE, tick, seed);
+    let windows = Windows::new(trials, &thirds, SAMPLE, tick, seed);
     alternating(trials, ranges, &windows, seed).or_else(|| by_trial(trials, ranges, &windows))
 }
 
@@ -59,11 +59,11 @@ fn alternating(trials: &[Sweep<'_>], ranges: &[(u64, u64)], windows: &Windows, s
     let (top, pair) = (0..windows.points.len())
         .rev()
         .find_map(|window| windows.pair(window, SHOWN, SPIKES).map(|pair| (window, pair)))?;
-    let all = Windows::of(trials, ranges, FIT, windows.tick, seed);
+    let all = Windows::new(trials, ranges, FIT, windows.tick, seed);
     let points: Vec<Point> = all.points.into_iter().flatten().collect();
     let (low, high) = windows.ranges[top];
     let n = (low as f64).midpoint(high as f64);
-    let lines = LineMixture::of(&points, &windows.levels, (n, &pair), trials.len())?;
+    let lines = LineMixture::new(&points, &windows.levels, (n, &pair), trials.len())?;
     let half = ranges.last()?.1 as f64 / 2.0;
     (lines.are_apart(&points, half, windows.tick) && lines.are_everywhere(windows)).then_some(())?;
     let found = divide(&lines, trials, ranges, half);
@@ -145,7 +145,7 @@ fn by_trial(trials: &[Sweep<'_>], ranges: &[(u64, u64)], windows: &Windows) -> O
             by_trial.iter_mut().zip(&starts).map(|(logs, start)| median(logs) - start).collect()
         })
         .collect();
-    let groups: Option<Vec<Groups>> = changes.iter().map(|changes| Groups::of(changes, EVIDENCE)).collect();
+    let groups: Option<Vec<Groups>> = changes.iter().map(|changes| Groups::new(changes, EVIDENCE)).collect();
     let groups = groups?;
     let is_upper = |window: usize, trial: usize| changes[window][trial] > groups[window].border;
     let top = groups.len().checked_sub(1)?;

@@ -40,7 +40,7 @@ impl Part {
         self.share / (self.share + other.share)
     }
 
-    fn of(values: &[f64], share: f64) -> Part {
+    fn new(values: &[f64], share: f64) -> Part {
         let centre = mean(values);
         let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
         Part { centre, spread: (squares / values.len() as f64).sqrt().max(NARROWEST), share }
@@ -58,8 +58,8 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// The modes of sorted values, when every gate accepts them.
-    pub(crate) fn of(sorted: &[f64], least_share: f64, spikes: f64, evidence: f64) -> Option<Pair> {
-        let outside = Outside::of(sorted, spikes)?;
+    pub(crate) fn new(sorted: &[f64], least_share: f64, spikes: f64, evidence: f64) -> Option<Pair> {
+        let outside = Outside::new(sorted, spikes)?;
         let beyond = sorted.partition_point(|value| *value <= outside.limit);
         let mut sorted = if outside.begins(sorted, beyond) { &sorted[..beyond] } else { sorted };
         let mut split = valley(sorted)?;
@@ -70,7 +70,7 @@ impl Pair {
         }
         let count = sorted.len() as f64;
         let (below, above) = sorted.split_at(split);
-        let start = [below, above].map(|part| Part::of(part, (1.0 - BROAD) * part.len() as f64 / count));
+        let start = [below, above].map(|part| Part::new(part, (1.0 - BROAD) * part.len() as f64 / count));
         // Most valleys are chance in the tails: no fit would make modes of them.
         let rare = start[0].share.min(start[1].share);
         let middle = |part: &[f64], start: Part| Part { centre: part[part.len() / 2], ..start };
@@ -80,7 +80,7 @@ impl Pair {
             return None;
         }
         let (parts, two) = fit(sorted, start);
-        let (_, one) = fit(sorted, [Part::of(sorted, 1.0 - BROAD)]);
+        let (_, one) = fit(sorted, [Part::new(sorted, 1.0 - BROAD)]);
         let [lower, upper] = parts;
         let (rare, common) = if lower.share < upper.share { (lower, upper) } else { (upper, lower) };
         // A centre, a spread and a share more.
@@ -125,7 +125,7 @@ struct Outside {
 }
 
 impl Outside {
-    fn of(sorted: &[f64], share: f64) -> Option<Outside> {
+    fn new(sorted: &[f64], share: f64) -> Option<Outside> {
         let count = sorted.len();
         let (middle, quartile) = (*sorted.get(count / 2)?, *sorted.get(count * 3 / 4)?);
         let limit = (middle + 6.0 * 1.4826 * (quartile - middle)).max(middle + 1.5_f64.ln());
@@ -225,7 +225,7 @@ mod tests {
             .map(|place| if place % 4 == 0 { 1.0 + 0.2 * normal(&mut rng) } else { 0.1 * normal(&mut rng) })
             .collect();
         values.sort_unstable_by(f64::total_cmp);
-        let Pair { parts: [lower, upper], valley } = Pair::of(&values, 0.1, 0.1, EVIDENCE).expect("modes");
+        let Pair { parts: [lower, upper], valley } = Pair::new(&values, 0.1, 0.1, EVIDENCE).expect("modes");
         for (found, truth) in [
             (lower.centre, 0.0),
             (lower.spread, 0.1),

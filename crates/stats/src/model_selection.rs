@@ -36,11 +36,11 @@ pub(crate) struct ModelSelection {
 
 impl ModelSelection {
     /// Fits every shape; what has steps gets them where they fit best.
-    pub(crate) fn of(curve: &Curve) -> ModelSelection {
+    pub(crate) fn new(curve: &Curve) -> ModelSelection {
         let mut fits = smooth_fits(curve);
         if curve.blocks() >= 6 {
             for steps in segment(curve, &vec![0.0; curve.blocks()]) {
-                fits.push(Fit::of(curve, Family::Constant, &steps));
+                fits.push(Fit::new(curve, Family::Constant, &steps));
                 fits.extend(WITH_STEPS.iter().filter_map(|family| with_steps(curve, *family, &steps)));
                 fits.extend(with_limit(curve, &steps));
             }
@@ -52,8 +52,8 @@ impl ModelSelection {
     pub(crate) fn with_known(curve: &Curve, steps: &[usize]) -> ModelSelection {
         let mut fits = smooth_fits(curve);
         if !steps.is_empty() {
-            fits.push(Fit::of(curve, Family::Constant, steps));
-            fits.extend(WITH_STEPS.iter().map(|family| Fit::of(curve, *family, steps)));
+            fits.push(Fit::new(curve, Family::Constant, steps));
+            fits.extend(WITH_STEPS.iter().map(|family| Fit::new(curve, *family, steps)));
             fits.extend(with_limit(curve, steps));
         }
         ModelSelection::among(curve, fits)
@@ -209,15 +209,15 @@ impl ModelSelection {
 /// The best fit of a family with as many steps as given: from those places, or from better ones that what
 /// the family leaves shows.
 fn with_steps(curve: &Curve, family: Family, steps: &[usize]) -> Option<Fit> {
-    let first = Fit::of(curve, family, steps);
+    let first = Fit::new(curve, family, steps);
     let moved = segment(curve, &first.smooth).into_iter().find(|moved| moved.len() == steps.len())?;
-    let second = Fit::of(curve, family, &moved);
+    let second = Fit::new(curve, family, &moved);
     Some(if second.distance < first.distance { second } else { first })
 }
 
 /// What approaches a limit inside the range and jumps there.
 fn with_limit(curve: &Curve, steps: &[usize]) -> Option<Fit> {
-    let flat = Fit::of(curve, Family::Constant, steps);
+    let flat = Fit::new(curve, Family::Constant, steps);
     let jump = |step: &&usize| flat.curve[**step] - flat.curve[**step - 1];
     let cliff =
         *steps.iter().filter(|step| jump(step) > CLIFF.ln()).max_by(|a, b| jump(a).total_cmp(&jump(b)))?;
@@ -245,13 +245,13 @@ fn losses(curve: &Curve, fit: &Fit) -> Vec<f64> {
 fn departs(curve: &Curve, fit: &Fit, best: &Fit, level: f64) -> bool {
     let difference: Vec<f64> = best.curve.iter().zip(&fit.curve).map(|(best, fit)| best - fit).collect();
     // Neither a level nor, with steps, a height of a step is a departure.
-    let direction = Edges::of(&fit.steps, curve.blocks()).within(curve, &difference);
+    let direction = Edges::new(&fit.steps, curve.blocks()).within(curve, &difference);
     let of = |trial: &Vec<f64>| -> f64 {
         let rests = trial.iter().zip(&fit.curve).map(|(value, fitted)| value - fitted);
         rests.zip(&direction).zip(&curve.weights).map(|((rest, way), weight)| weight * way * rest).sum()
     };
     let influences: Vec<f64> = curve.trials.iter().map(of).collect();
-    let Some(centre) = Centre::of(&influences) else { return false };
+    let Some(centre) = Centre::new(&influences) else { return false };
     centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < level
 }
 
@@ -265,7 +265,7 @@ fn departs(curve: &Curve, fit: &Fit, best: &Fit, level: f64) -> bool {
 /// 1937; Eubank, Nonparametric Regression and Spline Smoothing, 1999, ch. 3). Each block is tested as well,
 /// for what is narrow.
 pub(crate) fn lacks_fit(curve: &Curve, fit: &Fit, material: f64) -> bool {
-    let edges = Edges::of(&fit.steps, curve.blocks());
+    let edges = Edges::new(&fit.steps, curve.blocks());
     let rests: Vec<Vec<f64>> = curve
         .trials
         .iter()
@@ -284,13 +284,13 @@ pub(crate) fn lacks_fit(curve: &Curve, fit: &Fit, material: f64) -> bool {
     let mut smooth = vec![0.0; curve.blocks()];
     let mut is_certain = chance_of_all(&contrasts, 1) < CERTAIN;
     for (place, polynomial) in polynomials.iter().enumerate() {
-        let Some(centre) = Centre::of(&column(&contrasts, place)) else { continue };
+        let Some(centre) = Centre::new(&column(&contrasts, place)) else { continue };
         smooth.iter_mut().zip(polynomial).for_each(|(sum, height)| *sum += centre.value * height);
         is_certain |= centre.is_beyond(CERTAIN / polynomials.len() as f64);
     }
     is_certain && smooth.iter().any(|rest| rest.abs() > material)
         || (0..curve.blocks()).any(|block| {
-            let centre = Centre::of(&column(&rests, block));
+            let centre = Centre::new(&column(&rests, block));
             let level = CERTAIN / curve.blocks() as f64;
             centre.is_some_and(|centre| centre.value.abs() > material && centre.is_beyond(level))
         })

@@ -8,6 +8,6 @@ use crate::prior::Prior;
 pub fn moderate<'c>(contrasts: impl Iterator<Item = &'c mut Contrast>, freedom: f64) {
     let contrasts: Vec<&mut Contrast> = contrasts.collect();
     let variances: Vec<(f64, f64)> = contrasts.iter().filter_map(|contrast| contrast.variance()).collect();
-    let Some(prior) = Prior::of(&variances, freedom) else { return };
+    let Some(prior) = Prior::new(&variances, freedom) else { return };
     contrasts.into_iter().for_each(|contrast| contrast.join(prior));
 }

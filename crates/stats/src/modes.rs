@@ -35,7 +35,7 @@ pub(crate) fn find(trials: &[Sweep<'_>], ranges: &[(u64, u64)], tick: f64, seed:
     let picked = WINDOWS.min(ranges.len());
     let place = |window: usize| window * (ranges.len() - 1) / (picked - 1).max(1);
     let ranges: Vec<(u64, u64)> = (0..picked).map(|window| ranges[place(window)]).collect();
-    let windows = Windows::of(trials, &ranges, SAMPLE, tick, seed);
+    let windows = Windows::new(trials, &ranges, SAMPLE, tick, seed);
     let pairs: Vec<Option<Pair>> =
         (0..windows.points.len()).map(|window| windows.pair(window, LEAST_SHARE, SPIKES)).collect();
     let modes = |window: usize| {
@@ -72,7 +72,7 @@ pub(crate) struct Windows {
 
 impl Windows {
     /// At most `sample` values of each range, the same number of each trial.
-    pub(crate) fn of(
+    pub(crate) fn new(
         trials: &[Sweep<'_>],
         ranges: &[(u64, u64)],
         sample: usize,
@@ -138,7 +138,7 @@ impl Windows {
     pub(crate) fn pair(&self, window: usize, least_share: f64, spikes: f64) -> Option<Pair> {
         let mut values: Vec<f64> = self.points[window].iter().map(|point| self.residual(point)).collect();
         values.sort_unstable_by(f64::total_cmp);
-        Pair::of(&values, least_share, spikes, self.evidence())
+        Pair::new(&values, least_share, spikes, self.evidence())
     }
 
     /// The modes of single operations. They show in most trials: what a few trials went through for a
@@ -206,7 +206,7 @@ impl Windows {
         let mut by_trial = vec![Vec::new(); self.levels.len()];
         self.points[window].iter().for_each(|point| by_trial[point.trial].push(point.log));
         let medians: Vec<f64> = by_trial.iter_mut().filter_map(|logs| median(logs)).collect();
-        let groups = Groups::of(&medians, self.evidence())?;
+        let groups = Groups::new(&medians, self.evidence())?;
         let share = groups.upper as f64 / medians.len() as f64;
         Some((groups.centres[0].exp(), groups.centres[1].exp(), share, groups.separation, 1.0))
     }

@@ -82,7 +82,7 @@ fn draw(pairs: &[f64], random: &mut Rng) -> Option<f64> {
     let turned = |pair: f64, turn: bool| if turn { -pair } else { pair };
     let mut sample = [0.0; FLOOR_PAIRS as usize];
     sample.fill_with(|| turned(pairs[random.usize(..pairs.len())], random.bool()));
-    Some(Centre::of(&sample)?.value.abs())
+    Some(Centre::new(&sample)?.value.abs())
 }
 
 /// The least value that `LEVEL` of all do not exceed (type 1 of Hyndman & Fan, American Statistician 50,
@@ -104,14 +104,14 @@ mod tests {
     }
 
     fn centre(pairs: &[f64]) -> Centre {
-        Centre::of(pairs).expect("a centre")
+        Centre::new(pairs).expect("a centre")
     }
 
     /// A comparison of a system with itself, whose pairs differ by `spread` on the logarithmic scale.
     fn itself(count: usize, spread: f64, random: &mut Rng) -> SelfRatio {
         let pairs: Vec<f64> = (0..count).map(|_| spread * normal(random)).collect();
         let centre = centre(&pairs);
-        let reach = centre.reach(&crate::centre::Student::of(0.05));
+        let reach = centre.reach(&crate::centre::Student::new(0.05));
         let (value, low, high) = (centre.value, centre.value - reach, centre.value + reach);
         SelfRatio { ratio: Interval { value: value.exp(), low: low.exp(), high: high.exp() }, pairs }
     }

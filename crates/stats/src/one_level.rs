@@ -21,7 +21,7 @@ pub(crate) struct OneLevel {
 impl OneLevel {
     /// `None` where there are several n; `tick` is one tick of the clock as a share of the cost, in
     /// logarithms.
-    pub(crate) fn of(blocks: &[Block], trials: usize, tick: f64) -> Option<OneLevel> {
+    pub(crate) fn new(blocks: &[Block], trials: usize, tick: f64) -> Option<OneLevel> {
         let [Block { n_low, n_high, cost: Interval { value, low, high }, .. }] = blocks else { return None };
         let reach = (high / value).ln().max((value / low).ln());
         (n_low == n_high).then_some(OneLevel { trials, reach, tick })

@@ -31,7 +31,7 @@ pub fn part_of_whole(trials: &[TrialPart]) -> Option<Interval> {
     let squares: f64 = trials.iter().map(|trial| (trial.part - value * trial.whole).powi(2)).sum();
     let counting: f64 = trials.iter().map(|trial| trial.counting).sum();
     let variance = (count / (count - 1.0) * squares).max(counting) / whole.powi(2);
-    let reach = Student::of(LEVEL).critical(count - 1.0) * variance.sqrt();
+    let reach = Student::new(LEVEL).critical(count - 1.0) * variance.sqrt();
     Some(Interval { value, low: value - reach, high: value + reach })
 }
 

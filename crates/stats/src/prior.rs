@@ -31,7 +31,7 @@ pub(crate) struct Prior {
 
 impl Prior {
     /// From variances with their degrees of freedom.
-    pub(crate) fn of(variances: &[(f64, f64)], freedom: f64) -> Option<Prior> {
+    pub(crate) fn new(variances: &[(f64, f64)], freedom: f64) -> Option<Prior> {
         let known: Vec<(f64, f64)> =
             variances.iter().copied().filter(|(variance, _)| *variance > 0.0).collect();
         if known.len() < VARIANCES {
@@ -124,10 +124,10 @@ mod tests {
     #[test]
     fn few_variances_make_no_prior_and_many_are_bounded() {
         let equal = [(1.0, 1.0); 12];
-        assert_eq!(Prior::of(&equal[..2], 8.0), None);
-        assert_eq!(Prior::of(&[(0.0, 1.0); 12], 8.0), None);
-        assert_eq!(Prior::of(&equal, 8.0), Some(Prior { freedom: 2.0, variance: 1.0 }));
-        assert_eq!(Prior::of(&equal, 2.0), Some(Prior { freedom: 1.0, variance: 1.0 }));
+        assert_eq!(Prior::new(&equal[..2], 8.0), None);
+        assert_eq!(Prior::new(&[(0.0, 1.0); 12], 8.0), None);
+        assert_eq!(Prior::new(&equal, 8.0), Some(Prior { freedom: 2.0, variance: 1.0 }));
+        assert_eq!(Prior::new(&equal, 2.0), Some(Prior { freedom: 1.0, variance: 1.0 }));
         let prior = Prior { freedom: 2.0, variance: 1.0 };
         assert_eq!(prior.join((4.0, 1.0)), (2.0, 3.0));
     }

@@ -66,7 +66,7 @@ impl<'a> Common<'a> {
     /// that gains most: trials that reach it × decades up to it. One early crash among forty trials
     /// is left out; where forty trials stop at 900…1,000 all are judged to 900. It starts where the
     /// middle trial does, after the cold start unless the `whole` range is wanted.
-    pub(crate) fn of(trials: &[Sweep<'a>], whole: bool) -> Option<Common<'a>> {
+    pub(crate) fn new(trials: &[Sweep<'a>], whole: bool) -> Option<Common<'a>> {
         let no_cost = trials.iter().flat_map(|trial| trial.values).filter(|value| !is_cost(**value)).count();
         let spans: Vec<Span<'a>> = trials
             .iter()
@@ -137,7 +137,7 @@ mod tests {
         let values = vec![1.0; 20_000];
         let sweep = |end: &usize| Sweep::even(1, 1, &values[..*end]);
         let trials: Vec<Sweep<'_>> = ends.iter().map(sweep).collect();
-        let common = Common::of(&trials, false).expect("values");
+        let common = Common::new(&trials, false).expect("values");
         (common.sizes[0], *common.sizes.last().expect("sizes"), common.trials.len())
     }
 

@@ -1,6 +1,6 @@
 //! The references of trials in the blocks of their series.
 
-use crate::block::{Rows, against_reference};
+use crate::block::{Rows, against_baseline};
 use crate::median::grouped_median;
 use crate::range::is_cost;
 use crate::sweep::Sweep;
@@ -14,12 +14,12 @@ const LEAST: usize = 8;
 pub(crate) fn changes_of_references(
     trials: &[Sweep<'_>],
     ranges: &[(u64, u64)],
-    reference: usize,
+    baseline_blocks: usize,
     tick: f64,
 ) -> Vec<Rows> {
-    let count = trials.iter().map(|trial| trial.references.len()).max().unwrap_or(0);
-    let row = |trial: &Sweep<'_>, place: usize| match trial.references.get(place) {
-        Some(sweep) => against_reference(&log_medians(sweep, ranges, tick), reference),
+    let count = trials.iter().map(|trial| trial.controls.len()).max().unwrap_or(0);
+    let row = |trial: &Sweep<'_>, place: usize| match trial.controls.get(place) {
+        Some(sweep) => against_baseline(&log_medians(sweep, ranges, tick), baseline_blocks),
         None => vec![f64::NAN; ranges.len()],
     };
     (0..count).map(|place| trials.iter().map(|trial| row(trial, place)).collect()).collect()
@@ -51,9 +51,9 @@ mod tests {
     fn a_narrow_block_borrows_from_its_neighbours() {
         let sizes: Vec<u64> = (1..=40).map(|place| 8 * place).collect();
         let values: Vec<f64> = (1..=40).map(f64::from).collect();
-        let reference = Sweep::listed(&sizes, &values);
+        let control = Sweep::listed(&sizes, &values);
         let ranges = [(1, 8), (9, 100), (160, 167), (313, 320)];
-        let middles: Vec<f64> = log_medians(&reference, &ranges, 0.0).into_iter().map(f64::exp).collect();
+        let middles: Vec<f64> = log_medians(&control, &ranges, 0.0).into_iter().map(f64::exp).collect();
         // Eight values at either end, those of the block itself, and eight around n = 160.
         for (found, expected) in middles.iter().zip([4.5, 7.0, 19.5, 36.5]) {
             assert!((found - expected).abs() < 1.1, "{middles:?}");
@@ -75,9 +75,9 @@ mod tests {
     #[test]
     fn what_is_no_cost_or_missing_is_nan() {
         let broken = [0.0, -1.0, f64::NAN, f64::INFINITY];
-        let references = [Sweep::even(1, 8, &broken), Sweep::even(1, 8, &[])];
+        let controls = [Sweep::even(1, 8, &broken), Sweep::even(1, 8, &[])];
         let trial = Sweep::even(1, 1, &[1.0; 32]);
-        let trials = [trial.with_references(&references), trial];
+        let trials = [trial.with_controls(&controls), trial];
         let changes = changes_of_references(&trials, &[(1, 16), (17, 32)], 1, 0.0);
         assert_eq!(changes.len(), 2);
         assert!(changes.iter().flatten().flatten().all(|change| change.is_nan()));

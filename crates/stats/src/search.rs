@@ -21,7 +21,7 @@ const STEEPEST: f64 = 50.0;
 /// The best fit of each family without steps: those that grow, and the constant.
 pub(crate) fn smooth_fits(curve: &Curve) -> Vec<Fit> {
     let blocks = curve.blocks();
-    let mut fits: Vec<Fit> = Family::PLAIN.iter().map(|family| Fit::of(curve, *family, &[])).collect();
+    let mut fits: Vec<Fit> = Family::PLAIN.iter().map(|family| Fit::new(curve, *family, &[])).collect();
     if blocks >= 6 {
         let top = curve.middles[blocks - 1];
         let knees = || (0..KNEES).map(|place| curve.middles[1 + place * (blocks - 3) / (KNEES - 1)]);
@@ -103,7 +103,7 @@ fn searched(
 ) -> Option<Fit> {
     let mut logs: Vec<f64> = places.map(|place| (place - edge).max(f64::MIN_POSITIVE).ln()).collect();
     logs.dedup();
-    let distance = |log: f64| Fit::of(curve, family(edge + log.exp()), &[]).distance;
+    let distance = |log: f64| Fit::new(curve, family(edge + log.exp()), &[]).distance;
     let distances: Vec<f64> = logs.iter().map(|log| distance(*log)).collect();
     let best = (0..logs.len()).min_by(|a, b| distances[*a].total_cmp(&distances[*b]))?;
     // On each side of it by itself: where a place passes the middle of a block, the distance may have a kink.
@@ -131,10 +131,10 @@ pub(crate) fn searched_parameter(curve: &Curve, fit: &Fit) -> Option<Centre> {
         }),
         _ => return None,
     };
-    let edges = Edges::of(&fit.steps, curve.blocks());
+    let edges = Edges::new(&fit.steps, curve.blocks());
     let log_odds = fit.law.log_odds();
     let smooth = |steps: [f64; 3]| -> Vec<f64> {
-        let law = Law::of(curve, with(steps)).with(log_odds + steps[1]);
+        let law = Law::new(curve, with(steps)).with(log_odds + steps[1]);
         edges.within(curve, &curve.middles.iter().map(|n| law.at(*n)).collect::<Vec<f64>>())
     };
     let slopes = [0, 1, 2].map(|parameter| {
@@ -161,7 +161,7 @@ pub(crate) fn searched_parameter(curve: &Curve, fit: &Fit) -> Option<Centre> {
         solve(rows).map(|[moved, ..]| moved)
     };
     let influences: Vec<f64> = curve.trials.iter().filter_map(influence).collect();
-    let centre = Centre::of(&influences)?;
+    let centre = Centre::new(&influences)?;
     Some(Centre { value, ..centre })
 }
 
@@ -172,7 +172,7 @@ const STILL: f64 = 1e-7;
 
 /// The nearest of several families.
 pub(crate) fn nearest(curve: &Curve, families: impl Iterator<Item = Family>, steps: &[usize]) -> Option<Fit> {
-    families.map(|family| Fit::of(curve, family, steps)).min_by(|a, b| a.distance.total_cmp(&b.distance))
+    families.map(|family| Fit::new(curve, family, steps)).min_by(|a, b| a.distance.total_cmp(&b.distance))
 }
 
 /// The estimate of what a family searches for (the knee, the limit), with its error by the jackknife over
@@ -192,7 +192,7 @@ pub(crate) fn place(curve: &Curve, fit: &Fit, edge: f64) -> Option<Centre> {
     };
     let best = |curve: &Curve, start: f64, reach: f64, rounds: usize| {
         golden(start - reach, (start + reach).min(most), rounds, |log| {
-            Fit::of(curve, around(edge + log.exp()), &fit.steps).distance
+            Fit::new(curve, around(edge + log.exp()), &fit.steps).distance
         })
     };
     let whole = best(curve, start, 1.5, 16);

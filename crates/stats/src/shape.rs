@@ -168,7 +168,7 @@ const FINEST: f64 = 0.001;
 impl Curve {
     /// From log medians, a row per trial, a column per block between `middles` and `end`. What a trial lacks
     /// counts as the others have it; `systematic` is an error of each mean that more trials do not lower.
-    pub(crate) fn of(rows: &[Vec<f64>], middles: &[f64], end: u64, systematic: f64) -> Curve {
+    pub(crate) fn new(rows: &[Vec<f64>], middles: &[f64], end: u64, systematic: f64) -> Curve {
         let centred = |row: &Vec<f64>| -> Vec<f64> {
             let present: Vec<f64> = row.iter().copied().filter(|value| value.is_finite()).collect();
             let level = mean(&present);
@@ -178,7 +178,7 @@ impl Curve {
         let centres: Vec<Centre> = (0..middles.len())
             .map(|block| {
                 let unknown = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };
-                Centre::of(&column(&trials, block)).unwrap_or(unknown)
+                Centre::new(&column(&trials, block)).unwrap_or(unknown)
             })
             .collect();
         for trial in &mut trials {
@@ -262,7 +262,7 @@ impl Fit {
     /// What the exponent of a power allows to be said; one that may be 1 says nothing against a line.
     fn class_of_power(&self) -> Class {
         let Some(exponent) = &self.exponent else { return self.family.class() };
-        let Interval { low, high, .. } = exponent.interval(&Student::of(KNOWN));
+        let Interval { low, high, .. } = exponent.interval(&Student::new(KNOWN));
         if high < 1.0 && low < LINEAR.0 {
             Class::Sublinear
         } else if low > 1.0 && high > LINEAR.1 {
@@ -273,9 +273,9 @@ impl Fit {
     }
 
     /// The best fit of a family with steps at known places.
-    pub(crate) fn of(curve: &Curve, family: Family, steps: &[usize]) -> Fit {
-        let edges = Edges::of(steps, curve.blocks());
-        let law = Law::of(curve, family);
+    pub(crate) fn new(curve: &Curve, family: Family, steps: &[usize]) -> Fit {
+        let edges = Edges::new(steps, curve.blocks());
+        let law = Law::new(curve, family);
         let grown: Vec<f64> = curve.middles.iter().map(|n| law.grown(*n)).collect();
         let at = |law: Law| -> Vec<f64> { grown.iter().map(|grown| law.log(*grown)).collect() };
         let law = if family == Family::Constant || law.most <= 0.0 {
@@ -316,7 +316,7 @@ pub(crate) struct Law {
 }
 
 impl Law {
-    pub(crate) fn of(curve: &Curve, family: Family) -> Law {
+    pub(crate) fn new(curve: &Curve, family: Family) -> Law {
         let first = curve.middles[0];
         let start = family.growing(first);
         let most = curve.middles.iter().map(|n| family.growing(*n) - start).fold(0.0, f64::max);
@@ -393,7 +393,7 @@ pub(crate) fn golden(mut low: f64, mut high: f64, rounds: usize, distance: impl 
 pub(crate) struct Edges(Vec<(usize, usize)>);
 
 impl Edges {
-    pub(crate) fn of(steps: &[usize], blocks: usize) -> Edges {
+    pub(crate) fn new(steps: &[usize], blocks: usize) -> Edges {
         let starts = std::iter::once(0).chain(steps.iter().copied());
         let ends = steps.iter().copied().chain(std::iter::once(blocks));
         Edges(starts.zip(ends).filter(|(start, end)| start < end).collect())

@@ -66,7 +66,7 @@ struct Facing {
 }
 
 impl Facing {
-    fn of(view: &View) -> Facing {
+    fn new(view: &View) -> Facing {
         let curve = view.curve(&view.rows, (0, view.ranges.len()));
         if view.growth().value < 1.0 {
             Facing { curve: curve.mirrored(), sign: -1.0 }
@@ -115,16 +115,16 @@ const LEVELLED: usize = 3;
 impl ShapeSelection {
     /// Finds steps first, and lays the blocks so that no block holds one; `view` is then seen through them.
     /// `None` where there are too few blocks for a shape.
-    pub(crate) fn of(case: &Case<'_>, view: &mut View) -> Option<ShapeSelection> {
-        let facing = Facing::of(view);
+    pub(crate) fn new(case: &Case<'_>, view: &mut View) -> Option<ShapeSelection> {
+        let facing = Facing::new(view);
         if facing.curve.blocks() < BLOCKS {
             return None;
         }
-        let mut models = ModelSelection::of(&facing.curve);
-        if let Some(first) = Parted::of(case, view, &facing, models.best()?) {
+        let mut models = ModelSelection::new(&facing.curve);
+        if let Some(first) = Parted::new(case, view, &facing, models.best()?) {
             // Between shapes that know of the steps their places are seen better.
             let shape = first.models.plainest_with_its_steps(&first.facing.curve)?;
-            let second = Parted::of(case, &first.view, &first.facing, shape);
+            let second = Parted::new(case, &first.view, &first.facing, shape);
             let parted = match second {
                 Some(second) if second.steps.len() == first.steps.len() => second,
                 _ => first,
@@ -136,7 +136,7 @@ impl ShapeSelection {
         models.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
         let fitted = Fitted { plain: facing.curve.clone(), facing, models };
         let fitted = fitted.levelled(case.common, view, (0, view.ranges.len()), |curve| {
-            let mut models = ModelSelection::of(curve);
+            let mut models = ModelSelection::new(curve);
             models.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
             models
         });
@@ -149,7 +149,7 @@ impl ShapeSelection {
         let models = models.clone().without_idle(curve);
         let grown = models.growing();
         let late = grown.best().is_some_and(is_late);
-        let Ways { turn, back } = Ways::of(&view.rows, &view.middles, view.alpha, settings.log_margin());
+        let Ways { turn, back } = Ways::new(&view.rows, &view.middles, view.alpha, settings.log_margin());
         let nearest = grown.plainest(curve);
         let ends = nearest.filter(|_| !late).and_then(|best| ends(view, best, grown.close(curve), *sign));
         let nothing = ShapeSelection { late, turn, back, ends, ..ShapeSelection::default() };
@@ -170,7 +170,7 @@ impl ShapeSelection {
             classes = if stepped { vec![Class::Stepped, Class::Decreasing] } else { vec![Class::Decreasing] };
         }
         let power = grown.power().filter(|fit| *sign > 0.0 && !lacks_fit(curve, fit, material(view)));
-        let exponent = power.and_then(|fit| fit.exponent).map(|of| of.interval(&Student::of(view.alpha)));
+        let exponent = power.and_then(|fit| fit.exponent).map(|of| of.interval(&Student::new(view.alpha)));
         ShapeSelection {
             class: Some(class),
             classes,
@@ -220,7 +220,7 @@ impl ShapeSelection {
 
 /// What a shape may leave of a cost: a share, and what its references may hide.
 fn material(view: &View) -> f64 {
-    MATERIAL.ln_1p().max(2.0 * view.references.systematic)
+    MATERIAL.ln_1p().max(2.0 * view.controls.systematic)
 }
 
 /// A series through blocks that part at its steps.
@@ -237,20 +237,20 @@ struct Parted {
 impl Parted {
     /// Looks for the steps of a shape, and lays the blocks anew. `None` where there are no steps, or where a
     /// shape without them is best once no block holds one.
-    fn of(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Option<Parted> {
+    fn new(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Option<Parted> {
         let steps = steps(case, view, facing, shape);
         if steps.is_empty() {
             return None;
         }
         let common = case.common;
         let grid = case.grid.parted(&common.sizes, common.trials.len(), &steps);
-        let view = View::of(common, &grid, case.settings)?;
+        let view = View::new(common, &grid, case.settings)?;
         let firsts: Vec<usize> = steps
             .iter()
             .filter_map(|step| view.ranges.iter().position(|range| range.0 >= step.n))
             .filter(|first| *first > 0)
             .collect();
-        let facing = Facing::of(&view);
+        let facing = Facing::new(&view);
         let models = ModelSelection::with_known(&facing.curve, &firsts);
         let there = models.best().is_some_and(|best| best.steps == firsts);
         there.then_some(Parted { view, facing, models, steps, firsts })
@@ -272,7 +272,7 @@ impl Parted {
             .chain(std::iter::once(view.ranges.len()))
             .collect();
         let parts: Vec<Part> =
-            edges.windows(2).map(|edge| Part::of(common, view, (edge[0], edge[1]), settings)).collect();
+            edges.windows(2).map(|edge| Part::new(common, view, (edge[0], edge[1]), settings)).collect();
         classes.push(Class::Stepped);
         match parts.iter().filter(|part| !part.changes.is_empty()).count() {
             0 | 1 => classes.extend(parts.iter().flat_map(|part| part.changes.iter().copied())),
@@ -353,12 +353,12 @@ struct Part {
 }
 
 impl Part {
-    fn of(common: &Common<'_>, view: &View, (start, end): (usize, usize), settings: &JudgeSettings) -> Part {
+    fn new(common: &Common<'_>, view: &View, (start, end): (usize, usize), settings: &JudgeSettings) -> Part {
         let alpha = view.alpha;
         let margin = settings.log_margin();
         let rows: Vec<Vec<f64>> = view.rows.iter().map(|row| row[start..end].to_vec()).collect();
         let ranges = &view.ranges[start..end];
-        let growth = growth(&rows, alpha, view.references.systematic);
+        let growth = growth(&rows, alpha, view.controls.systematic);
         let segment = |class: Class| Segment {
             n_low: view.ranges[start].0,
             n_high: view.ranges[end - 1].1,
@@ -366,9 +366,9 @@ impl Part {
             growth,
         };
         let plain = |class: Class| Part { segment: segment(class), changes: Vec::new(), limit: None };
-        let reference = (end - start).div_ceil(4).min(NEAR);
-        let layout = Layout { ranges, reference };
-        let flatness = Flatness::of(&rows, &layout, alpha, settings.seed, view.references);
+        let baseline_blocks = (end - start).div_ceil(4).min(NEAR);
+        let layout = Layout { ranges, baseline_blocks };
+        let flatness = Flatness::new(&rows, &layout, alpha, settings.seed, view.controls);
         if flatness.bound <= margin {
             return plain(Class::Flat);
         }
@@ -430,8 +430,8 @@ fn bend(
         return None;
     }
     let centre = place(curve, fit, 0.0)?;
-    let error = place(plain, &Fit::of(plain, fit.family, &fit.steps), 0.0)?.error.max(centre.error);
-    let n = exp(Centre { error, ..centre }.interval(&Student::of(settings.error_rate())));
+    let error = place(plain, &Fit::new(plain, fit.family, &fit.steps), 0.0)?.error.max(centre.error);
+    let n = exp(Centre { error, ..centre }.interval(&Student::new(settings.error_rate())));
     let (first, last) = (view.middles[0], *view.middles.last()?);
     let drawn = drawn(view, fit, sign);
     let rise = drawn.last()?.1 - drawn.first()?.1;
@@ -447,7 +447,7 @@ fn bend(
 
 fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Option<Interval> {
     let centre = place(curve, fit, edge)?;
-    let distance = exp(centre.interval(&Student::of(settings.error_rate())));
+    let distance = exp(centre.interval(&Student::new(settings.error_rate())));
     let at = |distance: f64| edge + distance;
     Some(Interval { value: at(distance.value), low: at(distance.low), high: at(distance.high) })
 }

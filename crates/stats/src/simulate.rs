@@ -92,7 +92,7 @@ pub(crate) fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
 /// The blocks of a sweep over 1…`sizes`, from 10 or 100 on as a verdict has them.
 pub(crate) fn ranges(sizes: usize) -> Vec<(u64, u64)> {
     let first = if sizes >= 1000 { 100 } else { 10.min(sizes as u64) };
-    crate::block::Grid::of(&(first..=sizes as u64).collect::<Vec<u64>>(), 40).ranges
+    crate::block::Grid::new(&(first..=sizes as u64).collect::<Vec<u64>>(), 40).ranges
 }
 
 /// Sweeps that are not measurements.

@@ -30,7 +30,7 @@ const NAMED: usize = 16;
 pub(crate) fn find(trials: &[Sweep<'_>], ranges: &[(u64, u64)], rows: &[Vec<f64>], tick: f64) -> Spikes {
     let Some(span) = span(ranges) else { return Spikes::default() };
     let baselines = baselines(trials, ranges, rows, span);
-    let spreads = Spreads::of(trials, &baselines, span);
+    let spreads = Spreads::new(trials, &baselines, span);
     let mut found = Vec::new();
     let (mut time, mut of_part) = (0.0, [0; PARTS]);
     let mut fit = Vec::new();

@@ -47,10 +47,10 @@ pub(crate) struct Site<'a> {
 /// The jump at this site, if every gate accepts one.
 pub(crate) fn find(site: &Site<'_>) -> Option<Step> {
     let (start, end) = site.window;
-    let near = CloseUp::of(site, start, end)?;
+    let near = CloseUp::new(site, start, end)?;
     let split = near.split()?;
     let jumps = near.jumps(split);
-    let centre = Centre::of(&jumps)?;
+    let centre = Centre::new(&jumps)?;
     let height = centre.value.abs();
     let same = |jump: &&f64| jump.signum() == centre.value.signum();
     let agreement = jumps.iter().filter(same).count() as f64 / jumps.len() as f64;
@@ -64,7 +64,7 @@ pub(crate) fn find(site: &Site<'_>) -> Option<Step> {
         return None;
     }
     let (n, n_low, n_high) = near.place(site);
-    Some(Step { n, n_low, n_high, ratio: exp(centre.interval(&Student::of(site.alpha))), agreement })
+    Some(Step { n, n_low, n_high, ratio: exp(centre.interval(&Student::new(site.alpha))), agreement })
 }
 
 /// A level up to one piece, another from a later piece on, and a straight way between them.
@@ -78,7 +78,7 @@ struct Ramp {
 }
 
 impl Ramp {
-    fn of(means: &[f64], from: usize, to: usize) -> Ramp {
+    fn new(means: &[f64], from: usize, to: usize) -> Ramp {
         let mut ramp = Ramp { from, to, levels: [0.0; 2], distance: 0.0 };
         // Least squares of 1 - share and share.
         let [mut both, mut first, mut second, mut low, mut high] = [0.0; 5];
@@ -124,7 +124,7 @@ struct CloseUp {
 }
 
 impl CloseUp {
-    fn of(site: &Site<'_>, start: usize, end: usize) -> Option<CloseUp> {
+    fn new(site: &Site<'_>, start: usize, end: usize) -> Option<CloseUp> {
         let sizes = site.sizes;
         let pieces = pieces(sizes, (start, end), PIECES);
         let ranges: Vec<(u64, u64)> =
@@ -142,7 +142,7 @@ impl CloseUp {
             return None;
         }
         let means = (0..pieces.len())
-            .filter_map(|piece| Centre::of(&column(&rows, piece)))
+            .filter_map(|piece| Centre::new(&column(&rows, piece)))
             .map(|centre| centre.value)
             .collect();
         let finest = ranges.iter().all(|(low, high)| low == high);
@@ -228,7 +228,7 @@ impl CloseUp {
     /// Every rise from one level to another, jumps among them, each with the levels that fit the means best.
     fn ramps(&self) -> Vec<Ramp> {
         let count = self.means.len();
-        (1..count).flat_map(|from| (from..count).map(move |to| Ramp::of(&self.means, from, to))).collect()
+        (1..count).flat_map(|from| (from..count).map(move |to| Ramp::new(&self.means, from, to))).collect()
     }
 
     /// A rise at each piece, its mean left aside.
@@ -247,7 +247,7 @@ impl CloseUp {
             row.iter().zip(shape).map(|(value, fitted)| (value - fitted).powi(2)).sum()
         };
         let gains: Vec<f64> = self.rows.iter().map(|row| far(row, other) - far(row, one)).collect();
-        Centre::of(&gains).is_some_and(|centre| {
+        Centre::new(&gains).is_some_and(|centre| {
             centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < 2.0 * level
         })
     }
@@ -292,7 +292,7 @@ impl CloseUp {
             if near.finest || round == ROUNDS || window.1 - window.0 >= width {
                 break found;
             }
-            match CloseUp::of(site, window.0, window.1) {
+            match CloseUp::new(site, window.0, window.1) {
                 Some(nearer) => near = nearer,
                 None => break found,
             }

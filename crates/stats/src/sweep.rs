@@ -17,7 +17,7 @@ pub struct Sweep<'a> {
     /// Operations that cannot depend on n, timed now and then between the values: a sparse sweep of each,
     /// over the same n in the same direction. All trials of a series have the same ones in the same order;
     /// a sweep without values stands for one that is missing.
-    pub references: &'a [Sweep<'a>],
+    pub controls: &'a [Sweep<'a>],
     /// Which boot of its system the trial is of, counted from 1; 0 where it is not known.
     pub boot: u32,
 }
@@ -46,19 +46,14 @@ impl<'a> Sweep<'a> {
             None => usize::MAX,
         };
         let values = &values[..most.min(values.len())];
-        Sweep { sizes: SweepSizes::Even { first, step }, values, references: &[], boot: 0 }
+        Sweep { sizes: SweepSizes::Even { first, step }, values, controls: &[], boot: 0 }
     }
 
     /// One n for each value, rising or falling throughout. What is too long is cut off, and so is everything
     /// from the first n that turns back or exceeds [`N_MAX`]: values are looked up by n.
     pub fn listed(sizes: &'a [u64], values: &'a [f64]) -> Sweep<'a> {
         let count = steady(sizes).min(values.len());
-        Sweep {
-            sizes: SweepSizes::Listed(&sizes[..count]),
-            values: &values[..count],
-            references: &[],
-            boot: 0,
-        }
+        Sweep { sizes: SweepSizes::Listed(&sizes[..count]), values: &values[..count], controls: &[], boot: 0 }
     }
 
     /// Other values at the same n, as many as there are now.
@@ -67,8 +62,8 @@ impl<'a> Sweep<'a> {
     }
 
     /// The same values, with the references that were timed between them.
-    pub fn with_references(self, references: &'a [Sweep<'a>]) -> Sweep<'a> {
-        Sweep { references, ..self }
+    pub fn with_controls(self, controls: &'a [Sweep<'a>]) -> Sweep<'a> {
+        Sweep { controls, ..self }
     }
 
     /// The same values, of that boot of their system.

@@ -16,19 +16,21 @@ pub(crate) struct Ways {
 
 impl Ways {
     /// From log medians, a row per trial; all places were looked at, so `alpha` is divided by their pairs.
-    pub(crate) fn of(rows: &[Vec<f64>], middles: &[f64], alpha: f64, margin: f64) -> Ways {
+    pub(crate) fn new(rows: &[Vec<f64>], middles: &[f64], alpha: f64, margin: f64) -> Ways {
         let smooth: Vec<Vec<f64>> = rows.iter().map(|row| smoothed(row)).collect();
         let count = middles.len();
         let means: Vec<f64> = (0..count)
-            .map(|place| Centre::of(&crate::block::column(&smooth, place)).map_or(0.0, |centre| centre.value))
+            .map(|place| {
+                Centre::new(&crate::block::column(&smooth, place)).map_or(0.0, |centre| centre.value)
+            })
             .collect();
         let back = if means[count - 1] >= means[0] { back(&means) } else { back(&negative(&means)) };
-        let student = Student::of(alpha / (count * count) as f64);
+        let student = Student::new(alpha / (count * count) as f64);
         let turns = [peak(&means), peak(&negative(&means))];
         let largest = turns.into_iter().flatten().max_by(|a, b| a.least.total_cmp(&b.least));
         let change = |from: usize, to: usize| {
             let changes: Vec<f64> = smooth.iter().map(|row| row[to] - row[from]).collect();
-            Centre::of(&changes).map(|centre| centre.interval(&student))
+            Centre::new(&changes).map(|centre| centre.interval(&student))
         };
         let turn = largest.filter(|peak| peak.least >= margin).and_then(|peak| {
             let (before, after) = (change(peak.before, peak.at)?, change(peak.at, peak.after)?);
@@ -89,13 +91,13 @@ mod tests {
     fn a_hump_turns_and_a_rise_does_not() {
         let middles: Vec<f64> = (1..=9).map(f64::from).collect();
         let hump = [0.0, 0.0, 0.3, 0.9, 1.0, 0.9, 0.4, 0.2, 0.2];
-        let ways = Ways::of(&rows(&hump), &middles, 0.05, 0.1);
+        let ways = Ways::new(&rows(&hump), &middles, 0.05, 0.1);
         let turn = ways.turn.expect("a hump");
         assert_eq!(turn.n, 5.0);
         assert!(turn.before.value > 2.0 && turn.after.value < 0.6, "{turn:?}");
         assert!(ways.back > 0.5);
         let rise = [0.0, 0.1, 0.2, 0.5, 0.5, 0.6, 0.9, 1.0, 1.2];
-        let ways = Ways::of(&rows(&rise), &middles, 0.05, 0.1);
+        let ways = Ways::new(&rows(&rise), &middles, 0.05, 0.1);
         assert!(ways.turn.is_none() && ways.back < 1e-9);
     }
 }

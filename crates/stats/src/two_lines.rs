@@ -80,13 +80,13 @@ fn jumps(trials: &[Sweep<'_>], settings: &JudgeSettings) -> bool {
     if trials.len() >= FEWEST as usize {
         return false;
     }
-    let view = Common::of(trials, settings.whole).and_then(|common| {
-        let grid = Grid::of(&common.sizes, common.trials.len());
-        View::of(&common, &grid, settings)
+    let view = Common::new(trials, settings.whole).and_then(|common| {
+        let grid = Grid::new(&common.sizes, common.trials.len());
+        View::new(&common, &grid, settings)
     });
     view.is_some_and(|view| {
         let curve = view.curve(&view.rows, (0, view.ranges.len()));
-        ModelSelection::of(&curve).best().is_some_and(|best| !best.steps.is_empty())
+        ModelSelection::new(&curve).best().is_some_and(|best| !best.steps.is_empty())
     })
 }
 

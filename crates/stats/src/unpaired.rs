@@ -13,7 +13,7 @@ pub(crate) struct Drift {
 /// Welch (Biometrika 34, 1947). They are not lowered by the inflation, which errs high already: with both,
 /// forty trials of a drifting machine would count as two, and no difference could ever be shown.
 pub(crate) fn difference([first, second]: &[Vec<f64>; 2], drift: Drift) -> Option<Centre> {
-    let (first, second) = (Centre::of(first)?, Centre::of(second)?);
+    let (first, second) = (Centre::new(first)?, Centre::new(second)?);
     let [a, b] = drift.inflation;
     let (a_squared, b_squared) = (first.error.powi(2) * a, second.error.powi(2) * b);
     let spread = a_squared.powi(2) / first.freedom + b_squared.powi(2) / second.freedom;

@@ -14,7 +14,7 @@ pub struct Block {
     pub n_high: u64,
     /// Median over trials of the trials' medians, in seconds, with its interval: the level.
     pub cost: Interval,
-    /// Cost relative to the reference blocks of the same trial; 1 is no change. The interval is simultaneous.
+    /// Cost relative to the baseline blocks of the same trial; 1 is no change. The interval is simultaneous.
     pub relative: Interval,
 }
 
@@ -37,7 +37,7 @@ pub struct Verdict {
     pub n_high: u64,
     /// Trials that carry it.
     pub trials: usize,
-    /// Simultaneous upper bound of the change against the reference, as a share: "flat within x".
+    /// Simultaneous upper bound of the change against the baseline, as a share: "flat within x".
     pub bound: f64,
     /// Simultaneous lower bound of the largest change, up or down; at most 0 when none is certain.
     pub certain: f64,
@@ -49,7 +49,7 @@ pub struct Verdict {
     pub growth: Interval,
     /// Seconds per additional live object.
     pub marginal_cost: Interval,
-    /// Objects that add the cost of the reference once more; `None` where the cost does not rise for certain.
+    /// Objects that add the cost of the baseline once more; `None` where the cost does not rise for certain.
     pub doubling_size: Option<Interval>,
     /// Slope of log cost on log n in the last decade: 0 flat, 1 linear.
     pub top_decade_slope: Interval,

@@ -1,7 +1,7 @@
 //! A series in blocks of n: the figures that every verdict carries, whatever its class.
 
 use crate::adjustment::Adjustment;
-use crate::block::{Grid, Rows, against_reference, column, log_medians, present_mean};
+use crate::block::{Grid, Rows, against_baseline, column, log_medians, present_mean};
 use crate::centre::{Centre, Student, exp};
 use crate::control::{Controlled, Controls};
 use crate::finding::LocalExponent;
@@ -22,7 +22,7 @@ pub(crate) struct View {
     /// The n in the middle of each block: where a cost that rises or falls has its median.
     pub(crate) middles: Vec<f64>,
     /// How many of the first blocks are compared with.
-    pub(crate) reference: usize,
+    pub(crate) baseline_blocks: usize,
     /// Log medians: a row per trial, a column per block.
     pub(crate) raw: Rows,
     /// The same without what each trial shares with its references: what every statement about change is made
@@ -33,13 +33,13 @@ pub(crate) struct View {
     /// Error rate of the verdict.
     pub(crate) alpha: f64,
     /// What is not known of the references that were used.
-    pub(crate) references: ReferenceUncertainty,
+    pub(crate) controls: ReferenceUncertainty,
     pub(crate) flatness: Flatness,
 }
 
 impl View {
     /// Blocks without a value in any trial are dropped; `None` when that leaves none.
-    pub(crate) fn of(common: &Common<'_>, grid: &Grid, settings: &JudgeSettings) -> Option<View> {
+    pub(crate) fn new(common: &Common<'_>, grid: &Grid, settings: &JudgeSettings) -> Option<View> {
         let mut raw = log_medians(&common.trials, &grid.ranges, settings.tick_seconds);
         let measured = |block: &usize| raw.iter().any(|row| row[*block].is_finite());
         let kept: Vec<usize> = (0..grid.ranges.len()).filter(measured).collect();
@@ -48,11 +48,11 @@ impl View {
         }
         let ranges: Vec<(u64, u64)> = kept.iter().map(|block| grid.ranges[*block]).collect();
         let middles: Vec<f64> = ranges.iter().map(|range| middle(&common.sizes, *range)).collect();
-        let reference = kept.iter().filter(|block| **block < grid.reference).count().max(1);
+        let baseline_blocks = kept.iter().filter(|block| **block < grid.baseline_blocks).count().max(1);
         if ranges.is_empty() {
             return None;
         }
-        let layout = Layout { ranges: &ranges, reference };
+        let layout = Layout { ranges: &ranges, baseline_blocks };
         let controlled = controlled(common, &raw, layout, settings);
         let mut rows = raw.clone();
         if let Some(Controlled { removed, .. }) = &controlled {
@@ -60,18 +60,18 @@ impl View {
                 row.iter_mut().zip(removed).for_each(|(value, removed)| *value -= removed);
             }
         }
-        let references = controlled.as_ref().map_or_else(Default::default, |of| of.uncertainty);
+        let controls = controlled.as_ref().map_or_else(Default::default, |of| of.uncertainty);
         let adjustment = controlled.map(|controlled| controlled.adjustment);
         let is_refused = adjustment.as_ref().is_some_and(Adjustment::is_refused);
         let alpha = settings.error_rate() * if is_refused { PAYS } else { 1.0 };
-        let flatness = Flatness::of(&rows, &layout, alpha, settings.seed, references);
-        Some(View { ranges, middles, reference, raw, rows, adjustment, alpha, references, flatness })
+        let flatness = Flatness::new(&rows, &layout, alpha, settings.seed, controls);
+        Some(View { ranges, middles, baseline_blocks, raw, rows, adjustment, alpha, controls, flatness })
     }
 
     /// The mean curve of these rows, which lie in blocks `start..end`.
     pub(crate) fn curve(&self, rows: &[Vec<f64>], (start, end): (usize, usize)) -> Curve {
         let last = self.ranges[end - 1].1;
-        Curve::of(rows, &self.middles[start..end], last, self.references.systematic)
+        Curve::new(rows, &self.middles[start..end], last, self.controls.systematic)
     }
 
     /// Median cost of the cheapest block.
@@ -86,32 +86,33 @@ impl View {
 
     /// Cost of the last block over cost of the first.
     pub(crate) fn growth(&self) -> Interval {
-        growth(&self.rows, self.alpha, self.references.systematic)
+        growth(&self.rows, self.alpha, self.controls.systematic)
     }
 
     /// Cost of a block, centred over the trials as a growth is, with its interval; `None` where no trial has
     /// it.
     pub(crate) fn cost(&self, block: usize, alpha: f64) -> Option<Interval> {
-        Some(exp(Centre::of(&column(&self.raw, block))?.interval(&Student::of(alpha))))
+        Some(exp(Centre::new(&column(&self.raw, block))?.interval(&Student::new(alpha))))
     }
 
-    /// Seconds per additional object, and the objects that add the cost of the reference once more.
+    /// Seconds per additional object, and the objects that add the cost of the baseline once more.
     pub(crate) fn marginal_cost(&self) -> (Interval, Option<Interval>) {
-        let levels: Vec<f64> = self.raw.iter().map(|row| present_mean(&row[..self.reference])).collect();
+        let levels: Vec<f64> =
+            self.raw.iter().map(|row| present_mean(&row[..self.baseline_blocks])).collect();
         let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
-        marginal_cost(&blocks, &levels, self.alpha, self.references.systematic)
+        marginal_cost(&blocks, &levels, self.alpha, self.controls.systematic)
     }
 
     /// Slope of log cost on log n over the last decade.
     pub(crate) fn top_decade_slope(&self) -> Interval {
         let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
-        top_decade_slope(&blocks, self.alpha, self.references.systematic)
+        top_decade_slope(&blocks, self.alpha, self.controls.systematic)
     }
 
     /// The exponent with which the cost grows near the smallest and near the largest n.
     pub(crate) fn local_exponents(&self) -> Option<[LocalExponent; 2]> {
         let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
-        local_exponents(&blocks, self.alpha, self.references.systematic)
+        local_exponents(&blocks, self.alpha, self.controls.systematic)
     }
 
     /// What each block cost.
@@ -150,14 +151,14 @@ fn controlled(
     layout: Layout<'_>,
     settings: &JudgeSettings,
 ) -> Option<Controlled> {
-    let Layout { ranges, reference } = layout;
-    let references = changes_of_references(&common.trials, ranges, reference, settings.tick_seconds);
-    if references.is_empty() || ranges.len() <= reference {
+    let Layout { ranges, baseline_blocks } = layout;
+    let controls = changes_of_references(&common.trials, ranges, baseline_blocks, settings.tick_seconds);
+    if controls.is_empty() || ranges.len() <= baseline_blocks {
         return None;
     }
-    let changes: Rows = raw.iter().map(|row| against_reference(row, reference)).collect();
+    let changes: Rows = raw.iter().map(|row| against_baseline(row, baseline_blocks)).collect();
     let (alpha, seed) = (settings.error_rate(), settings.seed);
-    Some(Controls { changes: &changes, references: &references, layout, alpha, seed }.find())
+    Some(Controls { changes: &changes, controls: &controls, layout, alpha, seed }.find())
 }
 
 /// The cost of a typical trial, from logarithms. The interval is exact; where the trials are too few
@@ -167,7 +168,7 @@ fn level(logs: &[f64], alpha: f64) -> Interval {
     sorted.sort_unstable_by(f64::total_cmp);
     exp(median_interval(&sorted, alpha).unwrap_or_else(|| {
         let value = median(&mut sorted).unwrap_or(0.0);
-        let reach = Centre::of(&sorted).map_or(f64::INFINITY, |centre| centre.reach(&Student::of(alpha)));
+        let reach = Centre::new(&sorted).map_or(f64::INFINITY, |centre| centre.reach(&Student::new(alpha)));
         Interval { value, low: value - reach, high: value + reach }
     }))
 }

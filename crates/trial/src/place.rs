@@ -14,7 +14,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    pub(crate) fn of(folder: &'a str) -> Place<'a> {
+    pub(crate) fn new(folder: &'a str) -> Place<'a> {
         let folder = Path::new(folder);
         Place { folder, identity: sys::file::identity(folder).ok() }
     }
@@ -52,12 +52,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("files");
         let name = path.to_str().unwrap();
-        let missing = Place::of(name);
+        let missing = Place::new(name);
         assert_eq!(missing.judge(Outcome::Complete), Outcome::Complete, "it was not needed");
         assert!(is_lost(missing.judge(limit())));
         std::fs::create_dir(&path).unwrap();
         assert!(is_lost(missing.judge(Outcome::Complete)), "the workload has made it");
-        let there = Place::of(name);
+        let there = Place::new(name);
         assert_eq!((there.judge(limit()), there.judge(Outcome::Complete)), (limit(), Outcome::Complete));
         std::fs::remove_dir(&path).unwrap();
         assert!(is_lost(there.judge(Outcome::Complete)));

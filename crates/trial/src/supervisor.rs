@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use background::HeldLoads;
 use host::{Deadline, Error, FrameReader, FrameWriter, Incoming, Interrupter, NoReply, Process, with_stderr};
-use record::{Line, Order, Outcome, Series, Trial};
+use record::{Line, Outcome, Series, Trial, TrialParameters};
 use sys::clock::Clock;
 use sys::memory::Shared;
 use workload::{Direction, Group, Operation, REFERENCE_STRIDE, Sizes, Slots, Workload};
@@ -35,7 +35,7 @@ const END_GRACE: Duration = Duration::from_secs(5);
 pub(crate) fn supervise(groups: &[Group]) -> Done {
     let begun = Instant::now();
     let mut requests = FrameReader::standard_input();
-    let Some(order) = requests.receive::<Order>()? else { return Ok(()) };
+    let Some(order) = requests.receive::<TrialParameters>()? else { return Ok(()) };
 
     let workload = match find(groups, &order.workload) {
         Some(workload) if workload.version == order.version => workload,
@@ -77,7 +77,7 @@ fn with_advice(error: &(dyn std::error::Error + 'static)) -> String {
 /// Runs the worker to its end; `None` if the trial was abandoned.
 fn watch(
     workload: &'static Workload,
-    order: &Order,
+    order: &TrialParameters,
     begun: Instant,
     requests: Incoming,
 ) -> Result<Option<Vec<Line>>, Box<dyn std::error::Error>> {
@@ -205,7 +205,7 @@ fn without_report(error: Error, n: u64, activity: &BTreeMap<String, f64>) -> Opt
 /// Has the system loaded beside the trial as the order asks for, and waits until it is.
 fn start_background(
     program: &Path,
-    order: &Order,
+    order: &TrialParameters,
     timeout: Duration,
     tell_started: &Sender<Interrupter>,
 ) -> Result<HeldLoads, background::Error> {
@@ -244,7 +244,7 @@ fn remark(stderr: &str) -> Option<String> {
 
 /// Live objects at the end, as far as the measurements tell; the current level of a workload with
 /// levels.
-fn live(workload: &Workload, order: &Order, slots: Slots<'_>) -> u64 {
+fn live(workload: &Workload, order: &TrialParameters, slots: Slots<'_>) -> u64 {
     if matches!(workload.sizes, Sizes::Levels(_)) {
         return slots.top();
     }
@@ -267,7 +267,7 @@ fn crash(ending: String, activity: &BTreeMap<String, f64>) -> String {
 
 fn series(
     workload: &'static Workload,
-    order: &Order,
+    order: &TrialParameters,
     slots: Slots<'_>,
     batch: u32,
     seconds_per_tick: f64,
@@ -322,15 +322,15 @@ fn series(
 }
 
 /// Replies with a trial that was not executed.
-fn reply_without_trial(order: &Order, begun: Instant, outcome: Outcome) -> Done {
+fn reply_without_trial(order: &TrialParameters, begun: Instant, outcome: Outcome) -> Done {
     write(&[without_trial(order, begun, outcome)])
 }
 
-fn without_trial(order: &Order, begun: Instant, outcome: Outcome) -> Line {
+fn without_trial(order: &TrialParameters, begun: Instant, outcome: Outcome) -> Line {
     Line::Trial(trial_of(order, begun, outcome))
 }
 
-fn trial_of(order: &Order, begun: Instant, outcome: Outcome) -> Trial {
+fn trial_of(order: &TrialParameters, begun: Instant, outcome: Outcome) -> Trial {
     Trial {
         order: order.clone(),
         started_seconds: 0.0,
@@ -370,8 +370,8 @@ mod tests {
         ..Workload::LOAD
     };
 
-    fn order() -> Order {
-        Order {
+    fn order() -> TrialParameters {
+        TrialParameters {
             system: "local".to_owned(),
             workload: "load".to_owned(),
             version: 1,

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Count, Direction, Frame, InUse, Line, NRange, Order, Profile, ProfileWindow, ProfiledSeries, Stack,
-    TrialKey,
+    Count, Direction, Frame, InUse, Line, NRange, Profile, ProfileWindow, ProfiledSeries, Stack, TrialKey,
+    TrialParameters,
 };
 use sys::profile::KernelSymbols;
 use workload::{Slots, Workload};
@@ -25,14 +25,14 @@ const COVERED: f64 = 0.9;
 pub(crate) fn profiles(
     sampled: &Sampled,
     workload: &Workload,
-    order: &Order,
+    order: &TrialParameters,
     slots: Slots<'_>,
     clocks: (u32, f64),
 ) -> Vec<Line> {
     let wanted = order.profile.iter().flat_map(|profile| &profile.series);
-    let names = Names::of(sampled);
+    let names = Names::new(sampled);
     let of = |series| {
-        let intervals = Intervals::of(workload, order, slots, series)?;
+        let intervals = Intervals::new(workload, order, slots, series)?;
         Some(Line::Profile(profile(sampled, &names, order, series, &intervals, clocks)))
     };
     wanted.filter_map(of).collect()
@@ -52,9 +52,9 @@ struct Operated {
 
 impl Intervals {
     /// Those of the series, if the workload measures it.
-    fn of(
+    fn new(
         workload: &Workload,
-        order: &Order,
+        order: &TrialParameters,
         slots: Slots<'_>,
         series: &ProfiledSeries,
     ) -> Option<Intervals> {
@@ -105,7 +105,7 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn of(sampled: &'a Sampled) -> Names<'a> {
+    fn new(sampled: &'a Sampled) -> Names<'a> {
         let (kernel, nameless) = match sys::profile::kernel_symbols() {
             Ok(kernel) => (kernel, String::new()),
             Err(error) => (KernelSymbols::default(), error.to_string()),
@@ -158,14 +158,14 @@ impl<'a> Names<'a> {
 fn profile(
     sampled: &Sampled,
     names: &Names<'_>,
-    order: &Order,
+    order: &TrialParameters,
     series: &ProfiledSeries,
     intervals: &Intervals,
     (batch, seconds_per_tick): (u32, f64),
 ) -> Profile {
     let ranges = [series.low, series.high];
     let mut seen: BTreeMap<usize, [u64; 2]> = BTreeMap::new();
-    let mut counts = [Counts::of(sampled), Counts::of(sampled)];
+    let mut counts = [Counts::new(sampled), Counts::new(sampled)];
     let mut last: Option<(usize, f64, &Operated, &[u64])> = None;
     for sample in &sampled.samples {
         let within = sampled.ticks(sample.time_ns).and_then(|ticks| Some((ticks, intervals.at(ticks)?)));
@@ -199,7 +199,7 @@ fn profile(
     let mut stacks: Vec<(usize, [u64; 2])> = seen.iter().map(|(&stack, &samples)| (stack, samples)).collect();
     stacks.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples[0] + samples[1]));
     let mut profile = Profile {
-        of: TrialKey::of(order),
+        of: TrialKey::from_parameters(order),
         name: series.name.clone(),
         direction: series.direction,
         event: "cpu-clock".to_owned(),
@@ -259,7 +259,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(sampled: &Sampled) -> Counts {
+    fn new(sampled: &Sampled) -> Counts {
         Counts { names: sampled.counters.clone(), sums: vec![0; sampled.counters.len()], ticks: 0.0 }
     }
 

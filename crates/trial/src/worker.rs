@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use host::{FrameReader, FrameWriter};
-use record::{Check, Line, Order, Outcome, TrialClock, TrialKey};
+use record::{Check, Line, Outcome, TrialClock, TrialKey, TrialParameters};
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
 use workload::{EarlyEnd, Experiment, Group, ServerEnded, Slots, Trial, TrialError, Workload};
@@ -16,7 +16,7 @@ use crate::place::Place;
 /// What a worker receives.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
-    pub(crate) order: Order,
+    pub(crate) order: TrialParameters,
     /// The descriptor of the shared region, which the worker has inherited.
     pub(crate) region: i32,
     /// The number of the process that sends this.
@@ -47,14 +47,14 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
     let rows = order.rows();
     let region = sys::memory::Shared::open(region, numbers(workload, &order))?;
-    let place = Place::of(&order.scratch);
+    let place = Place::new(&order.scratch);
     let mut report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()));
     report.outcome = place.judge(report.outcome);
     Ok(FrameWriter::standard_output().send(&report)?)
 }
 
 /// How many numbers a trial and its supervisor share.
-pub(crate) fn numbers(workload: &Workload, order: &Order) -> usize {
+pub(crate) fn numbers(workload: &Workload, order: &TrialParameters) -> usize {
     match order.profile {
         Some(_) => Slots::needed_with_ends(workload.declaration(), order.rows()),
         None => Slots::needed(workload.declaration(), order.rows()),
@@ -74,7 +74,7 @@ fn experiment(workload: &Workload, clock: &Clock, is_standing: bool) -> Result<E
     workload.run.map_err(|reason| Outcome::Unsupported { reason: reason.to_owned() })
 }
 
-fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> WorkerReport {
+fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_>) -> WorkerReport {
     let mut warnings = prepare(order);
     let clock = Clock::start();
     let begun_ticks = clock.now();
@@ -140,7 +140,7 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
     report.warnings.append(&mut warnings);
     report.warnings.extend_from_slice(trial.warnings());
     report.facts = trial.facts().to_vec();
-    let key = TrialKey::of(order);
+    let key = TrialKey::from_parameters(order);
     report.facts.iter_mut().for_each(|fact| fact.belong_to(&key));
     report
 }
@@ -155,7 +155,7 @@ fn with_advice(stop: &TrialError) -> String {
 }
 
 /// Raises limits and pins the process; what could not be done is a warning.
-fn prepare(order: &Order) -> Vec<String> {
+fn prepare(order: &TrialParameters) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Ok(raises) = sys::limit::raise_soft_to_hard() {
         for raise in raises {
@@ -174,7 +174,7 @@ fn prepare(order: &Order) -> Vec<String> {
 
 /// Runs the experiment small and discards it, so that the first measurements do not pay for lazy binding
 /// and cold code. An error here occurs again where it is reported.
-fn warm_up(workload: &'static Workload, order: &Order, clock: &Clock) {
+fn warm_up(workload: &'static Workload, order: &TrialParameters, clock: &Clock) {
     let Ok(run) = workload.run else { return };
     let n = workload::warm_up_n(order.n);
     let discarded: Vec<AtomicU64> =

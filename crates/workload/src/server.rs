@@ -63,7 +63,7 @@ pub struct Held {
 }
 
 impl Held {
-    fn of(level: Level, taken: Option<Taken>) -> Held {
+    fn new(level: Level, taken: Option<Taken>) -> Held {
         let each = |taken: Taken| taken.cpu_seconds / taken.responses.max(1) as f64;
         Held { level, server_seconds: taken.map_or(f64::NAN, each) }
     }
@@ -121,7 +121,7 @@ impl ServerUnderTest {
         let held = self.hold_while_it_serves(generator, load, recorder);
         let (level, taken) = held.map_err(|error| self.cause(error))?;
         record_load(&level, series, recorder);
-        Ok(Held::of(level, taken))
+        Ok(Held::new(level, taken))
     }
 
     /// Offers what all rivals are offered at this level, in an open loop: bursts at equal distances, for
@@ -143,7 +143,7 @@ impl ServerUnderTest {
             return Err(io::Error::other("no response came in time"));
         }
         record_load(&level, series, recorder);
-        Ok(Held::of(level, taken))
+        Ok(Held::new(level, taken))
     }
 
     /// The error, unless the end of the server is behind it; what has ended is not stopped any more.

@@ -57,7 +57,7 @@ pub struct Search {
 
 impl Search {
     /// Of a list of so many.
-    pub fn of(count: usize) -> Search {
+    pub fn new(count: usize) -> Search {
         let due = (count > 1).then(|| (0, count - 1, false)).into_iter().collect();
         Search { due, ..Search::default() }
     }
@@ -159,7 +159,7 @@ mod tests {
             true => Change::Changed,
             false => Change::Same,
         };
-        let (mut search, mut count) = (Search::of(costs.len()), 0);
+        let (mut search, mut count) = (Search::new(costs.len()), 0);
         while let Some(round) = search.next() {
             count += round.places.len();
             assert!(count < 100 * costs.len(), "it ends");
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_list_that_changes_more_than_once_or_not_at_all() {
         assert!(search(&list(9, |_| 1.0)).0.changes().is_empty());
-        assert!(Search::of(1).next().is_none() && Search::of(0).next().is_none());
+        assert!(Search::new(1).next().is_none() && Search::new(0).next().is_none());
         // There and back again, which the ends do not show.
         let (back, _) = search(&list(9, |place| f64::from(u8::from((3..6).contains(&place)))));
         assert_eq!(back.changes(), [(2, 3), (5, 6)]);
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_change_that_is_not_seen_again_is_none() {
-        let mut search = Search::of(3);
+        let mut search = Search::new(3);
         let round = search.next().expect("a round");
         let steps = vec![Change::Changed, Change::Same];
         search.learn(&round, &RoundAnswers { measured: vec![0, 1, 2], steps, ends: Change::Open });

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Direction, Order, Recording, Series, SeriesKey, System, Trial, Unit};
+use record::{Direction, Recording, Series, SeriesKey, System, Trial, TrialParameters, Unit};
 
 use super::offered;
 use super::result::LevelValue;
@@ -26,7 +26,7 @@ pub(super) fn trials<'a>(
     variant: &str,
 ) -> Vec<&'a Trial> {
     let is_of = |trial: &&Trial| {
-        let Order { system: of, workload: name, variant: of_variant, .. } = &trial.order;
+        let TrialParameters { system: of, workload: name, variant: of_variant, .. } = &trial.order;
         (of, name.as_str(), of_variant.as_str()) == (&system.name, workload, variant)
     };
     recording.trials.iter().filter(is_of).collect()

@@ -51,7 +51,7 @@ pub(super) fn contrast(
         tell_boots(second, &numbers[1], &mut sides[1]);
     }
     let [one, two] = sides.each_ref().map(|costs| costs.iter().map(Costs::sweep).collect::<Vec<Sweep<'_>>>());
-    Contrast::of(&one, &two, design, floor, &settings)
+    Contrast::new(&one, &two, design, floor, &settings)
 }
 
 fn is_one_system(first: &Sample<'_>, second: &Sample<'_>) -> bool {

@@ -143,7 +143,7 @@ impl<'a> Source<'a> {
         let Kind { workload, variant, name, direction } = kind.clone();
         let key = SeriesKey { system: self.system.name.clone(), workload, variant, name, direction };
         let trials = trials(self.recording, self.system, &kind.workload, &kind.variant);
-        let bounds = Bounds::of(self.recording);
+        let bounds = Bounds::new(self.recording);
         let bounds = bounds.of_variant(&self.system.name, &kind.workload, &kind.variant);
         let sample = sample(self.recording, self.system, (&trials, bounds), key, OfCurve::EveryN);
         let finding = self.finding(kind);

@@ -16,7 +16,7 @@ pub(crate) fn of_variants(recording: &Recording, system: &System, workload: &Wor
         .iter()
         .map(|variant| trials(recording, system, &workload.name, &variant.name))
         .collect();
-    let bounds = Bounds::of(recording);
+    let bounds = Bounds::new(recording);
     let has_values = |sample: &&Sample<'_>| !sample.levels.is_empty();
     let fields: Vec<Field<'_>> = workload
         .series

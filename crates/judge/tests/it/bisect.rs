@@ -54,7 +54,7 @@ fn round(rng: &mut Rng, costs: &[f64], places: &[usize], noise: &Noise) -> Round
             })
             .collect();
         let change = |&(first, second): &ListPart| {
-            Contrast::of(&sweeps[first], &sweeps[second], Design::Paired, 0.0, &settings)
+            Contrast::new(&sweeps[first], &sweeps[second], Design::Paired, 0.0, &settings)
                 .map_or(Change::Open, |contrast| contrast.change(level).0)
         };
         changes = pairs.iter().map(change).collect();
@@ -69,7 +69,7 @@ fn round(rng: &mut Rng, costs: &[f64], places: &[usize], noise: &Noise) -> Round
 
 fn search(seed: u64, costs: &[f64], noise: &Noise) -> Search {
     let mut rng = Rng::with_seed(seed);
-    let mut search = Search::of(costs.len());
+    let mut search = Search::new(costs.len());
     for _ in 0..100 {
         let Some(next) = search.next() else { return search };
         let answers = round(&mut rng, costs, &next.places, noise);

@@ -9,7 +9,7 @@ use ::report::document::page;
 use ::report::document::terminal::Extent;
 use inspect::blame::{BlameAnswer, folded, pprof};
 use judge::Findings;
-use record::{Order, Recording};
+use record::{Recording, TrialParameters};
 use runner::{BlameOptions, RunOptions, RunPlan, Target};
 
 use super::run::{Screen, interrupt, wait_for};
@@ -152,7 +152,7 @@ fn options(args: &Args, measured: (Recording, Findings)) -> Result<RunOptions, F
     })
 }
 
-fn name(order: &Order) -> String {
+fn name(order: &TrialParameters) -> String {
     match order.variant.as_str() {
         "" => order.workload.clone(),
         variant => format!("{}/{variant}", order.workload),

@@ -339,9 +339,10 @@ fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
     };
     // Among rivals it is a result that one is not of this system, where others were measured.
     let races = |name: &str| plan.items.iter().any(|item| item.workload.rivals && item.workload.name == name);
-    let has_rivals = |order: &record::Order| {
-        let is_rival =
-            |other: &record::Order| (&other.workload, &other.system) == (&order.workload, &order.system);
+    let has_rivals = |order: &record::TrialParameters| {
+        let is_rival = |other: &record::TrialParameters| {
+            (&other.workload, &other.system) == (&order.workload, &order.system)
+        };
         races(&order.workload) && recording.trials.iter().any(|trial| is_rival(&trial.order) && went(trial))
     };
     let went_well = |trial: &record::Trial| {

@@ -137,7 +137,7 @@ fn what_proves_nothing_is_listed_apart() {
             let Excluded { series, reason } = excluded;
             format!(
                 "{} trial {}, {} values: {reason}",
-                SeriesKey::of(series),
+                SeriesKey::from_series(series),
                 series.trial,
                 series.values.len()
             )

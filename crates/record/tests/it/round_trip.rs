@@ -164,7 +164,7 @@ fn everything() -> Line {
         slowest_per_second: per_second,
         generator_seconds: 1e-6,
     };
-    trial.order = Order {
+    trial.order = TrialParameters {
         boot: 1,
         references: true,
         offered: vec![offered],

@@ -11,7 +11,7 @@ use super::tables::{Cell, Rows, SideTable};
 /// The long table of all values.
 pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "system,workload,variant,series,direction,trial,n,value,unit,limited_by")?;
-    let bounds = Bounds::of(recording);
+    let bounds = Bounds::new(recording);
     for (key, trials) in recording.series() {
         let names = [&key.system, &key.workload, &key.variant, &key.name].map(|name| field(name)).join(",");
         let kind = recording.kind(key);

@@ -32,7 +32,7 @@ fn is_unlimited(limited_by: &[Option<LimitedBy>]) -> bool {
 /// The long table of all values.
 pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> Result<()> {
     let mut list = List::begin(out);
-    let bounds = Bounds::of(recording);
+    let bounds = Bounds::new(recording);
     for (key, trials) in recording.series() {
         let kind = recording.kind(key);
         for series in trials {

@@ -40,7 +40,7 @@ pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> io::Re
     // row group is made in memory and handed on.
     let mut file = begin().map_err(Error::other)?;
     let mut columns = Columns::default();
-    let bounds = Bounds::of(recording);
+    let bounds = Bounds::new(recording);
     for (key, trials) in recording.series() {
         let texts = [&key.system, &key.workload, &key.variant, &key.name, &key.direction.to_string()];
         let texts = texts.map(|text| ByteArray::from(text.as_str()));

@@ -7,7 +7,8 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use hdrhistogram::serialization::Deserializer;
 use judge::{LoadVerdict, load_verdict};
 use record::{
-    GeneratorLevel, HeldBackground, Histogram, LimitedBy, Order, Purpose, Recording, System, Trial, TrialKey,
+    GeneratorLevel, HeldBackground, Histogram, LimitedBy, Purpose, Recording, System, Trial, TrialKey,
+    TrialParameters,
 };
 
 /// A table beside that of all values.
@@ -202,7 +203,11 @@ fn seconds_of_background(trial: &Trial) -> Vec<Vec<Cell<'_>>> {
         .collect()
 }
 
-fn second_of_background<'a>(order: &'a Order, held: &'a HeldBackground, second: usize) -> Vec<Cell<'a>> {
+fn second_of_background<'a>(
+    order: &'a TrialParameters,
+    held: &'a HeldBackground,
+    second: usize,
+) -> Vec<Cell<'a>> {
     vec![
         text(&order.system),
         text(&order.workload),

@@ -27,7 +27,7 @@ impl Kind {
     pub(super) fn in_run(findings: &Findings, finding: &Finding) -> Kind {
         match Kind::of(finding) {
             Kind::NoNumber => Kind::NoNumber,
-            _ if findings.is_answered(finding) => Kind::Compared,
+            _ if findings.is_ranked_elsewhere(finding) => Kind::Compared,
             kind => kind,
         }
     }

@@ -24,7 +24,7 @@ pub fn remarks(finding: &Finding) -> Vec<String> {
 fn adjustment(finding: &Finding) -> Option<String> {
     let adjustment = finding.verdict.as_ref()?.adjustment.as_ref()?;
     let named = |standing: ReferenceStanding| -> Vec<String> {
-        let references = finding.references.iter().zip(&adjustment.references);
+        let references = finding.references.iter().zip(&adjustment.controls);
         references.filter(|(_, of)| of.standing == standing).map(|(name, _)| name.clone()).collect()
     };
     let (used, refused) = (named(ReferenceStanding::Used), named(ReferenceStanding::Changes));
@@ -86,7 +86,7 @@ pub fn notes(findings: &Findings) -> Vec<String> {
 /// Every kind of remark once, with how many series it is on: a reader of a whole run needs no more.
 pub(crate) fn kinds_of_remarks(findings: &Findings) -> Vec<String> {
     let alone: Vec<&Finding> =
-        findings.series.iter().filter(|finding| !findings.is_answered(finding)).collect();
+        findings.series.iter().filter(|finding| !findings.is_ranked_elsewhere(finding)).collect();
     let all = alone.iter().filter(|finding| finding.verdict.is_some()).count();
     let on = |wanted: fn(&Warning) -> Option<usize>| {
         let numbers =

@@ -119,7 +119,7 @@ fn what_references_did_is_reported() {
         let of = |standing| ReferenceUse { standing, coefficient: 0.5 };
         let references = standings.map(of).to_vec();
         finding.verdict.as_mut().expect("judged").adjustment =
-            Some(Adjustment { error: 0.62, hidden: 0.03, references });
+            Some(Adjustment { error: 0.62, hidden: 0.03, controls: references });
         report::sentences::remarks(finding).join(" ").replace(['\u{a0}', '\u{202f}'], " ")
     };
     let text = said([ReferenceStanding::Used, ReferenceStanding::NoGain]);

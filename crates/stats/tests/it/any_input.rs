@@ -113,11 +113,11 @@ proptest! {
 
     #[test]
     fn references_of_any_kind_break_nothing(
-        trials in trials(), references in vec(vec(trial(), 0..4), 1..4), settings in settings()
+        trials in trials(), controls in vec(vec(trial(), 0..4), 1..4), settings in settings()
     ) {
-        let references: Vec<Vec<Sweep<'_>>> = references.iter().map(|trials| sweeps(trials)).collect();
+        let controls: Vec<Vec<Sweep<'_>>> = controls.iter().map(|trials| sweeps(trials)).collect();
         let trials: Vec<Sweep<'_>> = sweeps(&trials).into_iter().enumerate()
-            .map(|(place, sweep)| sweep.with_references(&references[place % references.len()])).collect();
+            .map(|(place, sweep)| sweep.with_controls(&controls[place % controls.len()])).collect();
         let Some(verdict) = judge(&trials, &settings) else { return Ok(()) };
         prop_assert!(verdict.blocks.iter().all(|block| ordered(block.cost) && ordered(block.relative)));
         prop_assert!(ordered(verdict.growth) && ordered(verdict.cost_low) && ordered(verdict.marginal_cost));

@@ -204,7 +204,7 @@ fn walk(rng: &mut Rng, rounds: usize, step: f64) -> Vec<f64> {
 }
 
 fn contrast(sides: &[Vec<Vec<f64>>; 2], design: Design, floor: f64, seed: u64) -> Contrast {
-    Contrast::of(&up(&sides[0]), &up(&sides[1]), design, floor, &margin(seed)).expect("common n")
+    Contrast::new(&up(&sides[0]), &up(&sides[1]), design, floor, &margin(seed)).expect("common n")
 }
 
 fn contrasts(replicates: u64, rounds: usize, noise: Pairs, ratio: f64, design: Design) -> Vec<Contrast> {

@@ -14,7 +14,7 @@ const EVERY: usize = 8;
 /// The values of a trial, and of its references.
 struct Trial {
     values: Vec<f64>,
-    references: Vec<Vec<f64>>,
+    controls: Vec<Vec<f64>>,
 }
 
 /// What references meet: the machine drifts by `drift` (SD), and they grow by `growth`.
@@ -44,7 +44,7 @@ fn trial(rng: &mut Rng, truth: &dyn Fn(f64) -> f64, Met { drift, growth }: Met) 
         let grown = |place: usize| 1.0 + growth * place as f64 / SIZES as f64;
         places.map(|place| 1e-7 * grown(place) * machine[place] * (0.05 * normal(rng)).exp()).collect()
     };
-    Trial { values, references: vec![reference(), reference()] }
+    Trial { values, controls: vec![reference(), reference()] }
 }
 
 fn trials(seed: u64, count: usize, truth: impl Fn(f64) -> f64, met: Met) -> Vec<Trial> {
@@ -56,15 +56,15 @@ fn trials(seed: u64, count: usize, truth: impl Fn(f64) -> f64, met: Met) -> Vec<
 fn verdict(trials: &[Trial], seed: u64, change: impl Fn(&[f64]) -> Vec<f64>) -> Verdict {
     let spacing = SPACING * EVERY as u64;
     let values: Vec<Vec<Vec<f64>>> =
-        trials.iter().map(|trial| trial.references.iter().map(|values| change(values)).collect()).collect();
-    let references: Vec<Vec<Sweep<'_>>> = values
+        trials.iter().map(|trial| trial.controls.iter().map(|values| change(values)).collect()).collect();
+    let controls: Vec<Vec<Sweep<'_>>> = values
         .iter()
         .map(|trial| trial.iter().map(|values| Sweep::even(spacing, spacing as i64, values)).collect())
         .collect();
     let sweeps: Vec<Sweep<'_>> = trials
         .iter()
-        .zip(&references)
-        .map(|(trial, of)| Sweep::even(SPACING, SPACING as i64, &trial.values).with_references(of))
+        .zip(&controls)
+        .map(|(trial, of)| Sweep::even(SPACING, SPACING as i64, &trial.values).with_controls(of))
         .collect();
     let settings = JudgeSettings { tick_seconds: 0.0, ..settings(seed) };
     judge(&sweeps, &settings).expect("there are values")
@@ -139,8 +139,8 @@ fn a_growth_of_the_cost_alone_is_seen_better() {
 fn references_without_values_change_nothing_but_the_remark() {
     let trials = trials(3, 12, |_| 1.0, FLAT);
     let empty = verdict(&trials, 3, |_| Vec::new());
-    let adjustment = empty.adjustment.clone().expect("there are references");
-    assert!(adjustment.references.iter().all(|of| of.standing == ReferenceStanding::TooFew));
+    let adjustment = empty.adjustment.clone().expect("there are controls");
+    assert!(adjustment.controls.iter().all(|of| of.standing == ReferenceStanding::TooFew));
     assert_eq!(Verdict { adjustment: None, ..empty }, plain(&trials, 3));
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use host::{Deadline, Process};
-use record::{Direction, Line, Order, Outcome, Purpose, Series, Shape, Trial, TrialKey};
+use record::{Direction, Line, Outcome, Purpose, Series, Shape, Trial, TrialKey, TrialParameters};
 use workload::{OfferedLevel, REFERENCE_STRIDE, Sizes, Variant, Workload};
 
 /// Runs one trial to its end.
@@ -21,12 +21,12 @@ fn supervise_with(
     n: u64,
     settings: BTreeMap<String, String>,
 ) -> (Trial, Vec<Series>) {
-    supervise_order(workload, Order { settings, ..order(workload, variant, n) })
+    supervise_order(workload, TrialParameters { settings, ..order(workload, variant, n) })
 }
 
 /// A trial without settings and references.
-fn order(workload: &Workload, variant: &str, n: u64) -> Order {
-    Order {
+fn order(workload: &Workload, variant: &str, n: u64) -> TrialParameters {
+    TrialParameters {
         system: "local".to_owned(),
         workload: workload.name.to_owned(),
         version: workload.version,
@@ -80,9 +80,10 @@ fn offered(workload: &Workload, n: u64) -> Vec<OfferedLevel> {
 }
 
 /// Runs one trial to its end, in a scratch folder of its own.
-fn supervise_order(workload: &Workload, order: Order) -> (Trial, Vec<Series>) {
+fn supervise_order(workload: &Workload, order: TrialParameters) -> (Trial, Vec<Series>) {
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let order = Order { scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(), ..order };
+    let order =
+        TrialParameters { scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(), ..order };
     let program = match workload.server || jobs::GROUP.find(workload.name).is_some() {
         true => env!("CARGO_BIN_EXE_osdyno-trial-servers"),
         false => env!("CARGO_BIN_EXE_osdyno-trial"),
@@ -112,7 +113,7 @@ fn supervise_order(workload: &Workload, order: Order) -> (Trial, Vec<Series>) {
 /// A load has the distribution of its latencies at each level that it reached, and where it is not asked one
 /// request at a time what the load generator saw of itself. All of it names its trial.
 fn expect_facts(workload: &Workload, trial: &Trial, facts: &[Line]) {
-    let key = TrialKey::of(&trial.order);
+    let key = TrialKey::from_parameters(&trial.order);
     let (mut generators, mut histograms) = (Vec::new(), Vec::new());
     for fact in facts {
         let of = match fact {
@@ -216,7 +217,7 @@ fn every_workload_is_measured_at_every_n_or_level() {
 fn references_are_timed_among_the_operations_where_they_are_wanted() {
     let socket = kernel::GROUP.find("socket").expect("a workload");
     let n = 4 * REFERENCE_STRIDE as u64 + 3;
-    let with = |references| supervise_order(socket, Order { references, ..order(socket, "v4", n) });
+    let with = |references| supervise_order(socket, TrialParameters { references, ..order(socket, "v4", n) });
     let ((trial, all), (_, without)) = (with(true), with(false));
     assert_eq!((&trial.outcome, trial.order.references), (&Outcome::Complete, true));
     let shape = |series: &Series| (series.name.clone(), series.direction, series.points().count());

@@ -82,7 +82,7 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
     let bisecting = Bisecting { args, list: &list, file: &file, interrupt: &interrupt, console };
-    let mut search = Search::of(list.len());
+    let mut search = Search::new(list.len());
     let mut proofs = Vec::new();
     for number in 1.. {
         let Some(round) = search.next() else { break };

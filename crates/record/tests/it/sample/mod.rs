@@ -96,7 +96,7 @@ pub(crate) fn head() -> Vec<Line> {
 
 pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
     Line::Trial(Trial {
-        order: Order {
+        order: TrialParameters {
             system: "local".into(),
             workload: "bind".into(),
             version: 1,

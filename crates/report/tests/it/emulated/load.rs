@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use record::{
     Check, Direction, End, EndStatus, Expect, GeneratorLevel, Limitation, LimitedBy, Line, OfferedLevel,
-    Order, Outcome, Purpose, Recording, Series, SeriesKind, Shape, Side, Tester, Trial, TrialKey, Unit,
-    Variant, Workload,
+    Outcome, Purpose, Recording, Series, SeriesKind, Shape, Side, Tester, Trial, TrialKey, TrialParameters,
+    Unit, Variant, Workload,
 };
 
 use judge::compare::Ratio;
@@ -181,8 +181,10 @@ pub(crate) fn offer(lines: &mut Vec<Line>, per_second: f64, at_last: f64) {
                 trial.order.offered = LEVELS.into_iter().map(level).collect();
             }
             Line::Trial(trial) => {
-                let closed =
-                    GeneratorLevel { series: vec!["throughput".into()], ..idle(TrialKey::of(&trial.order)) };
+                let closed = GeneratorLevel {
+                    series: vec!["throughput".into()],
+                    ..idle(TrialKey::from_parameters(&trial.order))
+                };
                 first_trials.push(Line::Generator(closed));
             }
             _ => {}
@@ -266,7 +268,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
         advice: "select cannot watch descriptors from 1 024 on; use poll or epoll.".into(),
     });
     Trial {
-        order: Order {
+        order: TrialParameters {
             system: "local".into(),
             workload: "race".into(),
             version: 1,

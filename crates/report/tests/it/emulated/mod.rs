@@ -10,8 +10,8 @@ pub(crate) mod pinned;
 use std::collections::BTreeMap;
 
 use record::{
-    Check, Direction, End, EndStatus, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series,
-    SeriesKind, Shape, Side, System, Tool, Trial, TrialClock, Unit, Variant, Workload,
+    Check, Direction, End, EndStatus, Expect, Line, Outcome, Recording, Run, SCHEMA, Series, SeriesKind,
+    Shape, Side, System, Tool, Trial, TrialClock, TrialParameters, Unit, Variant, Workload,
 };
 
 /// How one emulated series behaves.
@@ -196,7 +196,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
 
 fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Trial {
     Trial {
-        order: Order {
+        order: TrialParameters {
             system: system.into(),
             workload: workload.name.into(),
             version: workload.version,

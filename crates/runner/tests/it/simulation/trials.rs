@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use record::{Direction, Line, Order, Outcome, Series, Trial, TrialClock};
+use record::{Direction, Line, Outcome, Series, Trial, TrialClock, TrialParameters};
 
 use super::scenario::{Behaviour, Fate, LEVELS, LOAD};
 
@@ -22,7 +22,7 @@ pub(crate) struct SimulatedTrial {
 
 impl SimulatedTrial {
     /// The same order always gives the same trial.
-    pub(crate) fn of(behaviour: &Behaviour, order: &Order) -> SimulatedTrial {
+    pub(crate) fn of(behaviour: &Behaviour, order: &TrialParameters) -> SimulatedTrial {
         let random = &mut fastrand::Rng::with_seed(
             order.seed ^ order.system.bytes().fold(0, |sum, byte| sum * 31 + u64::from(byte)),
         );
@@ -60,7 +60,7 @@ impl SimulatedTrial {
 }
 
 /// A load whose last level takes most of the time: it goes as far as its share lasts, and one level in any case.
-fn slow(whole: Duration, order: &Order) -> (Duration, Outcome, u64) {
+fn slow(whole: Duration, order: &TrialParameters) -> (Duration, Outcome, u64) {
     let share = order.share_seconds.map_or(Duration::MAX, Duration::from_secs_f64);
     let (mut takes, mut reached) = (Duration::ZERO, 0);
     for level in LEVELS.into_iter().filter(|&level| level <= order.n) {
@@ -78,7 +78,7 @@ fn limit(n: u64) -> Outcome {
     Outcome::Limit { n, operation, error, advice: "raise it".to_owned() }
 }
 
-fn trial(order: &Order, takes: Duration, outcome: Outcome) -> Trial {
+fn trial(order: &TrialParameters, takes: Duration, outcome: Outcome) -> Trial {
     Trial {
         order: order.clone(),
         started_seconds: 0.0,
@@ -92,7 +92,7 @@ fn trial(order: &Order, takes: Duration, outcome: Outcome) -> Trial {
     }
 }
 
-fn series(behaviour: &Behaviour, order: &Order, n: u64, random: &mut fastrand::Rng) -> Series {
+fn series(behaviour: &Behaviour, order: &TrialParameters, n: u64, random: &mut fastrand::Rng) -> Series {
     let (between, within) = behaviour.noise;
     let level = VALUE_SECONDS * (between * normal(random)).exp();
     let value = |at: u64, noise: f64| {
@@ -117,7 +117,7 @@ fn series(behaviour: &Behaviour, order: &Order, n: u64, random: &mut fastrand::R
 
 /// The levels at which a load is held: those that the order names, and in a slow trial that may leave some out,
 /// the first and the last.
-fn held(behaviour: &Behaviour, order: &Order, n: u64) -> Vec<u64> {
+fn held(behaviour: &Behaviour, order: &TrialParameters, n: u64) -> Vec<u64> {
     let is_slow = behaviour.fate == Fate::LeavesOut && order.allowance_seconds.is_some();
     let is_held = |level: &u64| {
         *level <= n

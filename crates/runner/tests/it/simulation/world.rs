@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use record::{Line, Order, SentLine, System, Writer};
+use record::{Line, SentLine, System, TrialParameters, Writer};
 use runner::{Error, Executor, Outside, Ran, RunClock, RunEvent, TimeLeft};
 use workload::Workload;
 
@@ -54,7 +54,7 @@ pub(crate) struct World {
 
 /// A trial that was begun.
 pub(crate) struct Executed {
-    pub(crate) order: Order,
+    pub(crate) order: TrialParameters,
     pub(crate) begun: Duration,
     pub(crate) ended: Duration,
     pub(crate) end: Ended,
@@ -197,7 +197,7 @@ impl Place<'_> {
     }
 
     /// What arrives of a trial at the run.
-    fn reported(&self, mut lines: Vec<Line>, order: &Order) -> Vec<Line> {
+    fn reported(&self, mut lines: Vec<Line>, order: &TrialParameters) -> Vec<Line> {
         match self.world.fault {
             Fault::ReportedTwice if order.trial == 7 => lines.extend(lines.clone()),
             Fault::Lost if order.trial == 7 => lines.clear(),
@@ -236,7 +236,11 @@ impl Executor for Place<'_> {
         self.boots += 1;
     }
 
-    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<SentLine>>, Error> {
+    fn trial(
+        &mut self,
+        workload: &Workload,
+        mut order: TrialParameters,
+    ) -> Result<Option<Vec<SentLine>>, Error> {
         order.boot = self.boots;
         let world = self.world;
         let item = world.scenario.item(workload.name, &order.variant);
@@ -263,7 +267,7 @@ impl Executor for Place<'_> {
 
 impl fmt::Display for Executed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Order { system, workload, variant, trial, n, .. } = &self.order;
+        let TrialParameters { system, workload, variant, trial, n, .. } = &self.order;
         let (begun, took) = (self.begun.as_secs_f64(), (self.ended - self.begun).as_secs_f64());
         write!(
             formatter,

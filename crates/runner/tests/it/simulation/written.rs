@@ -23,13 +23,13 @@ pub(crate) fn check(simulation: &Simulation, ran: &Ran) -> Result<(), String> {
 fn executed_are_in_memory(executed: &[Executed], memory: &Recording) -> Result<(), String> {
     let mut recorded: BTreeMap<TrialKey, u32> = BTreeMap::new();
     for trial in &memory.trials {
-        *recorded.entry(TrialKey::of(&trial.order)).or_default() += 1;
+        *recorded.entry(TrialKey::from_parameters(&trial.order)).or_default() += 1;
     }
     if let Some((key, count)) = recorded.iter().find(|&(_, &count)| count > 1) {
         return Err(format!("{key:?} is there {count} times"));
     }
     for trial in executed {
-        let is_recorded = recorded.contains_key(&TrialKey::of(&trial.order));
+        let is_recorded = recorded.contains_key(&TrialKey::from_parameters(&trial.order));
         if is_recorded != (trial.end != Ended::Interrupted) {
             return Err(format!("{trial}: recorded: {is_recorded}"));
         }
