@@ -10,6 +10,8 @@ mod load;
 #[cfg(any(target_os = "linux", windows))]
 mod ring;
 mod server;
+#[cfg(test)]
+pub(crate) mod simulated;
 mod tls;
 
 pub(crate) use http2::Http2Network;

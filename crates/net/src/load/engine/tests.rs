@@ -1,30 +1,132 @@
-//! What a load measures of a server whose delays are known. Time is simulated, so that every figure is exact
-//! on a machine of any speed.
+//! The loop against a simulated server of echo. Where its delays are known, every figure is exact on a machine
+//! of any speed; where a seed decides what is split, delayed, refused, reset or never answered, the network
+//! knows which responses were read, and so the right counts.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::super::Engine;
-use super::simulated::{MS, REQUEST_BYTES, Simulated, World};
+use super::Engine;
+use crate::Error;
 use crate::client::echo::EchoClientSettings;
 use crate::client::{Client, ClientSettings};
 use crate::load::search::{Goal, StageOutcome, highest};
 use crate::load::{
-    Level, Load, LoadSettings, Progress, RequestStage, Schedule, closed_loop, open_loop, unwatched,
+    Level, Load, LoadSettings, Measured, Progress, RequestStage, Schedule, closed_loop, open_loop, unwatched,
 };
+use crate::network::simulated::{Arrival, MS, Passing, READ_MAX_NS, Server, Simulated, Wire, World};
+
+const REQUEST_BYTES: usize = 16;
+const TIMEOUT_NS: u64 = 300 * MS;
 
 /// The histograms keep three digits; the rest is what the loop itself takes of the simulated time.
 const EXACT: f64 = 1.01;
+
+/// Nanoseconds from the arrival of a request to its response, by the number of the request and the time;
+/// `None` for no response.
+type Delays = Box<dyn FnMut(u64, u64) -> Option<u64>>;
+
+/// A server that sends back each request; with delays it is calm, else a seed decides.
+struct EchoServer {
+    delays: Option<Delays>,
+    /// Requests that have arrived.
+    requests: u64,
+    peers: Vec<Peer>,
+    /// Right responses that were read.
+    good: u64,
+}
+
+#[derive(Default)]
+struct Peer {
+    request: Vec<u8>,
+    /// The arrival of the last request.
+    asked_ns: Option<u64>,
+}
+
+impl EchoServer {
+    fn respond(&mut self, wire: &mut Wire, link: usize) {
+        let request = std::mem::take(&mut self.peers[link].request);
+        self.peers[link].asked_ns = Some(wire.now_ns);
+        wire.begin_request(link);
+        self.requests += 1;
+        if let Some(delays) = &mut self.delays {
+            if let Some(delay_ns) = delays(self.requests, wire.now_ns) {
+                wire.send_back(link, delay_ns, Arrival::Bytes(request, Some(0)));
+            }
+            return;
+        }
+        let delay_ns = wire.random.u64(..3 * MS);
+        match wire.random.u32(..20) {
+            0 => {}
+            1 => wire.send_back(link, delay_ns, Arrival::Reset),
+            2 => wire.send_back(link, delay_ns, Arrival::End),
+            3 => wire.send_back(link, delay_ns, Arrival::Bytes(vec![b'?'; REQUEST_BYTES], None)),
+            4 => {
+                let twice = [&request[..], &request[..]].concat();
+                wire.send_back(link, delay_ns, Arrival::Bytes(twice, None));
+            }
+            5 => {
+                let part = wire.random.usize(1..REQUEST_BYTES);
+                wire.send_back(link, delay_ns, Arrival::Bytes(request[..part].to_vec(), None));
+                let end = if wire.random.bool() { Arrival::End } else { Arrival::Reset };
+                wire.send_back(link, delay_ns, end);
+            }
+            6..=9 => {
+                let part = wire.random.usize(1..REQUEST_BYTES);
+                wire.send_back(link, delay_ns, Arrival::Bytes(request[..part].to_vec(), None));
+                let more_ns = wire.random.u64(..60 * MS);
+                wire.send_back(link, delay_ns + more_ns, Arrival::Bytes(request[part..].to_vec(), Some(0)));
+            }
+            10 => {
+                wire.send_back(link, delay_ns, Arrival::Bytes(request, Some(0)));
+                wire.send_back(link, delay_ns, Arrival::End);
+            }
+            _ => wire.send_back(link, delay_ns, Arrival::Bytes(request, Some(0))),
+        }
+    }
+}
+
+impl Server for EchoServer {
+    fn accept(&mut self, _link: usize) {
+        self.peers.push(Peer::default());
+    }
+
+    fn to_server(&mut self, wire: &mut Wire, _link: usize, bytes: usize) -> Passing {
+        Passing::Bytes(if wire.happens(8) { wire.random.usize(1..=bytes) } else { bytes })
+    }
+
+    fn serve(&mut self, wire: &mut Wire, link: usize, bytes: &[u8]) {
+        self.peers[link].request.extend_from_slice(bytes);
+        if self.peers[link].request.len() == REQUEST_BYTES {
+            self.respond(wire, link);
+        }
+    }
+
+    fn on_read(&mut self, _link: usize, good: &[u32]) {
+        self.good += good.len() as u64;
+    }
+
+    fn on_close(&mut self, wire: &mut Wire, link: usize) {
+        let is_late = |at: u64| wire.now_ns - at > TIMEOUT_NS + READ_MAX_NS;
+        if self.peers[link].asked_ns.is_some_and(is_late) && !wire.is_settled(link) {
+            wire.faults.push(format!("connection {link}: the timeout was not kept"));
+        }
+    }
+}
+
+/// A world with a server of these delays, or with one that a seed makes.
+fn world(random: fastrand::Rng, delays: Option<Delays>) -> World<EchoServer> {
+    let server = EchoServer { delays, requests: 0, peers: Vec::new(), good: 0 };
+    World::new(random, server.delays.is_some(), server)
+}
 
 /// An engine before a server with these delays, and the world that both are in.
 fn before(
     settings: LoadSettings,
     delays: impl FnMut(u64, u64) -> Option<u64> + 'static,
-) -> (Engine<impl Client, Simulated>, Rc<RefCell<World>>) {
-    let world = World::new(fastrand::Rng::with_seed(1), Some(Box::new(delays)));
-    let world = Rc::new(RefCell::new(world));
+) -> (Engine<impl Client, Simulated<EchoServer>>, Rc<RefCell<World<EchoServer>>>) {
+    let world = Rc::new(RefCell::new(world(fastrand::Rng::with_seed(1), Some(Box::new(delays)))));
     let client = echo().open().expect("a client");
     let engine = Engine::new(client, settings, Simulated(Rc::clone(&world))).expect("an engine");
     (engine, world)
@@ -46,7 +148,7 @@ fn offer(
     level_of(&mut before(settings, delays).0, load)
 }
 
-fn level_of(engine: &mut Engine<impl Client, Simulated>, load: &Load) -> Level {
+fn level_of(engine: &mut Engine<impl Client, Simulated<EchoServer>>, load: &Load) -> Level {
     let measured = engine.offer(load, &mut unwatched).expect("a load");
     Level::from_measured(load, vec![measured]).expect("a level")
 }
@@ -127,7 +229,7 @@ fn what_comes_before_the_window_is_not_counted_and_think_time_is_kept() {
     let level = level_of(&mut engine, &load);
     // Every 21 ms one: 20 in the window, and nine before it.
     assert_eq!(level.completed, 20, "{level:?}");
-    assert!((29..=31).contains(&world.borrow().requests()), "{}", world.borrow().requests());
+    assert!((29..=31).contains(&world.borrow().server.requests), "{}", world.borrow().server.requests);
 }
 
 /// A person that watches sees the last second, and not all that came before.
@@ -221,5 +323,60 @@ fn connections_stay_while_levels_rise() {
         assert!(level.completed as usize >= 58 * connections, "{}", level.completed);
     }
     // 20, fifteen of them closed, and 35 more.
-    assert_eq!(world.borrow().connections(), 55);
+    assert_eq!(world.borrow().wire.connections(), 55);
+}
+
+/// The counts of one load, the right responses that were read, and the events that must never happen.
+fn run(seed: u64, loses_wakeups: bool) -> Result<(Measured, u64, Vec<String>), Error> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let settings = LoadSettings {
+        timeout: Duration::from_nanos(TIMEOUT_NS),
+        connections_max: 8,
+        requests_per_connection: random.bool().then_some(3),
+        reset: random.bool(),
+        seed,
+        ..settings()
+    };
+    let load = Load {
+        connections: random.usize(1..6),
+        rate: random.bool().then_some(400.0),
+        schedule: Schedule::Poisson,
+        duration: Duration::from_millis(random.u64(50..1500)),
+        requests: random.bool().then_some(50),
+        ..Load::default()
+    };
+    let mut world = world(random, None);
+    world.wire.loses_wakeups = loses_wakeups;
+    let world = Rc::new(RefCell::new(world));
+    let mut engine = Engine::new(echo().open()?, settings, Simulated(Rc::clone(&world)))?;
+    let measured = engine.offer(&load, &mut unwatched)?;
+    drop(engine);
+    let world = world.borrow();
+    Ok((measured, world.server.good, world.wire.faults.clone()))
+}
+
+/// The faults that a seed shows.
+fn broken(seed: u64) -> Vec<String> {
+    let (measured, good, mut faults) = match run(seed, false) {
+        Ok(outcome) => outcome,
+        Err(error) => return vec![error.to_string()],
+    };
+    if measured.completed + measured.late != good {
+        let counted = measured.completed + measured.late;
+        faults.push(format!("{counted} right responses counted, {good} read: {:?}", measured.failures));
+    }
+    faults
+}
+
+#[test]
+fn every_seed_is_counted_exactly() {
+    sys::memory::keep_freed();
+    crate::seeds::every(broken);
+}
+
+#[test]
+fn a_lost_wake_up_is_found() {
+    let found =
+        (0..50).filter(|&seed| run(seed, true).is_ok_and(|(_, _, faults)| !faults.is_empty())).count();
+    assert!(found > 0, "50 seeds with lost wake-ups and none was seen");
 }
