@@ -30,9 +30,10 @@ mod instance;
 mod mail_queue;
 mod network_copy;
 mod parallel;
+#[cfg(unix)]
 pub mod sftp;
 mod small_files;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod smb;
 mod source_tree;
 mod sql;

@@ -1,50 +1,20 @@
-//! Declarations of clients, services and architectures: the command-line options of their settings, and the
-//! page that opens their file.
-//!
-//! The declaration is data: the command line is built from it, and the values given there become fields of
-//! the settings. No list of options exists elsewhere.
+//! Settings of clients and services: as options of a command line, which their fields declare, and as JSON
+//! for another process or a record; and the page that opens the file of a client, a service or an
+//! architecture.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{ArgMatches, Args};
+use record::units::{self, Unreadable};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::Error;
-
-/// One option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OptionSpec {
-    /// Its long name on the command line, without dashes.
-    pub name: &'static str,
-    /// Its short names: the first is shown, the others are those of other programs.
-    pub shorts: &'static [char],
-    /// The field of the settings that it sets.
-    pub field: &'static str,
-    /// What is written behind its name.
-    pub form: OptionForm,
-    /// One line for `--help`.
-    pub help: &'static str,
-}
-
-/// What is written behind the name of an option. The text is what `--help` shows in its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptionForm {
-    /// Nothing: the option sets its field to true.
-    Switch,
-    /// A whole number.
-    Number(&'static str),
-    /// A text.
-    Text(&'static str),
-    /// A text; the option may be repeated, and each adds an element to its field.
-    Texts(&'static str),
-    /// A path, which is written without the option's name.
-    Path(&'static str),
-    /// A text, or the content of the file whose name follows an `@`; its field is a [`Content`].
-    Content(&'static str),
-    /// The name of a file; its field is the [`Content`] of that.
-    File(&'static str),
-}
 
 /// Bytes that a user gave, which need not be text: in JSON they are base64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +28,16 @@ impl Content {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// The text, or the bytes of the file whose name follows an `@`.
+    pub(crate) fn from_option(text: &str) -> Result<Content, String> {
+        text.strip_prefix('@').map_or_else(|| Ok(Content(text.into())), Content::from_file)
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn from_file(path: &str) -> Result<Content, String> {
+        std::fs::read(path).map(Content).map_err(|error| format!("cannot read {path}: {error}"))
     }
 }
 
@@ -73,12 +53,27 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// Fields of settings, as a command line gives them.
-pub type Fields = Map<String, Value>;
+/// A reader of whole numbers: `500`, `20k`, `64Ki`.
+pub(crate) fn count<T: TryFrom<u64>>()
+-> impl Fn(&str) -> Result<T, Unreadable> + Clone + Send + Sync + 'static {
+    units::counts(0..=units::COUNT_MAX)
+}
+
+/// A reader of paths. Settings reach another process as JSON, which cannot have any path.
+pub(crate) fn utf_8_path() -> impl TypedValueParser<Value = PathBuf> {
+    let utf_8 = |path: OsString| path.into_string().map(PathBuf::from);
+    let wrong = "its name is not UTF-8; rename it, or give a symbolic link to it";
+    OsStringValueParser::new().try_map(move |path| utf_8(path).map_err(|_| wrong))
+}
+
+/// Settings as a command line gives them.
+pub(crate) fn from_matches<S: Args + Serialize>(matches: &ArgMatches) -> Result<Value, clap::Error> {
+    S::from_arg_matches(matches).map(|settings| to_value(&settings))
+}
 
 /// Settings as data, to be handed on without knowing them.
 pub(crate) fn to_value(settings: &impl Serialize) -> Value {
-    // Settings are structs of plain fields, of which none can fail; `from_value` would refuse `null`.
+    // Settings are structs of plain fields, which cannot fail; `from_value` would refuse `null`.
     serde_json::to_value(settings).unwrap_or_default()
 }
 

@@ -9,7 +9,7 @@ use super::{Client, ClientSettings, Received, ResponseError, ResponseState};
 use crate::Error;
 
 /// There is nothing to choose.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, clap::Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BusyClientSettings {}
 
@@ -33,7 +33,7 @@ impl ClientSettings for BusyClientSettings {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BusyClient;
 
-/// What has come of the line.
+/// The state of the line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BusySession {
     /// Bytes so far.
@@ -46,7 +46,7 @@ pub struct BusySession {
 /// The longest line, with its end (RFC 5321, section 4.5.3.1.5).
 const LINE_MAX: u16 = 512;
 
-/// "Mailbox unavailable": what a busy server says.
+/// "Mailbox unavailable": the reply of a busy server.
 const EXPECTED: u16 = 450;
 
 impl Client for BusyClient {

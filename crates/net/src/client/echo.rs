@@ -6,13 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{Client, ClientSettings, Received, ResponseError, ResponseState};
 use crate::Error;
-use crate::options::{OptionForm, OptionSpec};
+use crate::options::count;
 
 /// What is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EchoClientSettings {
-    /// Bytes of a request, from 1 to 65536.
+    /// Size of an echo request, in bytes
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = EchoClientSettings::default().bytes,
+        value_parser = count::<usize>()
+    )]
     pub bytes: usize,
 }
 
@@ -29,13 +35,6 @@ impl ClientSettings for EchoClientSettings {
     const NAME: &'static str = "echo";
     const SOURCE: &'static str = include_str!("echo.rs");
     const SERVICE: &'static str = "echo";
-    const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
-        name: "bytes",
-        shorts: &[],
-        field: "bytes",
-        form: OptionForm::Number("N"),
-        help: "Size of an echo request, in bytes",
-    }];
 
     type Client = EchoClient;
 

@@ -8,13 +8,14 @@ pub mod busy;
 pub mod echo;
 pub mod http;
 
+use clap::{ArgMatches, Args, Command};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Error;
 use crate::http2::Requests;
-use crate::options::{Fields, OptionSpec, from_value, to_value};
+use crate::options::{from_matches, from_value, to_value};
 
 /// The list of clients: [`ALL`], and the way from a [`ClientChoice`] to the settings' type.
 macro_rules! clients {
@@ -62,9 +63,9 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-/// How a server is asked; what all connections of a generator share.
+/// The requests and the checks of a client; all connections of a generator share it.
 ///
-/// What belongs to one connection is its [`Client::Session`]: small, for there may be a hundred thousand.
+/// The state of one connection is its [`Client::Session`]: small, for there may be a hundred thousand.
 pub trait Client {
     /// One connection's worth of asking. It holds no buffer while no response is under way.
     type Session;
@@ -93,7 +94,7 @@ pub trait Client {
     fn end(&mut self, session: &mut Self::Session) -> Result<Received, ResponseError>;
 }
 
-/// What came of some input.
+/// The result of some input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Bytes that were taken: all of them while the response is partial.
@@ -113,7 +114,7 @@ impl Received {
     }
 }
 
-/// What is known of a response so far.
+/// The progress of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseState {
     /// More has to come.
@@ -124,14 +125,14 @@ pub enum ResponseState {
     Last,
 }
 
-/// What can be wrong with a response.
+/// The faults of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResponseError {
-    /// It is none of the protocol.
+    /// It violates the protocol.
     Malformed,
-    /// The status is none of success.
+    /// The status is not one of success.
     Status(u16),
-    /// The body is not what it was the first time, or not what was sent.
+    /// The body differs from the first one, or from the one that was sent.
     Content,
     /// The connection ended in the middle of it.
     Short,
@@ -139,16 +140,14 @@ pub enum ResponseError {
     Unasked,
 }
 
-/// Settings of a client, and what the client declares with them.
-pub trait ClientSettings: Default + Serialize + DeserializeOwned {
+/// Settings of a client, with its options on the command line, and its other declarations.
+pub trait ClientSettings: Default + Args + Serialize + DeserializeOwned {
     /// Name on the command line.
     const NAME: &'static str;
     /// The text of its own file; its leading `//!` lines are the page.
     const SOURCE: &'static str;
     /// Name of the service that it speaks to.
     const SERVICE: &'static str;
-    /// Its options on the command line.
-    const OPTIONS: &'static [OptionSpec] = &[];
 
     /// The client.
     type Client: Client + 'static;
@@ -159,7 +158,7 @@ pub trait ClientSettings: Default + Serialize + DeserializeOwned {
     /// [`Error::Settings`] says which make no sense.
     fn open(&self) -> Result<Self::Client, Error>;
 
-    /// Adds what the target says besides its address.
+    /// Adds the parts of the target besides its address.
     ///
     /// # Errors
     /// [`Error::Settings`] where the target lacks what the client needs.
@@ -187,7 +186,7 @@ pub trait ClientSettings: Default + Serialize + DeserializeOwned {
     fn request_close(&mut self) {}
 }
 
-/// What a target says besides its address.
+/// The parts of a target besides its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The host as it was written, with the port where that is not the scheme's own.
@@ -200,7 +199,7 @@ pub struct Endpoint {
 pub struct Http2Choice {
     /// Requests under way on a connection at once, at most.
     pub streams: usize,
-    /// What it requests.
+    /// The requests.
     pub requests: Requests,
 }
 
@@ -213,10 +212,10 @@ pub struct ClientKind {
     pub source: &'static str,
     /// Name of the service that it speaks to.
     pub service: &'static str,
-    /// Its options on the command line.
-    pub options: &'static [OptionSpec],
-    /// Its settings where nothing was chosen.
-    pub defaults: fn() -> Value,
+    /// Adds its options to a command.
+    pub options: fn(Command) -> Command,
+    /// Its settings as a command line gives them.
+    pub settings: fn(&ArgMatches) -> Result<Value, clap::Error>,
     aimed: fn(&Value, &Endpoint) -> Result<Value, Error>,
     server_closes: fn(&Value, bool) -> Result<bool, Error>,
 }
@@ -227,8 +226,8 @@ impl ClientKind {
             name: S::NAME,
             source: S::SOURCE,
             service: S::SERVICE,
-            options: S::OPTIONS,
-            defaults: || to_value(&S::default()),
+            options: S::augment_args,
+            settings: from_matches::<S>,
             aimed: |settings, target| {
                 let mut settings: S = from_value(S::NAME, settings)?;
                 settings.aim(target)?;
@@ -254,12 +253,12 @@ impl ClientKind {
         record::summary(self.source)
     }
 
-    /// This client with the fields that were chosen, for the target.
+    /// This client with these settings, for the target.
     ///
     /// # Errors
-    /// [`Error::Settings`] where a field has no sensible value, or the target lacks what is needed.
-    pub fn choose(&self, fields: Fields, target: &Endpoint) -> Result<ClientChoice, Error> {
-        let settings = (self.aimed)(&Value::Object(fields), target)?;
+    /// [`Error::Settings`] where settings contradict each other, or the target lacks what the client needs.
+    pub fn choose(&self, settings: &Value, target: &Endpoint) -> Result<ClientChoice, Error> {
+        let settings = (self.aimed)(settings, target)?;
         Ok(ClientChoice { name: self.name.to_owned(), settings })
     }
 }
@@ -283,9 +282,9 @@ impl ClientChoice {
     }
 }
 
-/// Something to be done with settings of whichever type.
+/// An operation on settings of any type.
 pub(crate) trait ClientVisitor {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
     /// Does it.

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::output::Output;
 
 /// There is nothing to choose.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, clap::Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BusySettings {}
 
@@ -27,7 +27,7 @@ impl ServiceSettings for BusySettings {
     }
 }
 
-/// What is said; a reply of SMTP (RFC 5321, section 4.2).
+/// The line; a reply of SMTP (RFC 5321, section 4.2).
 const RESPONSE: &[u8] = b"450 too busy\r\n";
 
 struct Busy;

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::output::Output;
 
 /// There is nothing to choose.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, clap::Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EchoSettings {}
 

@@ -13,12 +13,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::{ArgMatches, Args, Command};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Error;
-use crate::options::{OptionSpec, from_value, to_value};
+use crate::options::{from_matches, from_value};
 use crate::output::Output;
 
 /// Every service.
@@ -41,14 +42,12 @@ pub fn find(name: &str) -> Result<&'static Service, Error> {
     })
 }
 
-/// Settings of a service, and what the service declares with them.
-pub trait ServiceSettings: Default + Serialize + DeserializeOwned {
+/// Settings of a service, with its options on the command line, and its other declarations.
+pub trait ServiceSettings: Default + Args + Serialize + DeserializeOwned {
     /// Name on the command line.
     const NAME: &'static str;
     /// The text of its own file; its leading `//!` lines are the page.
     const SOURCE: &'static str;
-    /// Its options on the command line.
-    const OPTIONS: &'static [OptionSpec] = &[];
     /// The field of the settings that names a folder whose files are served; a server on another host is sent
     /// them.
     const FOLDER: Option<&'static str> = None;
@@ -56,10 +55,10 @@ pub trait ServiceSettings: Default + Serialize + DeserializeOwned {
     /// Makes the service ready. `access_log` says whether sessions write lines into [`Output::log`].
     ///
     /// # Errors
-    /// [`Error::Settings`] says which settings make no sense, [`Error::System`] what the system refuses.
+    /// [`Error::Settings`] names settings that make no sense, [`Error::System`] has the error of the system.
     fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error>;
 
-    /// What is served at the address, in a few words.
+    /// The service and its address, in a few words.
     fn describe(&self, address: SocketAddr) -> String {
         format!("{} at {address}", Self::NAME)
     }
@@ -75,10 +74,10 @@ pub struct Service {
     pub name: &'static str,
     /// The text of its own file.
     pub source: &'static str,
-    /// Its options on the command line.
-    pub options: &'static [OptionSpec],
-    /// Its settings where nothing was chosen.
-    pub defaults: fn() -> Value,
+    /// Adds its options to a command.
+    pub options: fn(Command) -> Command,
+    /// Its settings as a command line gives them.
+    pub settings: fn(&ArgMatches) -> Result<Value, clap::Error>,
     /// The field of its settings that names a folder whose files are served.
     pub(crate) folder: Option<&'static str>,
     open: fn(&Value, bool) -> Opened,
@@ -90,15 +89,15 @@ impl Service {
         Service {
             name: S::NAME,
             source: S::SOURCE,
-            options: S::OPTIONS,
-            defaults: || to_value(&S::default()),
+            options: S::augment_args,
+            settings: from_matches::<S>,
             folder: S::FOLDER,
             open: |settings, access_log| from_value::<S>(S::NAME, settings)?.open(access_log),
             describe: |settings, address| Ok(from_value::<S>(S::NAME, settings)?.describe(address)),
         }
     }
 
-    /// The text that opens its file: what it says and what it is for.
+    /// The text that opens its file: its protocol and its use.
     pub fn page(&self) -> String {
         record::page(self.source)
     }
@@ -116,7 +115,7 @@ impl Service {
         (self.open)(settings, access_log)
     }
 
-    /// What is served at the address, in a few words.
+    /// The service and its address, in a few words.
     ///
     /// # Errors
     /// [`Error::Settings`] for settings of another service.
@@ -158,13 +157,13 @@ pub trait OpenService: Send + Sync {
 ///
 /// A session that is idle holds no buffers: thousands of them may be open.
 pub trait Session: Send {
-    /// What is said before the client has said anything.
+    /// Output before the client has sent anything.
     fn begin(&mut self, output: &mut Output) -> Flow {
         let _ = output;
         Flow::More
     }
 
-    /// Takes input, of any length, cut anywhere, and gives what is to be answered. All of the input is taken.
+    /// Takes input, of any length, cut anywhere, and gives the output. All of the input is taken.
     fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow;
 
     /// The other end has finished sending; it may still receive.
@@ -189,7 +188,7 @@ pub trait Session: Send {
     fn stage(&self) -> SessionStage;
 }
 
-/// What the connection is to do once the output has left.
+/// The next step of the connection once the output has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Wait for more input.

@@ -81,10 +81,8 @@ const SINK: &str = "smtp";
 
 impl clap::Args for SinkArgs {
     fn augment_args(command: Command) -> Command {
-        let options = |service: &net::service::Service| service.options.iter().map(|option| option.name);
-        let own: Vec<&str> =
-            net::service::ALL.iter().filter(|one| one.name == SINK).flat_map(options).collect();
-        let others = net::service::ALL.iter().flat_map(options).filter(|name| !own.contains(name));
+        let others = Services::all().into_iter().filter(|service| service.name != SINK);
+        let others = others.flat_map(|service| service.arguments());
         let command = Args::augment_args(command)
             .about("Take mail over SMTP and throw it away, with the failures that are asked for")
             .after_help(
@@ -93,7 +91,7 @@ impl clap::Args for SinkArgs {
             )
             .mut_arg(Services::CHOICE, |choice| choice.value_parser([SINK]).default_value(SINK).hide(true))
             .mut_arg("listen", |listen| listen.default_value("127.0.0.1:2525"));
-        others.fold(command, |command, name| command.mut_arg(name, |option| option.hide(true)))
+        others.fold(command, |command, other| command.mut_arg(other.get_id(), |option| option.hide(true)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -158,7 +156,7 @@ fn plan(args: Args) -> Result<ServerPlan, Failure> {
     Ok(ServerPlan {
         architecture: args.arch,
         service: args.service.name,
-        settings: args.service.fields.into(),
+        settings: args.service.settings,
         address: if args.loopback { (Ipv4Addr::UNSPECIFIED, args.listen.port()).into() } else { args.listen },
         loopback: args.loopback,
         workers: args.workers,

@@ -7,97 +7,92 @@
 
 mod request;
 mod response;
-mod settings;
 
 pub use self::response::{Framing, Head, head_end};
-pub use self::settings::HttpClientSettings;
 
 use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use self::response::{Body, Seen, Statuses};
 use super::{Client, ClientSettings, Endpoint, Http2Choice, Received, ResponseError, ResponseState};
 use crate::Error;
 use crate::http2::Requests;
-use crate::options::{OptionForm, OptionSpec};
+use crate::options::{Content, count};
 
-const fn option(
-    name: &'static str,
-    shorts: &'static [char],
-    field: &'static str,
-    form: OptionForm,
-    help: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, shorts, field, form, help }
+/// The requests, and the responses that are right.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpClientSettings {
+    /// The value of `Host`.
+    #[arg(skip = HttpClientSettings::default().host)]
+    pub host: String,
+    /// Another path to request, in turn with the first
+    #[arg(long = "path", value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// How often each URL and each --path is requested, in their order: 9,1
+    #[arg(long, value_name = "N,…")]
+    pub weights: Vec<String>,
+    /// Method of the requests
+    #[arg(short = 'X', long, value_name = "METHOD", visible_short_alias = 'm')]
+    pub method: Option<String>,
+    /// Body of the requests, which are POST without --method
+    #[arg(long, value_name = "TEXT|@FILE", value_parser = Content::from_option)]
+    pub body: Option<Content>,
+    /// The same from a file, like --body @FILE
+    #[arg(long, value_name = "FILE", value_parser = Content::from_file)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body_file: Option<Content>,
+    /// Header field of the requests, as 'Name: value', or a file of them, so that no result holds
+    /// credentials; replaces Host, User-Agent and others that are sent
+    #[arg(short = 'H', long = "header", value_name = "FIELD|@FILE")]
+    pub fields: Vec<String>,
+    /// Speak HTTP/2, without asking first; with https it is announced (ALPN)
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub http2: bool,
+    /// With --http2, number of requests under way on each connection at once [default: 1]
+    #[arg(long, value_name = "N", value_parser = count::<usize>())]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<usize>,
+    /// Send HEAD requests
+    #[arg(short = 'I', long)]
+    pub head: bool,
+    /// Do not compare bodies: for pages that differ from response to response
+    #[arg(long)]
+    pub any_body: bool,
+    /// Statuses that are correct, such as 200,304 or 4xx [default: 2xx]
+    #[arg(long, value_name = "STATUS,…")]
+    pub expect_status: Vec<String>,
+    /// Request a close after each response.
+    #[arg(skip)]
+    pub close: bool,
 }
 
-const OPTIONS: &[OptionSpec] = &[
-    option(
-        "path",
-        &[],
-        "paths",
-        OptionForm::Texts("PATH"),
-        "Another path to request, in turn with the first",
-    ),
-    option(
-        "weights",
-        &[],
-        "weights",
-        OptionForm::Texts("N,…"),
-        "How often each URL and each --path is requested, in their order: 9,1",
-    ),
-    option("method", &['X', 'm'], "method", OptionForm::Text("METHOD"), "Method of the requests"),
-    option(
-        "body",
-        &[],
-        "body",
-        OptionForm::Content("TEXT|@FILE"),
-        "Body of the requests, which are POST without --method",
-    ),
-    option("body-file", &[], "body", OptionForm::File("FILE"), "The same from a file, like --body @FILE"),
-    option(
-        "header",
-        &['H'],
-        "fields",
-        OptionForm::Texts("FIELD|@FILE"),
-        "Header field of the requests, as 'Name: value', or a file of them, so that no result holds \
-         credentials; replaces Host, User-Agent and others that are sent",
-    ),
-    option(
-        "http2",
-        &[],
-        "http2",
-        OptionForm::Switch,
-        "Speak HTTP/2, without asking first; with https it is announced (ALPN)",
-    ),
-    option(
-        "streams",
-        &[],
-        "streams",
-        OptionForm::Number("N"),
-        "With --http2, number of requests under way on each connection at once [default: 1]",
-    ),
-    option("head", &['I'], "head", OptionForm::Switch, "Send HEAD requests"),
-    option(
-        "any-body",
-        &[],
-        "any_body",
-        OptionForm::Switch,
-        "Do not compare bodies: for pages that differ from response to response",
-    ),
-    option(
-        "expect-status",
-        &[],
-        "expect_status",
-        OptionForm::Texts("STATUS,…"),
-        "Statuses that are correct, such as 200,304 or 4xx [default: 2xx]",
-    ),
-];
+impl Default for HttpClientSettings {
+    fn default() -> HttpClientSettings {
+        HttpClientSettings {
+            host: "localhost".to_owned(),
+            paths: Vec::new(),
+            weights: Vec::new(),
+            method: None,
+            body: None,
+            body_file: None,
+            fields: Vec::new(),
+            http2: false,
+            streams: None,
+            head: false,
+            any_body: false,
+            expect_status: Vec::new(),
+            close: false,
+        }
+    }
+}
 
 impl ClientSettings for HttpClientSettings {
     const NAME: &'static str = "http";
     const SOURCE: &'static str = include_str!("mod.rs");
     const SERVICE: &'static str = "http";
-    const OPTIONS: &'static [OptionSpec] = OPTIONS;
 
     type Client = HttpClient;
 
@@ -128,6 +123,11 @@ impl ClientSettings for HttpClientSettings {
             let text = format!("--client http needs a URL, such as http://{}/", target.host);
             return Err(Error::Settings(text));
         }
+        if self.body.is_some() && self.body_file.is_some() {
+            let text = "--body and --body-file say the same thing; leave one of them out";
+            return Err(Error::Settings(text.to_owned()));
+        }
+        self.body = self.body.take().or(self.body_file.take());
         self.host.clone_from(&target.host);
         self.paths.splice(0..0, target.paths.iter().cloned());
         Ok(())
@@ -180,7 +180,7 @@ pub struct HttpClient {
     head_only: bool,
     close: bool,
     sessions: usize,
-    /// The last head that was read, and what it says: most are the same for a second.
+    /// The last head that was read, and its content: most are the same for a second.
     known: (Vec<u8>, Head),
 }
 
@@ -366,7 +366,7 @@ impl Client for HttpClient {
 }
 
 impl HttpClient {
-    /// Takes what belongs to the head: how many bytes, and the response if there is no body.
+    /// Takes the bytes of the head: how many there are, and the response if there is no body.
     #[inline]
     fn read_head_piece(
         &mut self,
@@ -411,7 +411,7 @@ fn following(number: u32, turns: &[u32]) -> u32 {
     if number as usize + 1 < turns.len() { number + 1 } else { 0 }
 }
 
-/// One byte of what stands around chunks (RFC 9112, section 7.1); `None` at the end of the last.
+/// One byte of the framing of chunks (RFC 9112, section 7.1); `None` at the end of the last.
 fn between_chunks(stage: Stage, byte: u8) -> Result<Option<Stage>, ResponseError> {
     let begin = |size: u64| match size {
         0 => Stage::Trailer { line_bytes: 0, left: HEAD_MAX as u32 },

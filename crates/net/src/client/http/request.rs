@@ -1,8 +1,8 @@
 //! Requests in the form that is sent, for HTTP/1.1 and HTTP/2, and the order of the paths: all of it is made
 //! once, before the load begins.
 
+use super::HttpClientSettings;
 use super::response::tokens;
-use super::settings::HttpClientSettings;
 use crate::Error;
 use crate::http2::Request;
 
@@ -67,7 +67,7 @@ pub(super) fn fields_request_close(settings: &HttpClientSettings) -> bool {
     fields.iter().filter_map(|text| Field::parse(text).ok()).any(|field| field.requests_close())
 }
 
-/// The method: the one that was chosen, or what suits the other settings.
+/// The method: the one that was chosen, or the one that suits the other settings.
 pub(super) fn method(settings: &HttpClientSettings) -> Result<&str, Error> {
     match (&settings.method, settings.head) {
         (None, true) => Ok("HEAD"),
@@ -104,7 +104,7 @@ pub(super) fn compose(settings: &HttpClientSettings, path: &str) -> Result<Vec<u
     Ok([request.as_bytes(), body].concat())
 }
 
-/// What is requested of a path.
+/// The request for a path, in no version's form.
 ///
 /// A field that the user gives takes the place of ours; without a value it only removes ours.
 pub(super) fn message<'a>(settings: &'a HttpClientSettings, path: &str) -> Result<Message<'a>, Error> {

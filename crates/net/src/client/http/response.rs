@@ -22,7 +22,7 @@ pub fn head_end(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// What a head says.
+/// The content of a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The status code.
@@ -39,7 +39,7 @@ pub enum Framing {
     /// It is the end of the connection.
     #[default]
     UntilClose,
-    /// The body has so many bytes.
+    /// The length of the body in bytes.
     Length(u64),
     /// Each piece is preceded by its length.
     Chunked,
@@ -111,14 +111,14 @@ fn parse_length(value: &[u8]) -> Result<u64, ResponseError> {
     Ok(value.iter().fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
 }
 
-/// What a response was.
+/// The status and the body of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) status: u16,
     pub(super) body: Body,
 }
 
-/// What a body is known by. Where bodies are not compared, all of them are equal.
+/// The properties by which bodies are compared. Where bodies are not compared, all of them are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Body {
     pub(super) length: u64,

@@ -35,18 +35,26 @@ use self::request::{End, Method, Refusal, Request};
 use self::response::{Answered, Said, Staying};
 use super::{Flow, OpenService, ServiceSettings, Session, SessionStage};
 use crate::Error;
-use crate::options::{OptionForm, OptionSpec};
+use crate::options::{count, utf_8_path};
 use crate::output::Output;
 
-/// What is served, and within which limits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The folder that is served, and its limits.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpSettings {
-    /// The folder that is served; nothing outside it ever is.
+    /// Folder to serve; files outside it are never served
+    #[arg(value_name = "DIR", default_value = ".", value_parser = utf_8_path())]
     pub root: PathBuf,
-    /// Whether folders without an index are listed.
+    /// Serve a listing of folders that have no index
+    #[arg(long)]
     pub listing: bool,
-    /// The largest head of a request.
+    /// Largest request header, in bytes
+    #[arg(
+        long = "max-header",
+        value_name = "BYTES",
+        default_value_t = HttpSettings::default().head_bytes,
+        value_parser = count::<usize>()
+    )]
     pub head_bytes: usize,
 }
 
@@ -60,29 +68,6 @@ impl ServiceSettings for HttpSettings {
     const NAME: &'static str = "http";
     const SOURCE: &'static str = include_str!("mod.rs");
     const FOLDER: Option<&'static str> = Some("root");
-    const OPTIONS: &'static [OptionSpec] = &[
-        OptionSpec {
-            name: "root",
-            shorts: &[],
-            field: "root",
-            form: OptionForm::Path("DIR"),
-            help: "Folder to serve; files outside it are never served",
-        },
-        OptionSpec {
-            name: "listing",
-            shorts: &[],
-            field: "listing",
-            form: OptionForm::Switch,
-            help: "Serve a listing of folders that have no index",
-        },
-        OptionSpec {
-            name: "max-header",
-            shorts: &[],
-            field: "head_bytes",
-            form: OptionForm::Number("BYTES"),
-            help: "Largest request header, in bytes",
-        },
-    ];
 
     fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         let root = sys::file::Root::new(&self.root)
@@ -102,7 +87,7 @@ struct Http {
     shared: Arc<Shared>,
 }
 
-/// What all sessions share.
+/// The state that all sessions share.
 struct Shared {
     files: Files,
     /// The largest head of a request.
@@ -125,7 +110,7 @@ impl OpenService for Http {
 struct HttpSession {
     shared: Arc<Shared>,
     peer: Option<SocketAddr>,
-    /// A head of which the end has not come yet. Empty and without memory between requests.
+    /// A head without its end. Empty and without memory between requests.
     held: Vec<u8>,
     /// Content of the last request that is still to come, and to be dropped.
     content_bytes: u64,
@@ -201,7 +186,7 @@ impl HttpSession {
         }
     }
 
-    /// Takes more of a head that came in pieces, and returns what lies behind it.
+    /// Takes more of a head that came in pieces, and returns the bytes behind it.
     fn further<'a>(&mut self, input: &'a [u8], now: &Now, output: &mut Output) -> &'a [u8] {
         let seen = self.held.len();
         let more = &input[..input.len().min(self.shared.head_bytes.saturating_sub(seen))];

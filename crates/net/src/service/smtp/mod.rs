@@ -44,30 +44,59 @@ use self::session::SmtpSession;
 use super::{OpenService, ServiceSettings, Session};
 use crate::Error;
 use crate::network::{TlsIdentity, TlsServer};
-use crate::options::{OptionForm, OptionSpec, to_value};
+use crate::options::{count, to_value};
 use crate::smtp::Extensions;
 
-/// What the server offers, and what goes wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The extensions and the limits of the server, and its faults.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmtpSettings {
-    /// The name that it gives itself.
+    /// Name that a mail server gives itself
+    #[arg(long, value_name = "NAME", default_value_t = SmtpSettings::default().host)]
     pub host: String,
-    /// The largest message, in octets; 0 for no limit.
+    /// Largest message of smtp, in bytes; 0 for no limit
+    #[arg(
+        long = "max-message",
+        value_name = "BYTES",
+        default_value_t = SmtpSettings::default().message_bytes,
+        value_parser = count::<u64>()
+    )]
     pub message_bytes: u64,
-    /// Recipients of one message, at most.
+    /// Recipients of one message of smtp, at most
+    #[arg(
+        long = "max-recipients",
+        value_name = "N",
+        default_value_t = SmtpSettings::default().recipients,
+        value_parser = count::<usize>()
+    )]
     pub recipients: usize,
-    /// Keywords of EHLO that it does not offer.
+    /// Extension of SMTP that is not offered; may be repeated
+    #[arg(long, value_name = "KEYWORD")]
     pub without: Vec<String>,
-    /// What goes wrong by chance.
+    /// Fault of smtp by chance, such as 'rcpt 450 5%'; may be repeated
+    #[arg(long = "fault", value_name = "STEP ACTION PERCENT")]
     pub faults: Vec<String>,
-    /// What chance begins with.
+    /// Seed of the chance of --fault
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = SmtpSettings::default().fault_seed,
+        value_parser = count::<u64>()
+    )]
     pub fault_seed: u64,
-    /// How long a new recipient of a client and a sender is put off; 0 for no time.
+    /// Time for which smtp puts off each new recipient; 0 for none
+    #[arg(
+        long = "greylist",
+        value_name = "SECONDS",
+        default_value_t = SmtpSettings::default().greylist_seconds,
+        value_parser = count::<u64>()
+    )]
     pub greylist_seconds: u64,
-    /// The descriptor of what is known of recipients, in a program that serves one connection.
+    /// The descriptor of the memory of known recipients, in a program that serves one connection.
+    #[arg(skip)]
     pub greylist_memory: Option<i32>,
     /// The key and the certificate of STARTTLS; without them they are made when the service opens.
+    #[arg(skip)]
     pub identity: Option<TlsIdentity>,
 }
 
@@ -122,7 +151,7 @@ impl SmtpSettings {
         opened.map(Some).map_err(Error::at("share what is known of recipients among processes"))
     }
 
-    /// What TLS shows: none on a processor without its cryptography, unless it was asked for.
+    /// The identity for TLS: none on a processor without its cryptography, unless it was asked for.
     fn identity(&self) -> Result<Option<TlsIdentity>, Error> {
         match &self.identity {
             Some(identity) => Ok(Some(identity.clone())),
@@ -142,57 +171,6 @@ fn unknown_keyword(keyword: &str) -> Error {
 impl ServiceSettings for SmtpSettings {
     const NAME: &'static str = "smtp";
     const SOURCE: &'static str = include_str!("mod.rs");
-    const OPTIONS: &'static [OptionSpec] = &[
-        OptionSpec {
-            name: "host",
-            shorts: &[],
-            field: "host",
-            form: OptionForm::Text("NAME"),
-            help: "Name that a mail server gives itself",
-        },
-        OptionSpec {
-            name: "max-message",
-            shorts: &[],
-            field: "message_bytes",
-            form: OptionForm::Number("BYTES"),
-            help: "Largest message of smtp, in bytes; 0 for no limit",
-        },
-        OptionSpec {
-            name: "max-recipients",
-            shorts: &[],
-            field: "recipients",
-            form: OptionForm::Number("N"),
-            help: "Recipients of one message of smtp, at most",
-        },
-        OptionSpec {
-            name: "without",
-            shorts: &[],
-            field: "without",
-            form: OptionForm::Texts("KEYWORD"),
-            help: "Extension of SMTP that is not offered; may be repeated",
-        },
-        OptionSpec {
-            name: "fault",
-            shorts: &[],
-            field: "faults",
-            form: OptionForm::Texts("STEP ACTION PERCENT"),
-            help: "What goes wrong by chance in smtp, such as 'rcpt 450 5%'; may be repeated",
-        },
-        OptionSpec {
-            name: "fault-seed",
-            shorts: &[],
-            field: "fault_seed",
-            form: OptionForm::Number("N"),
-            help: "What the chance of --fault begins with",
-        },
-        OptionSpec {
-            name: "greylist",
-            shorts: &[],
-            field: "greylist_seconds",
-            form: OptionForm::Number("SECONDS"),
-            help: "Time for which smtp puts off each new recipient; 0 for none",
-        },
-    ];
 
     fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-[]:".contains(&byte);
@@ -269,7 +247,7 @@ impl OpenService for Smtp {
     }
 }
 
-/// What all sessions share.
+/// The state that all sessions share.
 struct Shared {
     greeting: String,
     ehlo: Vec<u8>,

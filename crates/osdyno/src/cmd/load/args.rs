@@ -196,7 +196,7 @@ fn sources(args: &Args) -> Result<Option<Sources>, Failure> {
 
 pub(super) fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
     let client = client::find(&args.client.name)?;
-    let client = client.choose(args.client.fields.clone(), &target.endpoint)?;
+    let client = client.choose(&args.client.settings, &target.endpoint)?;
     let largest = all(&args.levels).max().unwrap_or(args.connections);
     let sources = match sources(args)? {
         Some(sources) => sources,

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use net::client::{ClientKind, Endpoint};
 use net::load::{Generator, Load, LoadSettings, closed_loop, unwatched};
-use net::options::Fields;
 
 use super::case::{Case, POOL, Row};
 
@@ -15,7 +14,7 @@ const REQUESTS: u64 = 400;
 pub(crate) fn load(case: &mut Case<'_>, row: &Row, client: &ClientKind) {
     let address = case.served.address;
     let endpoint = Endpoint { host: address.to_string(), paths: vec!["/".to_owned()] };
-    let chosen = client.choose(Fields::new(), &endpoint).unwrap();
+    let chosen = client.choose(&serde_json::json!({}), &endpoint).unwrap();
     let settings = LoadSettings::choosing(address, chosen);
     let is_one_each = settings.one_request_each();
     let load = Load { requests: Some(REQUESTS), ..closed_loop(POOL, Duration::from_secs(60)) };
