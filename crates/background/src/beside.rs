@@ -33,7 +33,7 @@ pub enum Error {
     Failed {
         /// The load.
         load: String,
-        /// What was attempted, and what came of it.
+        /// The attempt, and its outcome.
         reason: String,
     },
     /// The system is not fast enough.
@@ -44,9 +44,9 @@ pub enum Error {
     NotReached {
         /// The load.
         load: String,
-        /// What is too slow.
+        /// The resource that is too slow.
         place: String,
-        /// What it reached.
+        /// The rate that it reached.
         reached: String,
     },
 }
@@ -170,7 +170,7 @@ impl HeldLoads {
         self.parts.iter_mut().for_each(Part::await_mark);
     }
 
-    /// What became of each load since the mark. It goes on.
+    /// The outcome of each load since the mark. It goes on.
     pub fn report(&mut self) -> Vec<HeldBackground> {
         for part in &self.parts {
             let _ = part.process.send(&Request::Report);
@@ -218,7 +218,7 @@ impl Part {
         HeldBackground { is_held: is_held(&held), ..held }
     }
 
-    /// What it reports, or why there is nothing.
+    /// Its report, or the reason why there is none.
     fn seconds(&mut self) -> (Seconds, String) {
         let nothing = |reason: String| (Seconds::default(), reason);
         match self.process.receive(Deadline::within(REPORT_TIMEOUT)) {
@@ -229,7 +229,7 @@ impl Part {
         }
     }
 
-    /// What would have to be faster.
+    /// The resource that would have to be faster.
     fn place(&self) -> String {
         match (self.load.kind, self.background.processor) {
             (Kind::Disk, _) => "this disk".to_owned(),
@@ -267,7 +267,7 @@ pub(crate) fn is_held(held: &HeldBackground) -> bool {
     held.ended.is_empty() && !held.rates.is_empty() && held.rates.iter().all(is_near) && is_seen(held)
 }
 
-/// Whether the whole system has at least what its part has.
+/// Whether the counter of the whole system has at least the count of its part.
 fn is_seen(held: &HeldBackground) -> bool {
     let target = held.target;
     let looks = TICKS_PER_SECOND * held.rates.len() as f64;

@@ -1,4 +1,4 @@
-//! What is due at which moment. Pure: it is given the time and what the kernel has counted until then.
+//! Decides the work that is due at each moment. Pure: it is given the time and the kernel's counter.
 //!
 //! A load is held within windows. Within one, what is due is the target times the time that has passed, less
 //! what was counted: so a pause in which others had the processor is made up for while its window lasts. What
@@ -23,12 +23,12 @@ const CARRIED_MOST: f64 = 0.005;
 /// Work that is done in one go at most, in windows of a second: a piece must not overshoot.
 const PIECE_SECONDS: f64 = 0.01;
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     /// So much work, now.
     Work(f64),
-    /// Nothing, for so long.
+    /// Nothing, for this time.
     Wait(Duration),
 }
 
@@ -47,10 +47,10 @@ pub(crate) struct Controller {
     /// Less than this is not worth doing, or cannot be done.
     grain: f64,
     window: Duration,
-    /// Where the window began, and what had been counted then.
+    /// The begin of the window, and the counter then.
     begun: Duration,
     base: f64,
-    /// What the window before has left to this one.
+    /// The remainder of the window before.
     carried: f64,
     /// Varies the pace.
     random: u64,
@@ -69,7 +69,7 @@ impl Controller {
         }
     }
 
-    /// Begins a new window of that length; what was due in the last one is forgotten.
+    /// Begins a new window of that length; the remainder of the last one is forgotten.
     pub(crate) fn begin(&mut self, window: Duration, now: Duration, counted: f64) {
         (self.window, self.begun, self.base, self.carried) = (window, now, counted, 0.0);
     }
@@ -87,7 +87,7 @@ impl Controller {
         Some(Window { rate: done / elapsed.as_secs_f64(), elapsed })
     }
 
-    /// What to do now.
+    /// The step that is due now.
     pub(crate) fn step(&mut self, now: Duration, counted: f64) -> Step {
         let elapsed = now.saturating_sub(self.begun);
         let due = self.target * elapsed.as_secs_f64() + self.carried - (counted - self.base);
@@ -98,7 +98,7 @@ impl Controller {
         // never find this process at work.
         let until_grain = Duration::try_from_secs_f64((self.grain - due) / self.target).unwrap_or(PACE);
         let pace = PACE.mul_f64(0.5 + self.random_share());
-        // Ever shorter towards the end: what is due in the last pause would be missing in the window.
+        // Ever shorter towards the end: work that is due in the last pause would be missing in the window.
         let pause = pace.min(self.window.saturating_sub(elapsed) / 2);
         Step::Wait(until_grain.min(SECOND).max(pause).max(PAUSE_LEAST))
     }
@@ -136,7 +136,7 @@ mod tests {
             }
         }
 
-        /// The rates of so many windows.
+        /// The rates of this many windows.
         fn run(&mut self, controller: &mut Controller, windows: usize) -> Vec<f64> {
             let mut rates = Vec::new();
             controller.begin(SECOND, self.now, self.counted);

@@ -23,7 +23,7 @@ const SETTLES_MOST: u32 = 10;
 /// So many seconds are kept: a line of the record is no longer than 1 MiB, and may hold sixteen loads.
 const SECONDS_MOST: usize = 6000;
 
-/// Rates are rounded to so many digits: finer than any of them is held.
+/// The digits to which rates are rounded: no load is held more exactly.
 const DIGITS: usize = 5;
 
 /// Receives a task and holds its load; it ends with its standard input, with its parent, or after the time
@@ -64,7 +64,7 @@ fn held(task: &Task, requests: &Receiver<Request>, output: &mut Outgoing) -> Res
     holder.serve(requests, output, life)
 }
 
-/// A load, and what holds it.
+/// A load, and its controller.
 struct Holder {
     load: FixedLoad,
     work: Box<dyn Work>,
@@ -72,7 +72,7 @@ struct Holder {
     clock: Instant,
 }
 
-/// What has come of a request for the next thing to do.
+/// The next event for the load.
 enum Next {
     Passed(Window),
     Asked(Request),
@@ -84,7 +84,7 @@ enum Next {
 #[derive(Default)]
 struct Marked {
     seconds: Seconds,
-    /// When the mark was, and what the system had counted then.
+    /// The time of the mark, and the system's counter then.
     begun: Duration,
     of_system: Option<f64>,
 }
@@ -217,7 +217,7 @@ fn rounded(rate: f64) -> f64 {
     format!("{rate:.*e}", DIGITS - 1).parse().unwrap_or(rate)
 }
 
-/// First of all: what to hold.
+/// The first message: the load to hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
     /// The load at one level, in its canonical form.
@@ -229,7 +229,7 @@ pub(crate) struct Task {
     pub(crate) life_seconds: f64,
 }
 
-/// What it is asked while it holds the load.
+/// A request while the load is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// A second begins now, the first one that is to be reported; reply when it has.
@@ -238,7 +238,7 @@ pub(crate) enum Request {
     Report,
 }
 
-/// What it replies.
+/// A reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// It holds the load, or has given up to; with the rate that came nearest.

@@ -1,8 +1,8 @@
-//! What a user writes: `cpu:50%,disk:20MB/s`, or with levels `cpu:0%/25%/50%/75%`.
+//! The words of a user: `cpu:50%,disk:20MB/s`, or with levels `cpu:0%/25%/50%/75%`.
 
 use record::units::{self, Quantity, Unreadable};
 
-/// What loads a system, at one level or at several.
+/// The loads of a system, at one level or at several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackgroundSpec {
     levels: Vec<BackgroundLevel>,
@@ -27,7 +27,7 @@ pub struct FixedLoad {
     pub(crate) processor: Option<u32>,
 }
 
-/// What is loaded.
+/// The resource that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Cpu,
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     Syscalls,
 }
 
-/// What a kind is called, how it is written, and its rates.
+/// The name of a kind, its notation, and its rates.
 struct Form {
     name: &'static str,
     example: &'static str,
@@ -80,7 +80,7 @@ impl BackgroundSpec {
     /// Reads loads with commas between them. One of them may have several levels, with slashes between them.
     ///
     /// # Errors
-    /// [`Unreadable`] with what to write instead.
+    /// [`Unreadable`] with a correct example.
     pub fn parse(text: &str) -> Result<BackgroundSpec, Unreadable> {
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
         if parts.len() > LOADS_MOST {
@@ -188,7 +188,7 @@ impl FixedLoad {
     /// Reads one load at one level, in the form in which it is recorded.
     ///
     /// # Errors
-    /// [`Unreadable`] with what to write instead.
+    /// [`Unreadable`] with a correct example.
     pub fn parse(text: &str) -> Result<FixedLoad, Unreadable> {
         match levels(text)?[..] {
             [load] if load.rate > 0.0 => Ok(load),

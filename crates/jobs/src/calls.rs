@@ -20,7 +20,7 @@ pub(crate) struct Calls<'a> {
 struct Call {
     name: &'static str,
     ticks: u64,
-    /// What the time was needed for: one file each, or a whole folder.
+    /// The object of a call: one file each, or a whole folder.
     units: u64,
     times: Times,
 }
@@ -35,7 +35,7 @@ impl<'a> Calls<'a> {
         Ok(Calls { clock, begun: clock.now(), calls: names.iter().map(call).collect::<io::Result<_>>()? })
     }
 
-    /// A call begins now: what was done before belongs to none.
+    /// A call begins now: earlier work belongs to none.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.begun = self.clock.now();
@@ -47,14 +47,14 @@ impl<'a> Calls<'a> {
         self.end_of(name, 1);
     }
 
-    /// A call ends that served so many units.
+    /// A call ends that served this many units.
     #[inline]
     pub(crate) fn end_of(&mut self, name: &'static str, units: u64) {
         self.add(name, self.clock.now() - self.begun, units);
         self.begin();
     }
 
-    /// A call took that long, or several did together, for so many units.
+    /// A call took that long, or several did together, for this many units.
     #[inline]
     pub(crate) fn add(&mut self, name: &'static str, ticks: u64, units: u64) {
         if let Some(call) = self.calls.iter_mut().find(|call| call.name == name) {

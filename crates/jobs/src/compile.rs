@@ -60,7 +60,7 @@ const CALL: [&str; 1] = ["unit"];
 
 const CLAIM: &str = "a unit gave the same object file each time";
 
-/// What the makefile of zstd defines where there is no assembler.
+/// The definitions of zstd's makefile where there is no assembler.
 const DEFINITIONS: [&str; 3] = ["-DXXH_NAMESPACE=ZSTD_", "-DZSTD_DISABLE_ASM=1", "-DDEBUGLEVEL=0"];
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
@@ -116,7 +116,7 @@ struct Program<'a> {
     optimize: &'a str,
     /// The names of its units, the largest first.
     units: Vec<&'static str>,
-    /// What compiling each of them gives, as a checksum.
+    /// The outputs of the compiler, as a checksum.
     objects: Vec<u64>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Program<'a> {
         command.arg(self.optimize).args(DEFINITIONS).args(["-w", "-c", "-o"]).arg(object);
         // A cache of object files would be measured in place of the compiler.
         command.arg(self.units[unit]).current_dir(self.folder).env("CCACHE_DISABLE", "1");
-        // What a compiler that is killed leaves is removed with the folder.
+        // Files of a compiler that is killed are removed with the folder.
         command.envs(TEMPORARY.map(|variable| (variable, self.folder)));
         let ended = command.output().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Unsupported(NO_COMPILER).into(),
@@ -168,7 +168,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// What names the folder of a compiler's temporary files, elsewhere and on Windows.
+/// The variables that name the folder of a compiler's temporary files, elsewhere and on Windows.
 const TEMPORARY: [&str; 2] = ["TMPDIR", "TMP"];
 
 const NO_COMPILER: &str = "there is no compiler `cc`; on Debian `apt-get install gcc libc6-dev` installs one";
@@ -178,7 +178,7 @@ struct Compiler<'a> {
     program: &'a Program<'a>,
     object: PathBuf,
     calls: Calls<'a>,
-    /// What it has compiled, with the checksums of the object files.
+    /// The compiled files, with the checksums of the object files.
     objects: Vec<(usize, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! What files contain: bytes that no file system can compress, and that show which file they belong to.
+//! The content of files: bytes that no file system can compress, and that show which file they belong to.
 
 use std::io;
 
@@ -31,7 +31,7 @@ impl Content {
         &mut self.read
     }
 
-    /// Compares what was read with the content of that file.
+    /// Compares the bytes that were read with the content of that file.
     ///
     /// # Errors
     /// `InvalidData` where they differ.

@@ -99,7 +99,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     outcome
 }
 
-/// What a limit is attributed to.
+/// The limits, and the operations that they are attributed to.
 fn variant_call(variant: &str) -> &'static str {
     match variant {
         "copy-file-range" => "copy_file_range",

@@ -96,7 +96,7 @@ fn fill_and_empty(trial: &mut Trial<'_>, folder: &Path) -> io::Result<()> {
     (0..trial.n() * EMPTIED).try_for_each(|number| fs::remove_file(path(number)))
 }
 
-/// The names of all files and what is looked up after each, chosen before anything is timed.
+/// The names of all files, and of the one to look up after each, chosen before anything is timed.
 struct Files {
     fresh: Vec<file::Path>,
     renamed: Vec<file::Path>,
@@ -117,7 +117,7 @@ impl Files {
         Ok(Files { fresh, renamed, others })
     }
 
-    /// What is looked up after that file was created: the first one has none beside it.
+    /// The file to look up after that file was created: the first one has none beside it.
     fn others(&self, number: usize) -> (&file::Path, &file::Path) {
         let name = |other: usize| if number == 0 { &self.fresh[0] } else { &self.renamed[other] };
         let [first, second] = self.others[number];

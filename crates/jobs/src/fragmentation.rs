@@ -92,7 +92,7 @@ mod measured {
     /// The first pieces of a growing file double on ext2, from 64 KiB to 8 MiB.
     const FIRST_PIECES: u64 = 8;
 
-    /// A file of so many MiB may be in one piece more.
+    /// A file may be in one piece more for each of this many MiB.
     const MIB_PER_PIECE: u64 = 8;
 
     /// How long the second client waits at most before it looks whether it is over.

@@ -28,7 +28,7 @@ pub(crate) struct Instance {
     log: PathBuf,
 }
 
-/// What a server is.
+/// The kind of a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Daemon {
     /// In reasons: "the database".
@@ -60,7 +60,7 @@ pub(crate) fn fresh_folder(folder: &Path) -> io::Result<()> {
 /// Executes a command that prepares the folder of a server, as the user that the server will have.
 ///
 /// # Errors
-/// What it printed last, where it fails.
+/// Its last output, where it fails.
 pub(crate) fn prepare(command: &mut Command) -> io::Result<()> {
     sys::process::confine(command)?;
     let output = command.stdin(Stdio::null()).output()?;

@@ -107,7 +107,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         job.level().check(CLAIM_EMPTY, queue.is_empty()?);
         queue.remove()
     });
-    // What a level left behind when it was refused; the error is that of the level.
+    // Remains of a level that was refused; the error is that of the level.
     let _ = fs::remove_dir_all(&queue.folder);
     outcome
 }
@@ -191,7 +191,7 @@ impl Writer<'_> {
         let mut read = file::open_read(&active).map_err(Refused::at("read"))?;
         read.read_exact(buffer).and_then(|()| file::close(read)).map_err(Refused::at("read"))?;
         calls.end("read");
-        // Not part of a message: what is compared is timed by nobody.
+        // Not part of a message: the comparison is not timed.
         self.all_equal &= self.content.verify(number, self.bytes).is_ok();
         calls.begin();
         file::unlink(&active).map_err(Refused::at("unlink"))?;

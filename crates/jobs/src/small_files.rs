@@ -128,7 +128,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         }
         Ok(())
     });
-    // What a level left behind when it was refused; the error is that of the level.
+    // Remains of a level that was refused; the error is that of the level.
     let _ = fs::remove_dir_all(&folder);
     outcome
 }

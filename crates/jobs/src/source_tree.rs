@@ -23,7 +23,7 @@ const WORDS: [&str; 16] = [
 ];
 const ENDINGS: [&str; 6] = ["c", "h", "cc", "md", "texi", "in"];
 
-/// What the tree consists of.
+/// The folders and files of the tree.
 #[derive(Debug, PartialEq)]
 pub(crate) struct SourceTree {
     /// Each after the one that contains it.
@@ -33,7 +33,7 @@ pub(crate) struct SourceTree {
 }
 
 impl SourceTree {
-    /// The tree of so many files.
+    /// The tree of this many files.
     pub(crate) fn with_files(count: usize) -> SourceTree {
         let mut random = fastrand::Rng::with_seed(count as u64);
         let mut folders = vec![PathBuf::from("tree")];
@@ -89,7 +89,7 @@ fn size(random: &mut fastrand::Rng) -> usize {
     ((BYTES_MEDIAN * (BYTES_SPREAD * normal).exp()) as usize).clamp(1, BYTES_MAX)
 }
 
-/// What was unpacked.
+/// The counts of an unpacked tree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) files: u64,

@@ -100,7 +100,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         job.level().check(CLAIM, unpacked.files == files && walked == unpacked && copied == unpacked);
         fs::remove_dir_all(&folder)
     });
-    // What a level left behind when it was refused; the error is that of the level.
+    // Remains of a level that was refused; the error is that of the level.
     let _ = fs::remove_dir_all(&folder);
     outcome
 }

@@ -58,7 +58,7 @@ pub(crate) enum Exchanged {
     End(End),
 }
 
-/// Reads what is there, has the session answer, and sends.
+/// Receives, has the session answer, and sends.
 pub(crate) fn exchange<R: Results>(
     slot: &mut Slot,
     buffer: &mut [u8],
@@ -152,7 +152,7 @@ impl Transport {
         }
     }
 
-    /// What came of connecting.
+    /// The result of connecting.
     pub(crate) fn connected(&self) -> io::Result<()> {
         match self {
             Transport::Plain(connection) => connection.connected(),
@@ -252,7 +252,7 @@ impl EngineTls {
         self.policy == TlsPolicy::Required
     }
 
-    /// What holds for a connection to the host.
+    /// The policy for a connection to the host.
     pub(crate) fn of_host(&self, host: u32) -> TlsPolicy {
         if self.given_up.contains(&host) { TlsPolicy::Off } else { self.policy }
     }

@@ -1,4 +1,5 @@
-//! What all connections of an engine share: the queue, what is counted, and where results go.
+//! The context that all connections of an engine share: the queue, the counts, and the destination of
+//! results.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,11 +20,12 @@ pub(crate) struct DeliveryContext<'list, R> {
     pub(crate) messages: u64,
     /// No transaction begins any more.
     pub(crate) is_stopping: bool,
-    /// A result could not be written: the engine must stop, for nobody would know what was delivered.
+    /// A result could not be written: the engine must stop, because it would lose the outcome of later
+    /// recipients.
     pub(crate) broken: Option<io::Error>,
 }
 
-/// What decided how a recipient ended.
+/// The reply that decided how a recipient ended.
 #[derive(Clone, Copy)]
 enum Cause<'a> {
     /// A server, with the code and the text of its reply.

@@ -30,9 +30,9 @@ use crate::threads::Share;
 /// The settings of an engine, beside its list.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// What is said in each connection.
+    /// The settings of each session.
     pub session: SessionSettings,
-    /// Limits, and what follows a failure.
+    /// Limits, and the reaction to failures.
     pub queue: QueueSettings,
     /// Where the mail of each domain goes.
     pub routing: Routing,
@@ -47,7 +47,7 @@ pub struct EngineSettings {
 }
 
 impl EngineSettings {
-    /// Those of one of several engines: none of them has more connections to a host than its part.
+    /// The share of one of several engines: each has no more connections to a host than its part.
     pub(crate) fn of_share(&self, share: Share) -> EngineSettings {
         let connections_per_host = share.part(self.queue.connections_per_host);
         EngineSettings { queue: QueueSettings { share, connections_per_host, ..self.queue }, ..self.clone() }
@@ -178,15 +178,16 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         self.refusal.take()
     }
 
-    /// What was counted and timed.
+    /// The counts and times.
     pub fn measured(&mut self) -> &mut MailMeasured {
         &mut self.context.measured
     }
 
-    /// Delivers over up to so many connections at once, until every recipient has ended or the time is over.
+    /// Delivers over up to this many connections at once, until every recipient has ended or the time is
+    /// over.
     ///
     /// # Errors
-    /// What the event interface refuses, and results that cannot be written.
+    /// Errors of the event interface, and results that cannot be written.
     pub fn run(&mut self, connections: usize, until: Until<'_>) -> Result<(), MailError> {
         self.connections = connections;
         self.peak = self.slots.len();
@@ -229,7 +230,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         broken.and_then(|()| self.context.results.turn_ended()).map_err(MailError::at("write results"))
     }
 
-    /// Waits, and does what can be done then.
+    /// Waits, and handles what is ready.
     fn turn(&mut self, end_ns: u64, events: &mut Vec<Event>) -> Result<(), MailError> {
         self.router.turn(&mut self.context, &mut self.poller);
         self.connect_more();
@@ -333,7 +334,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         self.refusal = Some(error);
     }
 
-    /// The session ends early, by what the server did or did not do.
+    /// The session ends early, because of an action of the server or the lack of one.
     fn fail(&mut self, session: Session, reason: &str) {
         let (host, domain) = (session.host(), session.domain());
         let is_of_host = session.is_greeting();
@@ -383,7 +384,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
     fn end(&mut self, number: usize, end: End) {
         let Some(slot) = self.slots.try_remove(number) else { return };
         if !P::FORGETS_CLOSED {
-            // What fails here ends with the descriptor all the same.
+            // A failure here ends with the descriptor all the same.
             let _ = slot.transport.handle().map(|handle| self.poller.remove(handle, number));
         }
         self.is_exhausted = false;

@@ -23,7 +23,7 @@ pub trait DeliveryEngine {
     fn waiting_ns(&self) -> u64;
     /// Why this system made no further connection, if it has refused one since this was asked last.
     fn take_refusal(&mut self) -> Option<io::Error>;
-    /// What was counted and timed.
+    /// The counts and times.
     fn measured(&mut self) -> &mut MailMeasured;
     /// See [`Engine::run`].
     ///

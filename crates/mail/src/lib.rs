@@ -57,9 +57,9 @@ pub enum MailError {
     /// The system refused something that everything needs.
     #[error("{attempted}: {source}")]
     System {
-        /// What was attempted.
+        /// The attempt.
         attempted: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// This system has no such event interface, or nobody has.

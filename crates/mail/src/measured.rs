@@ -1,4 +1,4 @@
-//! What an engine counts, and how long each step of its deliveries took.
+//! The counts of an engine, and the time of each step of its deliveries.
 
 use net::Error;
 use net::load::Times;
@@ -71,7 +71,7 @@ impl MailStep {
     }
 }
 
-/// What was counted since the engine began, or was last asked.
+/// The counts since the engine began, or since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailCounts {
     /// Recipients for which a server took the message.
@@ -143,7 +143,7 @@ impl std::ops::Add for MailCounts {
 /// Counts and times.
 #[derive(Clone, Debug)]
 pub struct MailMeasured {
-    /// What was counted.
+    /// The counts.
     pub counts: MailCounts,
     steps: Vec<Times>,
 }
@@ -169,7 +169,7 @@ impl MailMeasured {
         self.steps.iter_mut().for_each(Times::clear);
     }
 
-    /// With what another engine counted and timed.
+    /// Adds the counts and times of another engine.
     pub(crate) fn add(&mut self, other: &MailMeasured) {
         self.counts = self.counts + other.counts;
         for (times, others) in self.steps.iter_mut().zip(&other.steps) {

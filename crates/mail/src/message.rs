@@ -18,14 +18,14 @@ pub struct Message {
     plain: Arc<[u8]>,
     /// For DATA, with the dot that ends it.
     lines: Arc<[u8]>,
-    /// What is unique about the names of this run's messages.
+    /// The unique part of the names of this run's messages.
     run: u64,
     host: String,
     checksum: MessageChecksum,
     changes: Vec<&'static str>,
 }
 
-/// Tells a message from others, by what was given: without the fields that are added.
+/// Identifies a message by its original form, without the fields that are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageChecksum {
     bytes: u64,
@@ -104,7 +104,7 @@ impl Message {
         self.checksum
     }
 
-    /// What is delivered otherwise than it was given, as sentences.
+    /// The differences between the original and the delivered message, as sentences.
     pub fn changes(&self) -> &[&'static str] {
         &self.changes
     }

@@ -1,13 +1,13 @@
-//! Which addresses may be connected to: those of this machine and of private networks, and public ones that a
-//! user named one by one.
+//! The addresses that may be connected to: those of this machine and of private networks, and public ones
+//! that a user named one by one.
 //!
-//! The address is asked for right before connect(2), never a name: whatever a DNS server says, no mail and no
-//! load reaches a stranger.
+//! The check is right before connect(2), of the address and never of a name: whatever a DNS server says, no
+//! mail and no load reaches a stranger.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
-/// What a user has allowed.
+/// The permissions of a user.
 #[derive(Clone, Debug, Default)]
 pub struct Permission {
     public: HashSet<IpAddr>,

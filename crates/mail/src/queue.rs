@@ -4,7 +4,7 @@
 //! list of those that are ready, unless it has as many connections as it may, or has just failed. So a
 //! connection takes its next transaction in constant time, whatever the number of recipients.
 //!
-//! What waits for a time lies in a heap. Few do: a recipient that was told to come again, a domain whose
+//! Timers lie in a heap. There are few: a recipient that was told to come again, a domain whose
 //! exchangers all failed, a host that has just failed.
 
 use std::cmp::Reverse;
@@ -15,7 +15,7 @@ use std::ops::Range;
 use crate::recipients::Recipients;
 use crate::threads::Share;
 
-/// How many connections and transactions may exist at once, and what follows a failure.
+/// The limits of connections and transactions at once, and the reaction to failures.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueSettings {
     /// Connections to one host.
@@ -69,7 +69,7 @@ pub(crate) struct Transaction {
     pub(crate) recipients: Vec<u32>,
 }
 
-/// What a domain waits for, or has.
+/// The state of a domain.
 #[derive(Debug)]
 struct Domain {
     /// Places in the order of [`Recipients`] that nobody has taken yet.
@@ -101,7 +101,7 @@ struct Host {
     address: SocketAddr,
     domains: VecDeque<u32>,
     connections: u32,
-    /// It refused one while it had so many.
+    /// It refused one while it had this many.
     connections_max: u32,
     /// Transactions that are sent to it together.
     batch: usize,
@@ -112,7 +112,7 @@ struct Host {
     is_listed: bool,
 }
 
-/// What a time that has come is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
     Recipient(u32),
@@ -294,7 +294,7 @@ impl<'list> Queue<'list> {
         }
         if domain.fresh.is_empty() && self.settings.repeats {
             domain.fresh = self.recipients.of_domain(number);
-            // As in a new list; what DNS said may still hold.
+            // As in a new list; the answer of DNS may still hold.
             domain.route = NO_ROUTE;
             self.unresolved_again.push(number);
         }
@@ -452,7 +452,8 @@ impl<'list> Queue<'list> {
         self.timers.peek().map(|Reverse((due_ms, _))| *due_ms)
     }
 
-    /// Lists again what has waited long enough. Returns the recipients whose domain was given up meanwhile.
+    /// Lists again the domains and recipients whose wait is over. Returns the recipients whose domain was
+    /// given up meanwhile.
     pub(crate) fn expire(&mut self, now_ms: u64) -> Vec<u32> {
         let mut given_up = Vec::new();
         while let Some(&Reverse((due_ms, wake))) = self.timers.peek()

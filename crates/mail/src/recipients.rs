@@ -96,7 +96,7 @@ pub fn list_text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The domain of what has none.
+/// The domain number of recipients without one.
 const NO_DOMAIN: u32 = u32::MAX;
 
 impl Recipients {
@@ -175,7 +175,7 @@ impl Recipients {
         self.order_ends = ends;
     }
 
-    /// Leaves the others out of their domains, as those that are done. Numbers stay what they are.
+    /// Leaves the others out of their domains, like finished ones. Numbers stay the same.
     pub(crate) fn retain(&mut self, is_open: impl Fn(u32) -> bool) {
         let (mut start, mut kept) = (0, 0);
         for end in &mut self.order_ends {

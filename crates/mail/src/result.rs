@@ -1,4 +1,4 @@
-//! What became of each recipient, as lines of JSON. `docs/mail.md` has their fields.
+//! The outcome of each recipient, as lines of JSON. `docs/mail.md` has their fields.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub enum DeliveryEnding {
     Queued,
 }
 
-/// What became of one recipient.
+/// The outcome of one recipient.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeliveryResult<'a> {
     /// The version of the lines; docs/mail.md has the fields of each.
@@ -56,21 +56,21 @@ pub trait Results {
     /// Takes a result.
     ///
     /// # Errors
-    /// What kept it from being written: the engine then stops.
+    /// The error of writing: the engine then stops.
     fn put(&mut self, result: &DeliveryResult<'_>) -> io::Result<()>;
 
-    /// The engine is about to wait: what must survive it is given to the system.
+    /// The engine is about to wait: results that must survive it are given to the system.
     ///
     /// # Errors
-    /// What kept it from being written: the engine then stops.
+    /// The error of writing: the engine then stops.
     fn turn_ended(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// What was put is with the system.
+    /// All results are with the system.
     ///
     /// # Errors
-    /// What kept it from being written.
+    /// The error of writing.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -21,7 +21,7 @@ use crate::result::{DeliveryEnding, Results};
 use crate::settings::{Mode, SessionSettings};
 use crate::transaction::{Answer, Fault, InFlight, Refusal};
 
-/// What the connection is to do once the output has left.
+/// The next step of the connection once the output has left.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Wait for more input.
@@ -377,7 +377,7 @@ impl Session {
         self.await_reply_of(MailStep::Message, context.now_ns, number, 0);
     }
 
-    /// Lock-step: what follows a reply.
+    /// Lock-step: the command that follows a reply.
     fn next_command<R>(
         &mut self,
         answered: Expected,
@@ -468,7 +468,8 @@ impl Session {
         self.next.as_ref().or(self.batch.first()).map(|in_flight| in_flight.transaction.domain)
     }
 
-    /// Whether a failure is that of the server rather than of an attempt: it has not said yet what it is.
+    /// Whether a failure is one of the server rather than of an attempt: the server has not introduced
+    /// itself.
     pub(crate) fn is_greeting(&self) -> bool {
         self.stage == Stage::Greeting
     }

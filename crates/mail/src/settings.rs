@@ -1,4 +1,4 @@
-//! What all sessions of an engine have in common.
+//! The settings that all sessions of an engine share.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use net::smtp::{Mailbox, Text};
 use crate::MailError;
 use crate::message::Message;
 
-/// What is done for each recipient.
+/// The steps for each recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Every step of a delivery with RSET in place of DATA, each after the reply to the one before: the
@@ -19,10 +19,10 @@ pub enum Mode {
     Deliver,
 }
 
-/// What all sessions of an engine have in common.
+/// The settings that all sessions of an engine share.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
-    /// What is done for each recipient.
+    /// The steps for each recipient.
     pub mode: Mode,
     /// The name by which the engine introduces itself (RFC 5321, section 4.1.1.1).
     pub helo: String,

@@ -1,4 +1,4 @@
-//! A delivery that outlives its engine: the list, and what became of each recipient, in a folder.
+//! A delivery that outlives its engine: the list, and the outcome of each recipient, in a folder.
 //!
 //! - `delivery` is the lock of the folder, and a line of JSON: what is delivered. It is written last, so that
 //!   without the line there is no spool, whatever a killed engine has left of the list.
@@ -27,11 +27,11 @@ pub enum SpoolError {
     /// A file of it cannot be read or written.
     #[error("cannot {attempted} {}: {source}", path.display())]
     File {
-        /// What was attempted.
+        /// The attempt.
         attempted: &'static str,
         /// On which file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// An engine works on it.
@@ -46,12 +46,12 @@ pub enum SpoolError {
     OtherDelivery {
         /// The spool.
         folder: PathBuf,
-        /// What it was begun for.
+        /// The delivery that it was begun for.
         theirs: String,
-        /// What is delivered now.
+        /// The present delivery.
         ours: String,
     },
-    /// It has no line that says what it is for, and yet results.
+    /// It has results, but no line that names its delivery.
     #[error(
         "{} does not say what it delivers: an older osdyno has begun it, or its file delivery is lost. Let \
          that osdyno go on, or name another folder",
@@ -71,7 +71,7 @@ pub enum SpoolError {
     },
 }
 
-/// What a spool delivers. Results of one delivery do not hold for another.
+/// The delivery of a spool. Results of one delivery do not hold for another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpoolTerms {
     version: u32,
@@ -133,14 +133,14 @@ pub struct Spool {
     _folder: SpoolFolder,
 }
 
-/// What an earlier engine has left.
+/// The results of an earlier engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EarlierResults {
     /// Recipients that can never be delivered to.
     pub failed: usize,
 }
 
-/// Of a line what decides whether its recipient has ended.
+/// The part of a line that decides whether its recipient has ended.
 #[derive(Deserialize)]
 struct Ended {
     number: u32,
@@ -182,7 +182,7 @@ impl SpoolFolder {
         self.terms.is_some()
     }
 
-    /// Keeps the list, and then what is delivered to it.
+    /// Keeps the list, and then the terms of its delivery.
     ///
     /// # Errors
     /// [`SpoolError::File`].
@@ -200,7 +200,7 @@ impl SpoolFolder {
         let path = self.path.join(DELIVERY);
         let mut line = serde_json::to_vec(terms).map_err(|error| failed("write", &path)(error.into()))?;
         line.push(b'\n');
-        // What a killed engine may have left of the line.
+        // A killed engine may have left a part of the line.
         let cut = self.delivery.set_len(0);
         cut.and_then(|()| self.delivery.write_all(&line))
             .and_then(|()| self.delivery.sync_all())
@@ -244,7 +244,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// How each recipient has ended. What a killed engine left of a last line is cut off.
+/// The outcome of each recipient. A part of a last line, which a killed engine left, is cut off.
 fn read_results(
     results: &mut File,
     path: &Path,

@@ -33,10 +33,10 @@ pub struct DeliveryPlan<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What all engines did together.
+/// The result of all engines together.
 #[derive(Debug)]
 pub struct Delivered {
-    /// What was counted and timed.
+    /// The counts and times.
     pub measured: MailMeasured,
     /// How long the longest of them took.
     pub elapsed_ns: u64,

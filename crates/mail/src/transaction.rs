@@ -1,4 +1,4 @@
-//! A transaction that is under way, and what a server answered to its commands.
+//! A transaction under way, and the replies of the server to its commands.
 
 use net::smtp::{Reply, ReplyError};
 
@@ -52,7 +52,7 @@ pub(crate) struct Acceptance {
     pub(crate) text: String,
 }
 
-/// What a server answered to one command.
+/// The reply of a server to one command.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     None,
@@ -61,7 +61,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// What a reply means for its step; `None` if it is a reply to something else.
+    /// The meaning of a reply for its step; `None` if it is a reply to something else.
     pub(crate) fn from_reply(reply: &Reply<'_>, step: MailStep) -> Option<Answer> {
         let code = reply.code();
         let is_accepted = match step {

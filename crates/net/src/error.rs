@@ -1,10 +1,10 @@
-//! What can go wrong with a server or a generator, one variant for each meaning.
+//! Errors of servers and generators, one variant for each meaning.
 
 use std::io;
 
 use crate::ServerAddress;
 
-/// What was attempted, on what, and what came of it.
+/// The attempt, its object, and its outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No service, architecture or client of that name.
@@ -12,12 +12,12 @@ pub enum Error {
     Unknown {
         /// `service`, `architecture` or `client`.
         kind: &'static str,
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// The names that there are.
         known: String,
     },
-    /// The system lacks what it needs.
+    /// The system lacks a facility that it needs.
     #[error("{name} is unsupported here: {reason}")]
     Unsupported {
         /// The architecture.
@@ -46,7 +46,7 @@ pub enum Error {
         target: ServerAddress,
         /// How far the request came.
         stage: &'static str,
-        /// What happened.
+        /// The cause.
         cause: String,
     },
     /// The load generator contradicts itself: no figure of this load can be trusted.
@@ -70,7 +70,7 @@ pub enum Error {
     Failed {
         /// "load worker 2".
         role: String,
-        /// What it reports.
+        /// Its report.
         reason: String,
     },
     /// Two of our processes do not understand each other: they may be of different versions.
@@ -78,7 +78,7 @@ pub enum Error {
     Protocol {
         /// The sender.
         role: String,
-        /// The message, or what is wrong with it.
+        /// The message, or its fault.
         message: String,
     },
     /// The system refused.
@@ -86,13 +86,13 @@ pub enum Error {
     System {
         /// "listen at 127.0.0.1:80".
         attempted: String,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
 impl Error {
-    /// For `map_err`: says what was attempted.
+    /// For `map_err`: names the attempt.
     pub fn at(attempted: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let attempted = attempted.into();
         move |error| Error::System { attempted, error }

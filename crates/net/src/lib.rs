@@ -1,15 +1,15 @@
-//! Servers and load: protocols as machines without input or output, architectures that serve them, clients,
-//! and generators that drive these.
+//! Servers and load: protocols as state machines without I/O, architectures that serve them, clients, and
+//! generators that drive the clients.
 //!
 //! - `service/` the server's side of each protocol, `client/` the other side;
-//! - `arch/` one file per server architecture, each of which serves every service;
+//! - `arch/` one file per server architecture; each serves every service;
 //! - `http2/` a connection of HTTP/2, for the client that speaks it;
-//! - `smtp/` what both sides of SMTP have in common;
+//! - `smtp/` the parts that both sides of SMTP share;
 //! - `load/` the generators;
-//! - `network/` what the loops of both stand on, so that tests can simulate it;
+//! - `network/` the layer below the loops of both, which tests can simulate;
 //! - `server` sets an architecture up around a service and ends it in order.
 //!
-//! Must never: judge, print, write a record, or know who asked.
+//! Must never: judge, print, write a record, or know its caller.
 
 // Processes that fork need Unix; what they alone use is compiled everywhere all the same.
 #![cfg_attr(not(unix), allow(dead_code))]

@@ -1,4 +1,4 @@
-//! What is on its way to the other end: bytes, and ranges of files that need never become bytes here.
+//! Output on its way to the other end: bytes, and ranges of files that need never become bytes here.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sys::tcp::Connection;
 
-/// What an output leaves through: the sending half of a connection, of which no call is repeated.
+/// The sending half of a connection, through which an output leaves; no call is repeated.
 pub trait Sender {
     /// One send(2).
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
@@ -75,7 +75,7 @@ pub enum Sent {
     Blocked,
 }
 
-/// What one connection may send while others wait.
+/// Bytes that one connection may send while others wait.
 pub(crate) const TURN_BYTES: u64 = 1 << 20;
 
 /// A spare buffer larger than this is not kept.
@@ -230,7 +230,7 @@ impl Output {
         }
     }
 
-    /// Moves up to `chunk`'s capacity of what comes next into `chunk`, for interfaces that send only bytes.
+    /// Moves up to `chunk`'s capacity of the next bytes into `chunk`, for interfaces that send only bytes.
     ///
     /// # Errors
     /// Those of pread(2); `UnexpectedEof` when a file became shorter.

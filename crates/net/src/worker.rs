@@ -1,4 +1,4 @@
-//! What every architecture is given: where to listen, what to serve, within which limits, and when to stop.
+//! The context of every architecture: its listener, its service, its limits, and the order to stop.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,11 +17,11 @@ pub struct WorkerContext {
     /// Blocking or not as [`Architecture::blocking`](crate::arch::Architecture) asks. A blocking accept gives
     /// up after [`TICK`] with `WouldBlock`, so that its caller checks [`WorkerContext::stop`] in time.
     pub listener: Listener,
-    /// What is served.
+    /// The service.
     pub service: Arc<dyn OpenService>,
     /// Within which limits.
     pub limits: Limits,
-    /// What happened; other processes and threads may read it.
+    /// The counters; other processes and threads may read them.
     pub counters: Counters,
     /// When to stop.
     pub stop: StopFlag,
@@ -43,7 +43,7 @@ pub const TICK: Duration = Duration::from_millis(200);
 /// destroy the response before it is read (RFC 9112, section 9.6).
 pub(crate) const LINGER: Duration = Duration::from_secs(2);
 
-/// And for so long in all.
+/// The longest time in all.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(30);
 
 /// Times that a response is looked at within the limit for sending: whether the other end has acknowledged
@@ -51,7 +51,7 @@ pub(crate) const LINGER_MAX: Duration = Duration::from_secs(30);
 /// slow reader needs long for that, and reads all the same.
 pub(crate) const SEND_LOOKS: u32 = 4;
 
-/// What a server takes, and for how long.
+/// The limits of a server, in number and in time.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
@@ -95,7 +95,7 @@ impl Limits {
     }
 }
 
-/// What is counted.
+/// The events that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Counter {
@@ -153,11 +153,11 @@ const ROW: usize = 16;
 /// Behind the counts of a row stands the largest number of connections that were open at a time.
 const PEAK: usize = COUNTERS.len();
 
-/// Then what the system said when a line of the log could not be written; 0 for nothing.
+/// Then the errno of the system when a line of the log could not be written; 0 for none.
 const LOG_ERROR: usize = PEAK + 1;
 
 impl Counters {
-    /// Counters for so many workers; this one counts for the first.
+    /// Counters for several workers; this one counts for the first.
     ///
     /// # Errors
     /// Those of mapping memory.
@@ -285,7 +285,7 @@ impl StopFlag {
     }
 }
 
-/// What a connection is served with, and within what. A [`WorkerContext`] has it all, and a listener besides.
+/// The service of a connection, and its limits. A [`WorkerContext`] has them all, and a listener.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) service: &'a dyn OpenService,

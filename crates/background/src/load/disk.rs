@@ -11,12 +11,12 @@ use super::{Means, Work, failed, size};
 /// Lengths, places and memory of a write past the cache are multiples of this (open(2), `O_DIRECT`).
 const BLOCK: usize = 4096;
 const PIECE_MOST: usize = 1 << 20;
-/// A piece is what is due in so long.
+/// A piece is the amount for this time.
 const PIECE_SECONDS: f64 = 0.008;
-/// The file is no larger than this, nor than this share of what is free.
+/// The file is no larger than this, nor than this share of the free space.
 const FILE_MOST: u64 = 64 << 20;
 const FREE_SHARE: u64 = 4;
-/// What is written at once at most, so that no step takes long.
+/// The most bytes written at once, so that no step takes long.
 const AT_ONCE: f64 = 8e6;
 
 pub(super) struct Disk {
@@ -56,7 +56,7 @@ impl Disk {
         }
     }
 
-    /// Gives the file its blocks, so that what comes later only writes over them.
+    /// Gives the file its blocks, so that later writes only overwrite them.
     fn fill(&mut self) -> io::Result<()> {
         let piece = std::mem::replace(&mut self.piece, PIECE_MOST);
         for _ in 0..self.file_bytes / PIECE_MOST as u64 {

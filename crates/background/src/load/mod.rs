@@ -13,7 +13,7 @@ use crate::spec::{FixedLoad, Kind};
 /// files.
 ///
 /// # Errors
-/// What was attempted, and why it failed.
+/// The attempt, and the reason of its failure.
 pub(crate) fn prepare(
     load: &FixedLoad,
     processor: Option<u32>,
@@ -48,7 +48,7 @@ pub(crate) trait Work {
         None
     }
 
-    /// What is held, where the load holds something.
+    /// The amount that is held, where the load holds something.
     fn holds(&mut self) -> Option<f64> {
         None
     }
@@ -68,7 +68,7 @@ pub(crate) struct Means {
     pub(crate) system_counter: &'static str,
 }
 
-/// An error with what was attempted.
+/// An error with the attempt.
 pub(crate) fn failed(attempted: &str) -> impl Fn(io::Error) -> String {
     move |error| match sys::error::advice(&error) {
         "" => format!("cannot {attempted}: {error}"),

@@ -11,9 +11,9 @@ use super::{Means, Work, failed};
 
 /// Longer than this is more than one segment on an interface whose packets have up to 64 KiB.
 const PIECE_MOST: f64 = 60_000.0;
-/// Shorter, and headers are most of what is sent.
+/// Shorter pieces would consist mostly of headers.
 const PIECE_LEAST: f64 = 500.0;
-/// A piece is what is due in so long.
+/// A piece is the amount for this time.
 const PIECE_SECONDS: f64 = 0.004;
 /// Bytes sent at once at most, so that no step takes long.
 const SENT_AT_ONCE: f64 = 8e6;
@@ -72,7 +72,7 @@ impl Work for Net {
 
 /// Connections to one port of the server: the ports of the client's side are used once for each.
 const PER_LISTENER: u64 = 10_000;
-/// What a connection takes: one descriptor for each of its ends.
+/// Descriptors of a connection: one for each of its ends.
 const DESCRIPTORS: u64 = 2;
 /// Connections made at once at most, so that no step takes long.
 const MADE_AT_ONCE: f64 = 1000.0;
@@ -88,7 +88,7 @@ pub(super) struct Connections {
 
 impl Connections {
     pub(super) fn new(count: u64) -> Result<Connections, String> {
-        // What cannot be raised is a limit as it stands.
+        // A limit that cannot be raised holds as it stands.
         let _ = sys::limit::raise_soft_to_hard();
         if let Ok(bound) = ceiling(Resource::Descriptors)
             && count * DESCRIPTORS > bound.usable
@@ -121,7 +121,7 @@ impl Connections {
         self.next = (self.next + 1) % self.listeners.len();
         let (listener, address) = &self.listeners[self.next];
         let client = Connection::connect(*address, None, Waiting::Blocking)?;
-        // A port in TIME_WAIT would be one less for the next minute, also for what is measured.
+        // A port in TIME_WAIT would be missing for the next minute, also in the measurement.
         client.reset_on_close()?;
         let server = listener.accept(Waiting::Blocking)?;
         self.open.push_back((client, server));

@@ -168,7 +168,7 @@ mod keys {
         }
     }
 
-    /// What both ciphers have, each in methods of its own.
+    /// The operations that both ciphers have, each in methods of its own.
     trait Cipher: Send + 'static {
         fn seal(&self, nonce: &[u8; 12], data: &mut [u8], tag: &mut [u8; 16]);
         fn opens(&self, nonce: &[u8; 12], data: &mut [u8], tag: &[u8; 16]) -> bool;

@@ -1,11 +1,11 @@
-//! What the workload needs of a library: operations that can be repeated, each proved before.
+//! The interface of a library for the workload: operations that can be repeated, each proved before.
 
 use std::io;
 
 /// The bytes that are sealed and digested at once.
 pub(super) const RECORD_BYTES: usize = 16 << 10;
 
-/// What is signed.
+/// The text that is signed.
 pub(super) const MESSAGE: &[u8; 32] = b"osdyno signs these 32 bytes here";
 
 /// One operation, ready to be repeated by one thread.
@@ -13,14 +13,14 @@ pub(super) type Repeat<'a> = Box<dyn FnMut() -> io::Result<()> + Send + 'a>;
 
 /// A library, with its keys.
 pub(super) trait Library: Sync {
-    /// The operation of that name for one thread, after it was proved to compute what it should.
+    /// The operation of that name for one thread, after a proof that its result is right.
     ///
     /// # Errors
-    /// What the library says; `InvalidData` where a proof failed.
+    /// The library's reason; `InvalidData` where a proof failed.
     fn prepare(&self, operation: &str) -> io::Result<Repeat<'_>>;
 }
 
-/// For what a library computed wrongly.
+/// For a wrong result of a library.
 pub(super) fn wrong(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{what} did not compute what it should"))
 }

@@ -85,7 +85,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 const OPENSSL: &[&str] = &["openssl", "openssl-avx2", "openssl-sse4", "openssl-sse2"];
 
-/// What is not an operation of a library but computed of them.
+/// Values that are computed from several operations.
 const SUMS: [&str; 2] = ["total", "processor"];
 
 const CLAIM_PROVED: &str = "each operation computed what it should";
@@ -129,14 +129,14 @@ fn measure(trial: &mut Trial<'_>, library: &dyn Library, is_as_chosen: bool) -> 
         }
         job.value("total", total);
         job.value("processor", processor);
-        // What failed has ended the level as an error.
+        // A failure has ended the level as an error.
         job.level().check(CLAIM_PROVED, true);
         job.level().check(CLAIM_INSTRUCTIONS, is_as_chosen);
         Ok(())
     })
 }
 
-/// What the threads did together.
+/// The counts of all threads together.
 struct Repeated<'a> {
     calls: Calls<'a>,
     /// The processor time of one operation.

@@ -36,7 +36,7 @@ impl<'a> OpenSsl<'a> {
     /// Makes the keys.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's own reason.
     pub(super) fn new(library: &'a Loaded, bits: u64) -> io::Result<OpenSsl<'a>> {
         Ok(OpenSsl {
             library,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use workload::{Trial, TrialError};
 
-/// A server that sends nothing for so long has failed.
+/// The silence after which a server has failed.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
 
 /// A server that has the files of the trial. Dropped, it ends.
@@ -18,7 +18,7 @@ pub(super) trait Server {
     /// The error, or why the server has ended, where that is behind it.
     fn cause(&mut self, error: io::Error) -> io::Error;
 
-    /// Ends it in order, and checks what can be checked then.
+    /// Ends it in order, and checks its results.
     fn stop(self: Box<Self>, trial: &mut Trial<'_>) -> Result<(), TrialError>;
 }
 
@@ -28,7 +28,7 @@ pub(super) trait Client {
     /// Connects.
     fn connect(&mut self) -> io::Result<()>;
 
-    /// Proves who the user is. Whether the protocol wants that.
+    /// Authenticates the user. Returns whether the protocol does that.
     fn authenticate(&mut self) -> io::Result<bool> {
         Ok(false)
     }
@@ -59,7 +59,7 @@ pub(super) fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
-/// For what a server answered, and what it must not.
+/// For a response that a server must not give.
 pub(super) fn protocol(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }

@@ -17,7 +17,7 @@ const BUFFER_BYTES: usize = 128 << 10;
 pub(super) struct Http(ServerUnderTest);
 
 impl Http {
-    /// Starts it; it serves what the folder has then, and later where it is on this machine.
+    /// Starts it; it serves the content of the folder then, and later content where it is on this machine.
     pub(super) fn start(trial: &Trial<'_>) -> Result<Http, TrialError> {
         if trial.server().is_some_and(|server| server.prefix.is_empty()) {
             let text = "it has not the file; --server ADDRESS=COMMAND starts one there that has";
@@ -48,7 +48,7 @@ struct HttpClient {
     buffer: Vec<u8>,
     /// The part of the buffer that belongs to the body and was not given yet.
     received: Range<usize>,
-    /// What has to come of the body.
+    /// Bytes of the body that have to come.
     left: u64,
 }
 
@@ -64,7 +64,7 @@ impl Client for HttpClient {
         stream.write_all(request.as_bytes())?;
         let (mut filled, mut end) = (0_usize, None);
         while end.is_none() {
-            // What was read before may end within the empty line.
+            // Earlier bytes may end within the empty line.
             let from = filled.saturating_sub(3);
             filled += some(stream, &mut self.buffer[filled..])?;
             end = head_end(&self.buffer[..filled], from);
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// What a client receives from a server that sends these pieces after the request, and closes.
+    /// The output of a client whose server sends these pieces after the request, and closes.
     fn received(pieces: &'static [&'static str]) -> io::Result<Vec<u8>> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;

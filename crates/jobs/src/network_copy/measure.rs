@@ -18,7 +18,7 @@ use crate::instance::fresh_folder;
 
 const MIB: usize = 1 << 20;
 
-/// What is timed of each copy, where the protocol has it.
+/// The phases of a copy that are timed, where the protocol has them.
 const PHASES: [&str; 7] = ["connect", "authenticate", "open", "transfer", "receive", "write", "close"];
 
 const CLAIM: &str = "the copy contained what the server has";
@@ -154,7 +154,7 @@ impl<'a> Copying<'a> {
     }
 }
 
-/// Whether the copy is what was written for the server, to its end.
+/// Whether the copy equals the file of the server, to its end.
 fn is_whole(copy: &Path, mib: u64, seed: u64) -> io::Result<bool> {
     let (mut copy, mut content) = (File::open(copy)?, Content::new(seed, MIB));
     if copy.metadata()?.len() != mib * MIB as u64 {

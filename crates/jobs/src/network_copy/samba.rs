@@ -20,7 +20,7 @@ use crate::smb::{Account, Protection};
 const MISSING: Unsupported =
     Unsupported("this system has no smbd; on Debian `apt-get install samba` installs it");
 
-/// What the client has chosen, and would have given up where smbd did otherwise.
+/// The client's choice; it would have given up where smbd did otherwise.
 const CLAIMS: [&str; 3] = [
     "smbd spoke SMB 3.1.1 and neither signed nor encrypted messages of the share",
     "smbd spoke SMB 3.1.1 and signed every message, with AES-128-GMAC",

@@ -18,11 +18,11 @@ const READS: usize = 64;
 /// Bytes that are taken from `ssh` at once.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// What `ssh` reports when both sides have agreed on keys, and the host is the right one.
+/// The report of `ssh` when both sides have agreed on keys, and the host is the right one.
 const AGREED: &str = "SSH2_MSG_SERVICE_ACCEPT received";
-/// What it reports when the server has let the user in.
+/// Its report when the server has let the user in.
 const LET_IN: &str = "Authenticated to ";
-/// What it reports of the cipher of the files.
+/// Its report of the cipher of the files.
 const CIPHER: &str = "server->client cipher: ";
 
 /// The client.
@@ -39,7 +39,7 @@ pub(super) struct SftpClient {
     given: Vec<u8>,
 }
 
-/// A request to read, and what came.
+/// A request to read, and its response.
 struct Reading {
     number: u32,
     bytes: u32,
@@ -149,7 +149,7 @@ impl Client for SftpClient {
     }
 }
 
-/// A process of `ssh` with what is said through it. Dropped, it ends.
+/// A process of `ssh` with its streams. Dropped, it ends.
 struct Link {
     child: Child,
     /// Closed to end it in order.
@@ -179,7 +179,7 @@ impl Link {
         })
     }
 
-    /// Waits until `ssh` reports this; what it has reported meanwhile behind the other words.
+    /// Waits until `ssh` reports this; returns the text behind `noted` in its reports meanwhile.
     fn await_report(&mut self, awaited: &str, noted: Option<&str>) -> io::Result<String> {
         let mut found = String::new();
         while let Some(report) = self.report()? {
@@ -261,7 +261,7 @@ impl Drop for Link {
     }
 }
 
-/// What a client needs to log on.
+/// The login of a client.
 #[derive(Clone, Debug)]
 pub(super) struct Login {
     /// The program `ssh`.

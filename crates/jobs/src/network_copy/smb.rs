@@ -39,7 +39,7 @@ struct Link {
     spare: Vec<Vec<u8>>,
 }
 
-/// A request to read, and what came.
+/// A request to read, and its response.
 struct Reading {
     id: u64,
     bytes: u32,

@@ -1,4 +1,4 @@
-//! What the workload needs of a database: connections that execute statements.
+//! The interface of a database for the workload: connections that execute statements.
 
 use std::io::{self, Read, Write};
 
@@ -8,7 +8,7 @@ use crate::instance::Daemon;
 /// How the servers end and are called.
 pub(super) const DATABASE: Daemon = Daemon { name: "the database", end: sys::process::quit };
 
-/// What a session speaks through.
+/// The stream of a session.
 pub(super) trait Stream: Read + Write + Send {}
 
 impl<S: Read + Write + Send> Stream for S {}
@@ -41,12 +41,12 @@ pub(super) enum Value<'a> {
     Text(&'a str),
 }
 
-/// What a statement gave.
+/// The result of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// How many rows it selected or changed.
     pub(super) rows: u64,
-    /// The sum of the first column of what it selected.
+    /// The sum of the first column of the selected rows.
     pub(super) sum: i64,
 }
 
@@ -69,12 +69,12 @@ pub(super) trait Database: Sync {
         "begin"
     }
 
-    /// The statement after which the planner knows what `table` has.
+    /// The statement after which the planner knows the content of `table`.
     fn analyze(&self, table: &str) -> String {
         format!("analyze {table}")
     }
 
-    /// Removes what was made in a server of the user's.
+    /// Removes the objects that were made in a server of the user's.
     fn remove(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -85,7 +85,7 @@ pub(super) trait Database: Sync {
     }
 }
 
-/// For what a database answered, and what it must not.
+/// For a response that a database must not give.
 pub(super) fn protocol(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
@@ -96,7 +96,7 @@ pub(super) fn disk_full() -> io::Error {
     io::Error::new(io::ErrorKind::StorageFull, advice)
 }
 
-/// Reads fields of a message from its front; what is missing is an error.
+/// Reads fields of a message from its front; a missing field is an error.
 #[derive(Debug)]
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
@@ -118,7 +118,7 @@ impl<'a> Fields<'a> {
         Ok(array)
     }
 
-    /// What comes before the next zero, which is skipped.
+    /// The bytes before the next zero, which is skipped.
     pub(super) fn until_zero(&mut self) -> io::Result<&'a [u8]> {
         let zero = self.0.iter().position(|&byte| byte == 0);
         let text = self.bytes(zero.ok_or_else(|| protocol("a text of the database has no end"))?)?;

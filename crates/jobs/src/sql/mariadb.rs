@@ -82,7 +82,7 @@ fn private(socket: &Path, database: &str) -> io::Result<Session> {
     Session::start(Box::new(UnixStream::connect(socket)?), &Login::open("root", database))
 }
 
-/// The plugins by which a user proves who it is; both want a nonce of 20 bytes.
+/// The plugins that authenticate a user; both want a nonce of 20 bytes.
 const NATIVE: &[u8] = b"mysql_native_password";
 const CACHING: &[u8] = b"caching_sha2_password";
 const NONCE_BYTES: usize = 20;
@@ -90,7 +90,7 @@ const NONCE_BYTES: usize = 20;
 /// A server asks for less until a session has begun.
 const QUESTIONS_MAX: usize = 8;
 
-/// What the server says of a cached password: it is right, or the whole password is wanted.
+/// The server's answer to a cached password: it is right, or the whole password is wanted.
 const IS_CACHED: [u8; 2] = [1, 3];
 const IS_NOT_CACHED: [u8; 2] = [1, 4];
 
@@ -105,7 +105,7 @@ impl Session {
     /// Begins a session.
     ///
     /// # Errors
-    /// What the server has against it.
+    /// The server's reason for a refusal.
     pub(super) fn start(stream: Box<dyn Stream>, login: &Login) -> io::Result<Session> {
         let stream = BufReader::with_capacity(64 << 10, stream);
         let mut session = Session { stream, prepared: HashMap::new(), message: Vec::new() };
@@ -133,7 +133,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Proves who we are in other ways, where the server asks for them.
+    /// Authenticates in other ways, where the server asks for them.
     fn authenticate(&mut self, login: &Login) -> io::Result<()> {
         for _ in 0..QUESTIONS_MAX {
             let sequence = self.read()?.wrapping_add(1);

@@ -58,7 +58,7 @@ fn bulk(table: &str) -> String {
     format!("insert into {table} values {rows}")
 }
 
-/// What a row has for its amount: a number that follows from its key.
+/// The amount of a row: a number that follows from its key.
 fn amount(key: u64) -> i64 {
     (key * 7919 % 1000) as i64
 }
@@ -206,7 +206,7 @@ fn repeat(
     }
 }
 
-/// A client with what it has done.
+/// A client, and the count of its work.
 struct Session {
     client: Box<dyn Client>,
     begin: &'static str,
@@ -250,7 +250,7 @@ impl Session {
         })
     }
 
-    /// Executes a statement and notes whether it gave what it should.
+    /// Executes a statement and notes whether its result was right.
     fn checked(
         &mut self,
         statement: &'static str,

@@ -1,4 +1,4 @@
-//! The proofs of a password that databases ask for. It is sent to none of them.
+//! Proofs of a password for databases. The password itself is never sent.
 
 use std::fs;
 use std::io::{self, Read};
@@ -73,7 +73,7 @@ pub(super) struct Scram<'a> {
     user: &'a str,
     password: &'a Password,
     nonce: String,
-    /// What the server proves its knowledge of the password with.
+    /// The server's proof that it knows the password.
     signature: Vec<u8>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Scram<'a> {
     /// The reply to the server's first message.
     ///
     /// # Errors
-    /// For what the RFC does not allow, and for fewer iterations than [`ITERATIONS_MIN`] or more than
+    /// For a violation of the RFC, and for fewer iterations than [`ITERATIONS_MIN`] or more than
     /// [`ITERATIONS_MAX`].
     pub(super) fn last(&mut self, of_server: &[u8]) -> io::Result<String> {
         let of_server = std::str::from_utf8(of_server).map_err(|_| wrong())?;

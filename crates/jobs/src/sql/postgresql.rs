@@ -25,7 +25,7 @@ const USER: &str = "osdyno";
 /// A server asks for less until a session has begun.
 const QUESTIONS_MAX: usize = 8;
 
-/// What one message may have: the rows of a test are far smaller.
+/// The longest message: the rows of a test are far smaller.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 /// The server.
@@ -80,7 +80,7 @@ pub(super) struct Session {
     request: Vec<u8>,
 }
 
-/// What came until the server was ready for the next request.
+/// The messages until the server was ready for the next request.
 #[derive(Default)]
 struct Reply {
     outcome: Outcome,
@@ -92,7 +92,7 @@ impl Session {
     /// Begins a session.
     ///
     /// # Errors
-    /// What the server has against it.
+    /// The server's reason for a refusal.
     pub(super) fn start(stream: Box<dyn Stream>, login: &Login) -> io::Result<Session> {
         let mut session = Session {
             stream: BufReader::with_capacity(64 << 10, stream),
@@ -113,7 +113,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Proves who we are, as the server asks for it.
+    /// Authenticates, as the server asks for it.
     fn authenticate(&mut self, login: &Login) -> io::Result<()> {
         let mut scram = None;
         for _ in 0..QUESTIONS_MAX {

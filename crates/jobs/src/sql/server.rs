@@ -60,7 +60,7 @@ impl Server {
     /// Connects and makes the schema, of a name that nobody has.
     ///
     /// # Errors
-    /// Unsupported for a server of another variant; what the server has against it.
+    /// Unsupported for a server of another variant; the server's reason for a refusal.
     pub(super) fn at(url: &ServerUrl, variant: &str, password: Option<Password>) -> io::Result<Server> {
         let is_it = |protocol: &&Protocol| protocol.schemes.contains(&&*url.scheme);
         let Some(protocol) = PROTOCOLS.iter().find(is_it).filter(|protocol| protocol.variant == variant)

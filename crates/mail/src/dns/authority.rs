@@ -39,7 +39,7 @@ const QUERY_AGE_MAX: Duration = Duration::from_secs(5);
 /// Responses that are held back at once; more are lost.
 const DELAYED_MAX: usize = 1 << 16;
 
-/// The longest query that is taken over TCP, and what may wait to be sent before no more is read.
+/// The longest query over TCP, and the longest unsent output before reading stops.
 const INPUT_MAX: usize = 4096;
 
 const DATAGRAMS: usize = 0;
@@ -110,7 +110,7 @@ impl Authority {
         self.listener.address()
     }
 
-    /// Serves until it is to stop, and returns what was counted.
+    /// Serves until it is to stop, and returns the counters.
     ///
     /// # Errors
     /// Those of the event interface.
@@ -139,7 +139,7 @@ impl Authority {
             let (length, from) = match self.socket.recv_from(buffer) {
                 Ok(received) => received,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // What the network says of an earlier response.
+                // The network's error for an earlier response.
                 Err(_) => continue,
             };
             if self.random.f64() < self.conduct.drops {
@@ -169,7 +169,7 @@ impl Authority {
 
     fn send_now(&mut self, to: Destination, response: &[u8]) {
         match to {
-            // What does not leave counts as lost.
+            // Datagrams that do not leave count as lost.
             Destination::Peer(peer) => drop(self.socket.send_to(response, peer)),
             Destination::Stream(number, accepted) => {
                 let stream = self.streams.get_mut(number).filter(|(at, _)| *at == accepted);
@@ -268,7 +268,7 @@ impl Authority {
 
     fn close(&mut self, number: usize) {
         let Some((_, stream)) = self.streams.try_remove(number) else { return };
-        // What fails here ends with the descriptor all the same.
+        // A failure here ends with the descriptor all the same.
         let _ = self.poller.remove(stream.connection.handle(), FIRST_STREAM + number);
     }
 
@@ -319,7 +319,7 @@ pub struct AuthorityConduct {
     pub seed: u64,
 }
 
-/// What a server was asked, and what it responded.
+/// The counters of queries and responses of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorityCounts {
     /// Queries for MX.
@@ -332,7 +332,7 @@ pub struct AuthorityCounts {
     pub other: u64,
     /// Messages that are no query that it can read.
     pub malformed: u64,
-    /// Responses with records, or without because there is none of the type.
+    /// Responses with records, or without, where the name has none of the type.
     pub answered: u64,
     /// NXDOMAIN.
     pub no_such_domain: u64,

@@ -40,11 +40,11 @@ pub enum DnsError {
     /// A call failed.
     #[error("cannot {what} for the DNS server {server}: {error}")]
     Socket {
-        /// What was attempted.
+        /// The attempt.
         what: &'static str,
         /// The server.
         server: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
 }
@@ -52,7 +52,7 @@ pub enum DnsError {
 struct Server {
     address: SocketAddr,
     socket: UdpSocket,
-    /// There may be more datagrams, of which an interface that reports changes will not tell again.
+    /// There may be more datagrams, which an interface that reports changes does not report again.
     is_unread: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct DnsClient {
     resolver: Resolver,
     servers: Vec<Server>,
     streams: Slab<StreamQuery>,
-    /// What waits for one of them to end.
+    /// Queries over TCP that wait until another one ends.
     waiting: VecDeque<Transmit>,
     buffer: Vec<u8>,
 }
@@ -152,7 +152,7 @@ impl DnsClient {
         self.transmit(poller, now_ns);
     }
 
-    /// Goes on with what was not answered in time. Cheap where there is nothing to do.
+    /// Repeats the queries without a response in time. Cheap where there are none.
     pub fn on_time<P: Poller>(&mut self, poller: &mut P, now_ns: u64) {
         for number in 0..self.servers.len() {
             if self.servers[number].is_unread {
@@ -179,14 +179,14 @@ impl DnsClient {
                     self.resolver.on_message(number, Transport::Udp, &self.buffer[..length], now_ns);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // What the network says of an earlier datagram: its query will be sent again in time.
+                // The network's error for an earlier datagram: its query will be sent again in time.
                 Err(_) => {}
             }
         }
         server.is_unread = true;
     }
 
-    /// Sends what the resolver wants sent. A datagram that cannot be sent counts as lost.
+    /// Sends the queries of the resolver. A datagram that cannot be sent counts as lost.
     fn transmit<P: Poller>(&mut self, poller: &mut P, now_ns: u64) {
         while let Some(transmit) = self.resolver.next_transmit() {
             match transmit.transport {
@@ -257,14 +257,14 @@ impl DnsClient {
             && !P::FORGETS_CLOSED
         {
             let token = DnsClient::FIRST_TOKEN + SERVERS_MAX + number;
-            // What fails here ends with the descriptor all the same.
+            // A failure here ends with the descriptor all the same.
             let _ = poller.remove(stream.handle(), token);
         }
     }
 }
 
 impl Server {
-    /// Connected, so that the system drops what others send.
+    /// Connected, so that the system drops datagrams of others.
     fn open(address: SocketAddr) -> Result<Server, DnsError> {
         let failed = |what| move |error| DnsError::Socket { what, server: address, error };
         let any: SocketAddr = match address {
@@ -321,7 +321,7 @@ impl StreamQuery {
         self.sent == self.output.len()
     }
 
-    /// Sends and receives what is possible now; the response, once it is here as a whole.
+    /// Sends and receives as much as is possible now; returns the response once it is complete.
     pub(super) fn exchange(&mut self) -> io::Result<Option<&[u8]>> {
         while !self.is_sent() {
             match self.connection.send(&self.output[self.sent..]) {

@@ -52,7 +52,7 @@ struct Query<W> {
     waiters: Vec<W>,
 }
 
-/// Queries under way and waiting; `W` is what waits for an answer.
+/// Queries under way and waiting; `W` is the job that waits for an answer.
 pub(super) struct Lookups<W> {
     settings: ResolverSettings,
     cache: Cache,
@@ -63,7 +63,7 @@ pub(super) struct Lookups<W> {
     ready: VecDeque<usize>,
     deadlines: BTreeSet<(u64, usize)>,
     pub(super) transmits: VecDeque<Transmit>,
-    /// Answers, and what waits for them.
+    /// Answers, and the jobs that wait for them.
     pub(super) found: VecDeque<(W, Arc<Answer>)>,
     random: Rng,
 }
@@ -244,7 +244,7 @@ impl<W> Lookups<W> {
         self.set_deadline(number, deadline_ns);
     }
 
-    /// Asks for what the name is an alias of.
+    /// Looks up the target of an alias.
     fn follow(&mut self, number: usize, target: HostName, now_ns: u64) {
         self.forget_id(number);
         let query = &self.queries[number];
@@ -314,7 +314,7 @@ impl Cache {
         Some(answer)
     }
 
-    /// Keeps an answer for so many seconds.
+    /// Keeps an answer for this many seconds.
     pub(super) fn put(&mut self, key: Key, answer: Arc<Answer>, ttl_s: u32, now_ns: u64) {
         let ttl_s = ttl_s.clamp(TTL_MIN_S, TTL_MAX_S);
         let end_ns = now_ns.saturating_add(u64::from(ttl_s) * 1_000_000_000);

@@ -1,4 +1,4 @@
-//! Queries as a stub resolver sends them, and what a response says to one (RFC 1035, section 4).
+//! Queries as a stub resolver sends them, and the content of responses (RFC 1035, section 4).
 
 use std::net::IpAddr;
 
@@ -56,12 +56,12 @@ pub(super) fn answers(response: &[u8], query: &[u8]) -> bool {
         && response.get(HEADER_BYTES..query.len()) == query.get(HEADER_BYTES..)
 }
 
-/// What a response says.
+/// The content of a response.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// The answer, and for how many seconds it holds; `None` if it must not be kept.
     Is(Answer, Option<u32>),
-    /// The name is an alias, and the response does not have what it leads to. How many seconds that holds.
+    /// The name is an alias, and the response lacks the records of its target. How many seconds that holds.
     Alias(HostName, u32),
     /// The rest must be asked for over TCP.
     Truncated,
@@ -122,7 +122,7 @@ enum Found {
     Nothing,
 }
 
-/// The records of a name and type, or what it is an alias of.
+/// The records of a name and type, or the target of its alias.
 fn records(message: &Message<[u8]>, name: &HostName, rtype: Rtype) -> Result<Found, ParseError> {
     let (mut exchangers, mut addresses, mut alias) = (Vec::new(), Vec::new(), None);
     let mut holds_s = u32::MAX;

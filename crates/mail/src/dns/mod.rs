@@ -97,7 +97,7 @@ impl Display for DnsFailure {
     }
 }
 
-/// What is known of a name and a type.
+/// The answer for a name and a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Answer {
     Exchangers(Vec<(u16, HostName)>),

@@ -1,6 +1,6 @@
 //! Our own DNS server in a process of its own, started from here as a role: it receives its plan, replies
 //! where it answers, and then replies to every request with the processor time that it has taken. At the end
-//! of its input it stops, and sends what it has counted.
+//! of its input it stops, and sends its counters.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::authority::{Authority, AuthorityConduct, AuthorityCounts};
 use super::zone::ZonePlan;
 
-/// What it is in errors.
+/// The name of the server in errors.
 const ROLE: &str = "the DNS server";
 
 /// The word for which a program calls [`serve_names`].
@@ -24,18 +24,18 @@ pub const NAMES_ROLE: &str = "names";
 /// How long it may take to begin, to reply, or to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a server is to be.
+/// The plan of a server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NameServerPlan {
     /// Where it answers; port 0 lets the system choose.
     pub address: SocketAddr,
-    /// What it knows.
+    /// Its zone.
     pub zone: ZonePlan,
     /// The processor that it stays on, where the system can do that.
     pub cpu: Option<u32>,
 }
 
-/// What it replies.
+/// A reply of the server.
 #[derive(Debug, Serialize, Deserialize)]
 enum Reply {
     Listening(SocketAddr),
@@ -94,7 +94,7 @@ impl NameServer {
         }
     }
 
-    /// Has it stop, and waits for its end; what it has counted.
+    /// Stops it, and waits for its end; returns its counters.
     ///
     /// # Errors
     /// When it does not end in time, or ends without a reply.
@@ -127,7 +127,7 @@ fn unexpected(reply: &Reply) -> io::Error {
 /// The other side of [`NameServer`]: receives a plan and answers so, until the input ends.
 ///
 /// # Errors
-/// When it cannot be set up or go on; the other side has been told.
+/// When it cannot be set up or go on; the other side has the error too.
 pub fn serve_names(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<()> {
     let mut requests = FrameReader::new(input);
     let Some(plan) = requests.receive::<NameServerPlan>()? else { return Ok(()) };

@@ -27,7 +27,7 @@ struct Job {
     failure: Option<DnsFailure>,
 }
 
-/// What of a job an answer is for.
+/// The part of a job that an answer is for.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Exchangers,
@@ -87,12 +87,12 @@ impl Resolver {
         self.waiting.is_empty() && self.lookups.has_room()
     }
 
-    /// The next message to be sent. The caller need not report what was not sent over UDP: it counts as lost.
+    /// The next message to send. The caller need not report an unsent datagram: it counts as lost.
     pub fn next_transmit(&mut self) -> Option<Transmit> {
         self.lookups.transmits.pop_front()
     }
 
-    /// A domain that is done, and what came of it.
+    /// A finished domain, and its answer.
     pub fn next_answer(&mut self) -> Option<(u32, RouteAnswer)> {
         self.answers.pop_front()
     }
@@ -110,7 +110,7 @@ impl Resolver {
         self.lookups.on_unreachable(server, id, now_ns);
     }
 
-    /// Sends again, or gives up, what was not answered in time.
+    /// Repeats, or gives up, queries without a response in time.
     pub fn on_time(&mut self, now_ns: u64) {
         self.lookups.on_time(now_ns);
         self.settle(now_ns);

@@ -1,4 +1,4 @@
-//! What our own DNS server responds to a message (RFC 1035, section 4; RFC 2308 for what is not there).
+//! The responses of our own DNS server (RFC 1035, section 4; RFC 2308 for negative ones).
 
 use domain::base::iana::{Class, Opcode, Rcode};
 use domain::base::message_builder::{AnswerBuilder, MessageBuilder, PushError, StaticCompressor};

@@ -1,5 +1,5 @@
-//! What our own DNS server knows of `test`: computed from a seed and a few numbers, never stored, so that a
-//! million domains take no memory, and whoever has the same numbers knows what must be found.
+//! The content of our own zone `test`: computed from a seed and a few numbers, never stored. So a million
+//! domains take no memory, and a checker with the same numbers knows the right answers.
 //!
 //! Domains have one to three exchangers. These are the hosts `mx0.test`, `mx1.test` and so on, or their twins
 //! `dead0.test` and so on, at whose addresses nobody listens.
@@ -21,13 +21,13 @@ pub struct ZonePlan {
     pub dead_hosts: Vec<Ipv4Addr>,
     /// How long answers hold, in seconds.
     pub ttl_s: u32,
-    /// Decides what each domain is like.
+    /// Decides the properties of each domain.
     pub seed: u64,
     /// Of exchangers: those that are dead.
     pub dead: f64,
     /// Domains that do not exist though their numbers do.
     pub no_such_domain: f64,
-    /// Domains of which nothing can be found out, now or later (SERVFAIL).
+    /// Domains that fail now and later (SERVFAIL).
     pub server_failure: f64,
     /// Domains that declare that they take no mail (RFC 7505).
     pub null_mx: f64,
@@ -58,7 +58,7 @@ impl Default for ZonePlan {
     }
 }
 
-/// What a domain is like.
+/// The properties of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DomainKind {
     /// It has exchangers.
@@ -94,7 +94,7 @@ pub(super) enum ZoneName {
 const HOST: &str = "mx";
 const DEAD_HOST: &str = "dead";
 
-/// What a number of a domain is used for, so that its properties do not depend on each other.
+/// The purpose of a domain's random number, so that its properties do not depend on each other.
 #[derive(Clone, Copy)]
 enum Draw {
     Kind,
@@ -107,7 +107,7 @@ enum Draw {
 }
 
 impl ZonePlan {
-    /// What a domain is like.
+    /// The properties of a domain.
     pub fn kind(&self, domain: u32) -> DomainKind {
         if domain >= self.domains {
             return DomainKind::NoSuchDomain;
@@ -196,7 +196,7 @@ impl std::fmt::Display for ZoneHost {
 }
 
 impl ZoneName {
-    /// `None` for what the zone does not have. Letters may have either case.
+    /// `None` for names that the zone lacks. Letters may have either case.
     pub(super) fn parse(name: &str) -> Option<ZoneName> {
         if let Some(DomainName(domain)) = DomainName::parse(name) {
             return Some(ZoneName::Domain(domain));

@@ -33,17 +33,17 @@ const ROUNDS_MIN: u32 = 2;
 /// than this.
 const DELIVERIES_MIN: u64 = 1000;
 const DELIVERIES_TIME_MAX: Duration = Duration::from_secs(1);
-/// A window is measured in so many pieces, between which it is looked at how many connections exist.
+/// Pieces of a window; between them the connections are counted.
 const PIECES: u32 = 20;
-/// Connections that have not become more for so long will not.
+/// The time without a new connection after which no more are expected.
 const STILL_MAX: Duration = Duration::from_secs(3);
 /// With a larger share of failed deliveries, something is at its limit.
 const FAILURES_MAX: f64 = 0.01;
-/// With a smaller share of the connections on average, a level is not what it is called.
+/// The least share of the level's connections that must exist on average.
 const CONNECTIONS_MIN: f64 = 0.9;
 /// The longest that a step may take; at the limits of a system connections are lost in it.
 const STEP_TIMEOUT: Duration = Duration::from_secs(15);
-/// Attempts are repeated soon: what a sink refuses is seen at the same level.
+/// Attempts are repeated soon, so that a refusal of the sink shows at the same level.
 const RETRY_MS: u64 = 100;
 /// How long deliveries under way may take at the end.
 const GRACE: Duration = Duration::from_secs(30);
@@ -125,7 +125,7 @@ struct Bench<'list, 'plan> {
     plan: &'plan MeasuredMode,
     /// Deliveries for which a connection is used.
     deliveries: u64,
-    /// What the engine has counted, without its present counts.
+    /// The measurements of the engine, without its present counts.
     total: MailCounts,
 }
 
@@ -157,7 +157,7 @@ impl Bench<'_, '_> {
         let window = window.max((round * ROUNDS_MIN).min(ROUND_MAX));
         let (before, delay) = (self.sink.cpu_seconds()?, run_delay_seconds());
         let begun_ns = self.engine.now_ns();
-        // What came while the counters were read was not looked at in time.
+        // Events that came while the counters were read were not handled in time.
         self.deliver_for(n, window / PIECES)?;
         self.forget();
         let window = self.measure(n, window, recorder)?;
@@ -184,7 +184,7 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Delivers until there were so many connections at once.
+    /// Delivers until this many connections exist at once.
     fn grow(&mut self, n: usize) -> io::Result<()> {
         // An earlier refusal says nothing of this level.
         let _ = self.engine.take_refusal();
@@ -202,7 +202,7 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Delivers until each of so many connections has ended. How long that took.
+    /// Delivers until each of this many connections has ended, and returns the time that it took.
     fn first_round(&mut self, n: usize) -> io::Result<Duration> {
         let (begun_ns, delivered) = (self.engine.now_ns(), self.engine.measured().counts.accepted());
         let enough = delivered.saturating_add(self.deliveries.saturating_mul(n as u64));
@@ -275,7 +275,7 @@ impl Bench<'_, '_> {
     fn stop(mut self, trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let finished = self.engine.finish(GRACE);
         finished.map_err(io_error).map_err(TrialError::at("to end the connections"))?;
-        // What the end has given back was not attempted.
+        // Recipients that the end has given back were not attempted.
         let queued = self.engine.measured().counts.queued;
         self.forget();
         let total = MailCounts { queued: self.total.queued - queued, ..self.total };
@@ -306,7 +306,7 @@ impl Bench<'_, '_> {
     }
 }
 
-/// Attempts that did not succeed, and connections that were not what they should be.
+/// Attempts without success, and connections with a fault.
 fn failures(counts: &MailCounts) -> u64 {
     failures_by_name(counts).iter().map(|(_, count)| count).sum()
 }

@@ -10,7 +10,7 @@ use crate::measured::{MailMeasured, MailStep};
 pub(super) const NEEDS: [Need; 3] =
     [Need::new(DESCRIPTORS, 1), Need::new(PORTS, 1), Need::new(MEMORY, 24 << 10)];
 
-/// The message of which MAIL states the size, where no other is chosen.
+/// The size that MAIL states, where no other is chosen.
 pub(super) const MESSAGE_BYTES: usize = 1000;
 
 /// For how many deliveries a connection is used.
@@ -65,7 +65,7 @@ pub(super) const fn step(step: MailStep) -> Operation {
     latency(name, summary)
 }
 
-/// The names of series, and what they are.
+/// The names of series, and their steps.
 const fn words(step: MailStep) -> (&'static str, &'static str) {
     match step {
         MailStep::Dns => ("dns p99", "time to find the exchangers of a domain, which 99 % do not exceed"),
@@ -93,7 +93,7 @@ pub(super) fn limited(steps: &[MailStep]) -> Vec<&'static str> {
     LIMITED.into_iter().chain(steps.iter().map(|&step| words(step).0)).collect()
 }
 
-/// A window of time, and what the engine took in it.
+/// A window of time, and the engine's resources in it.
 pub(super) struct Window {
     pub(super) elapsed_seconds: f64,
     /// Processor time, where the system tells it.
@@ -107,7 +107,7 @@ impl Window {
     }
 }
 
-/// Reports what the engine has measured within this time.
+/// Reports the measurements of the engine within this time.
 pub(super) fn report(
     measured: &MailMeasured,
     window: &Window,

@@ -1,4 +1,4 @@
-//! What stands opposite the engine: a server that takes mail, and the DNS server that leads to it, each in a
+//! The other side of the engine: a server that takes mail, and the DNS server that leads to it, each in a
 //! process of its own, on a processor of their own where there is one.
 
 use std::io;

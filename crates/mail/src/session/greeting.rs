@@ -1,4 +1,4 @@
-//! What comes before the first transaction: the greeting, the introduction, and TLS.
+//! The steps before the first transaction: the greeting, the introduction, and TLS.
 
 use net::output::Output;
 use net::smtp::{Command, Extensions, Reply, Text};
@@ -15,7 +15,7 @@ impl Session {
         self.await_reply(MailStep::Banner, now_ns);
     }
 
-    /// The connection is encrypted. What the server said before is forgotten (RFC 3207, section 4.2).
+    /// The connection is encrypted. Earlier replies of the server are forgotten (RFC 3207, section 4.2).
     pub(crate) fn on_tls<R>(&mut self, context: &mut DeliveryContext<'_, R>, output: &mut Output) {
         if let Some(expected) = self.expected.pop_front() {
             context.took(expected.step, expected.sent_ns);

@@ -1,5 +1,4 @@
-//! One connection served by calls that wait: what the architectures of processes and of threads have in
-//! common.
+//! One connection served by calls that wait; the architectures of processes and of threads share it.
 //!
 //! Time limits are those of the socket: a receive is late by a tick at most. A send waits for a quarter of
 //! its limit, and is repeated while the client acknowledges anything. A client that takes nothing holds it
@@ -37,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// A wait for the end of threads or processes looks this often.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
-/// What is left after the time of grace gets this much to end when it is cut off.
+/// After the time of grace, a connection gets this much time to end when it is cut off.
 const CUT: Duration = Duration::from_secs(1);
 
 /// A connection that is being served.
@@ -112,7 +111,7 @@ pub(crate) fn serve(terms: Terms<'_>, live: &Live) {
     if let Err(trouble) = conversation.hold() {
         terms.counters.add(trouble, 1);
         if trouble == Counter::Slow {
-            // The system would keep for minutes what a client does not take.
+            // The system would keep untaken output for minutes.
             let _ = live.connection.reset_on_close();
         }
     }
@@ -127,7 +126,7 @@ struct Conversation<'a> {
     patience: Duration,
 }
 
-/// What came in.
+/// The result of one receive.
 enum Input {
     Bytes(usize),
     End,
@@ -135,7 +134,7 @@ enum Input {
 }
 
 impl Conversation<'_> {
-    /// All of it; the error is what to count it as.
+    /// The whole connection; the error is the counter for it.
     fn hold(&mut self) -> Result<(), Counter> {
         let mut flow = self.session.begin(&mut self.output);
         if flow != Flow::Reset {
@@ -151,7 +150,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Takes input and answers it until the session wants no more. Apart from `hold`, for a service that only
+    /// Takes input and answers it until the session ends. It is apart from `hold` because a service that only
     /// speaks needs none of this stack.
     #[inline(never)]
     fn listen(&mut self) -> Result<Flow, Counter> {
@@ -222,14 +221,14 @@ impl Conversation<'_> {
         }
     }
 
-    /// Drops the output, and has the close reset the connection. What was logged stays.
+    /// Drops the output, and has the close reset the connection. The log stays.
     fn reset(&mut self) -> Result<(), Counter> {
         self.count_responses();
         write_log(self.terms.log, &mut self.output.log, self.terms.counters);
         self.live.connection.reset_on_close().map_err(|_| Counter::Broken)
     }
 
-    /// Counts what the output answers: so many requests.
+    /// Counts the requests that the output answers.
     fn count_responses(&mut self) -> u64 {
         let responses = self.output.take_responses();
         self.terms.counters.add(Counter::Responses, responses);
@@ -273,7 +272,7 @@ impl Conversation<'_> {
             // The thread that orders to stop reads `idle` after the order: one of the two sees the other.
             fence(Ordering::SeqCst);
             if idle && self.terms.stop.is_ordered() {
-                // What has arrived is still there to be received; then comes the end.
+                // Input that has arrived can still be received; then comes the end.
                 let _ = connection.finish_receiving();
             }
             let received = connection.receive(chunk);
@@ -298,12 +297,12 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// Gives the other end time to take what was sent, and drops what it still sends.
+    /// Gives the other end time to take the output, and drops its further input.
     #[inline(never)]
     fn linger(&mut self) -> Result<(), Counter> {
         let mut chunk = [0_u8; CHUNK_BYTES];
         let end = Instant::now() + LINGER_MAX;
-        // An error says that the other end is gone, which is what is waited for.
+        // An error says that the other end is gone, as expected.
         let _ = self.live.connection.finish_sending();
         while let Ok(Input::Bytes(_)) = self.receive(&mut chunk, Some(end.min(Instant::now() + LINGER)), true)
         {
@@ -357,8 +356,8 @@ impl Registry {
         self.lock().len()
     }
 
-    /// After the order to stop: ends what is idle, gives what is under way the time of grace, and cuts off
-    /// the rest.
+    /// After the order to stop: ends idle connections, gives responses under way the time of grace, and cuts
+    /// off the rest.
     pub(super) fn end(&self, grace: Duration) {
         self.look_until(grace, || {
             for live in self.lock().values().filter(|live| live.idle.load(Ordering::SeqCst)) {

@@ -1,4 +1,4 @@
-//! One connection of an event loop: its state, its socket, and what is to happen next.
+//! One connection of an event loop: its state, its socket, and its next step.
 //!
 //! A connection never waits. It is called when its socket is ready or its time limit has passed, does one
 //! thing, and reports whether there may be more to do. Back-pressure: while output is pending, and while the
@@ -18,11 +18,11 @@ use crate::worker::{Counter, LINGER, LINGER_MAX, SEND_LOOKS};
 pub(super) struct Connection<S> {
     pub(super) socket: S,
     pub(super) state: ConnectionState,
-    /// What the connection did not take at once.
+    /// Output that the connection did not take at once.
     pending: Option<Box<Output>>,
 }
 
-/// What is to be done with a connection.
+/// The next step of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// There may be more to do, now or once it is ready again.
@@ -42,7 +42,7 @@ impl<S: Socket> Connection<S> {
         (connection, next)
     }
 
-    /// What its socket is to be ready for.
+    /// The readiness that it waits for.
     #[inline]
     pub(super) fn interest(&self) -> Interest {
         match self.pending {
@@ -52,7 +52,7 @@ impl<S: Socket> Connection<S> {
         }
     }
 
-    /// Does what its socket is ready for, once.
+    /// Handles one readiness of its socket.
     #[inline]
     pub(super) fn go_on(&mut self, context: &mut LoopContext<'_>) -> Next {
         match self.pending {
@@ -101,7 +101,7 @@ impl<S: Socket> Connection<S> {
         }
     }
 
-    /// Sends what is on the context, and keeps what does not leave at once.
+    /// Sends the output of the context, and keeps the rest.
     #[inline]
     fn respond(&mut self, flow: Flow, context: &mut LoopContext<'_>) -> Next {
         self.state.note_responses(context);
@@ -175,13 +175,13 @@ pub(super) struct ConnectionState {
     pub(super) due_ms: u64,
     /// When to give up sending, if the other end takes nothing until then.
     give_up_ms: u64,
-    /// What the other end had acknowledged when it was looked at last, in bytes.
+    /// Bytes that the other end had acknowledged at the last look.
     acknowledged: u64,
     /// Whether it was counted as slow: a connection is, once.
     is_slow: bool,
 }
 
-/// What is waited for.
+/// The phase of a connection: the event that it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The next request.
@@ -190,13 +190,13 @@ enum Phase {
     Request,
     /// The end of a pause.
     Paused,
-    /// The output to leave; what comes then.
+    /// Output leaves; then this follows.
     Sending(Flow),
     /// The other end to finish, until this time at most.
     Lingering(u64),
 }
 
-/// What comes after the output has left.
+/// The step after the output has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// More input.
@@ -209,21 +209,21 @@ pub(super) enum Then {
     Reset,
 }
 
-/// What is to be done when time is over.
+/// The step after a time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Late {
-    /// Nothing: the other end takes what it is sent, if slowly.
+    /// Nothing: the other end takes its output, if slowly.
     Wait,
     /// The last output is to be sent, or the one after a pause.
     Response(Flow),
     /// The connection is to be closed.
     Close,
-    /// It is to be reset: otherwise the system would go on trying to send what it was given.
+    /// Reset it: otherwise the system would go on trying to send the rest.
     Reset,
 }
 
 impl ConnectionState {
-    /// Of a new connection; what it says first is on the context.
+    /// The state of a new connection; its first output is on the context.
     pub(super) fn begin(connection: &impl Socket, context: &mut LoopContext<'_>) -> (ConnectionState, Flow) {
         let service = context.terms.service;
         let peer = if service.wants_peer() { connection.peer().ok() } else { None };
@@ -266,7 +266,7 @@ impl ConnectionState {
         self.give_up_ms = context.due_ms(limit);
     }
 
-    /// What the session asked for, where its output is still leaving.
+    /// The flow that the session chose, where its output is still leaving.
     #[inline]
     pub(super) fn sending(&self) -> Option<Flow> {
         if let Phase::Sending(flow) = self.phase { Some(flow) } else { None }
@@ -325,8 +325,8 @@ impl ConnectionState {
         }
     }
 
-    /// Whether the other end still takes what it is sent, or has time to. Where the system does not tell,
-    /// what is not ready for more in time is given up.
+    /// Whether the other end still takes output, or has time to. Where the system does not count acknowledged
+    /// bytes, a socket that is not writable in time is given up.
     fn is_taken(&mut self, connection: &impl Socket, context: &LoopContext<'_>) -> bool {
         let limit = context.terms.limits.send;
         let acknowledged = connection.acknowledged().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The context that the connections of one event loop share: a buffer for input, an output, the time, counts,
 //! and a timer wheel for time limits.
 //!
-//! One connection uses it at a time, and leaves the output empty: what it could not send it takes along.
+//! One connection uses it at a time, and leaves the output empty: it takes unsent output along.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl<'worker> LoopContext<'worker> {
         self.now_ms = now_ms;
     }
 
-    /// A turn ends: what was counted and logged is handed on. Returns how many connections have ended in it.
+    /// A turn ends: counts and log are handed on. Returns how many connections have ended in it.
     #[inline]
     pub(super) fn end_turn(&mut self) -> u64 {
         let ended = self.counts[Counter::Ended as usize];
@@ -103,7 +103,7 @@ const ALL_COUNTERS: [Counter; COUNTERS.len()] = [
 /// A timer expires up to this much late, and up to a turn of its loop later.
 const TICK_SHIFT: u32 = 7;
 
-/// Ticks of one round, about two minutes; what lies farther ahead expires once a round.
+/// Ticks of one round, about two minutes; a timer farther ahead expires once a round.
 const ROUND: u32 = 1024;
 
 /// A tick that never comes.

@@ -75,7 +75,7 @@ pub struct Architecture {
     pub name: &'static str,
     /// The text of its own file; its leading `//!` lines are the page.
     pub source: &'static str,
-    /// What serves an open connection.
+    /// The thread or process that serves an open connection.
     pub served_by: ServedBy,
     /// Whether several workers, each with a listener of its own, can share the port.
     pub workers: bool,
@@ -86,7 +86,7 @@ pub struct Architecture {
     pub serve: Result<Serve, &'static str>,
 }
 
-/// What serves an open connection.
+/// The thread or process that serves an open connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedBy {
     /// A loop that serves many.
@@ -101,10 +101,10 @@ pub enum ServedBy {
     PooledProcess,
 }
 
-/// What serves a worker.
+/// The function that serves a worker's connections.
 pub type Serve = fn(&WorkerContext) -> io::Result<()>;
 
-/// For what has processes for connections.
+/// For architectures with processes for connections.
 const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
     cfg_select! {
         unix => { Ok(serve) }
@@ -112,8 +112,8 @@ const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
     }
 }
 
-/// The probe of what forks: only a system without fork(2) cannot have it, for a limit of processes may be
-/// raised, and says so itself.
+/// The probe of architectures that fork: only a system without fork(2) cannot have them. A limit of processes
+/// may be raised, and is reported when it is hit.
 fn forks() -> io::Result<()> {
     cfg_select! {
         unix => {
@@ -125,7 +125,7 @@ fn forks() -> io::Result<()> {
 }
 
 impl Architecture {
-    /// The text that opens its file: what it is, when it was used, what it costs.
+    /// The text that opens its file: its design, its use, its cost.
     pub fn page(&self) -> String {
         record::page(self.source)
     }

@@ -1,5 +1,4 @@
-//! One loop that serves all connections over a ring: what is to be done is asked for, and what was done comes
-//! back.
+//! One loop that serves all connections over a ring: it submits operations, and the ring returns completions.
 //!
 //! - Receiving goes on while a response leaves. What arrives then is held; when that becomes much, receiving
 //!   ends until the response has left: a client that does not read its responses has no more requests read.
@@ -72,17 +71,17 @@ struct Slot<R: ServerRing> {
     state: ConnectionState,
     receiving: Option<R::Operation>,
     sending: Option<R::Operation>,
-    /// What follows the chunk that is being sent.
+    /// The output behind the chunk that is being sent.
     pending: Option<Box<Output>>,
-    /// What arrived in the meantime.
+    /// Input that arrived in the meantime.
     held: Vec<u8>,
     /// No more input will come.
     read_closed: bool,
-    /// Only what is in flight keeps the slot.
+    /// Only operations in flight keep the slot.
     is_over: bool,
 }
 
-/// What input asks for.
+/// The reaction to input.
 enum Action {
     Nothing,
     Response(Flow),
@@ -116,7 +115,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         Ok(())
     }
 
-    /// Waits, and does what can be done then. The list is memory that the turns share.
+    /// Waits, and handles the completions. The list is memory that the turns share.
     #[inline]
     pub(super) fn turn(&mut self, expired: &mut Vec<u32>) -> io::Result<()> {
         let count = self.wait()?;
@@ -142,7 +141,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
 
     fn wait(&mut self) -> io::Result<usize> {
         match self.ring.wait(TICK) {
-            // The kernel is short of memory; what is in flight may give some back.
+            // The kernel is short of memory; operations in flight may give some back.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ResourceBusy) => {
                 self.ring.pause(SHORTAGE);
                 Ok(0)
@@ -218,8 +217,8 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         }
     }
 
-    /// Ends a wait for connections in which none came for a while; it is begun anew when its end is reported,
-    /// and accepts at once what is there.
+    /// Ends an accept that has been idle for a while; it is begun anew when its end is reported, and accepts
+    /// at once any connection that waits.
     fn renew_accept(&mut self) {
         if self.context.now_ms() < self.renewal_ms || self.context.stopping {
             return;
@@ -251,7 +250,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         self.respond(number, flow);
     }
 
-    /// Has what is on the context sent.
+    /// Sends the output of the context.
     fn respond(&mut self, number: usize, flow: Flow) {
         let Some(slot) = self.slots.get_mut(number) else { return };
         slot.state.note_responses(&mut self.context);
@@ -269,7 +268,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         self.send_filled(number, flow, filled, chunk);
     }
 
-    /// Sends a chunk. What came before a file that has become shorter leaves too; then comes the end.
+    /// Sends a chunk. Where a file has become shorter, the bytes before it leave; then the connection ends.
     fn send_filled(&mut self, number: usize, flow: Flow, filled: io::Result<()>, chunk: Vec<u8>) {
         let Some(slot) = self.slots.get_mut(number) else { return };
         if filled.is_err() {
@@ -327,7 +326,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
                 let is_done = slot.connection.finish_sending().is_err() || slot.read_closed;
                 if is_done { self.end(number) } else { self.listen(number) }
             }
-            // What still arrives is held until the pause ends.
+            // Later input is held until the pause ends.
             Then::Listen if slot.state.is_paused() => self.hold_on(number),
             Then::Listen if !slot.held.is_empty() => {
                 let held = std::mem::take(&mut slot.held);
@@ -439,7 +438,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
 }
 
 impl<R: ServerRing> Slot<R> {
-    /// Takes what was received, or that receiving has ended.
+    /// Handles received input, or the end of receiving.
     fn take(&mut self, completion: &Completion<'_, R::Accepted>, context: &mut LoopContext<'_>) -> Action {
         if !completion.more {
             self.receiving = None;
@@ -482,13 +481,13 @@ impl<R: ServerRing> Slot<R> {
         Action::Response(self.state.end_of_input(&mut context.output))
     }
 
-    /// Whether the session may have what arrives: not while its output leaves, nor while it pauses.
+    /// Whether the session may have input now: not while its output leaves, nor while it pauses.
     fn takes_input(&self) -> bool {
         self.sending.is_none() && !self.state.is_paused()
     }
 }
 
-/// Fills a chunk, which grows for what is large.
+/// Fills a chunk, which grows for large output.
 fn fill(output: &mut Output, chunk: &mut Vec<u8>) -> io::Result<()> {
     output.fill(chunk)?;
     if !output.is_empty() {

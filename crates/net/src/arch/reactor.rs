@@ -1,4 +1,4 @@
-//! One loop that serves all connections, over any event interface: wait, do what can be done, wait.
+//! One loop that serves all connections, over any event interface: wait, handle what is ready, wait.
 //!
 //! - A connection that is ready has one turn: one recv(2) and its response, or one send of what is pending.
 //!   Where events are edges it goes on until `WouldBlock`, for some turns, and then waits in line for the
@@ -52,7 +52,7 @@ pub(super) struct Reactor<'worker, N: ServerNetwork> {
 
 struct Slot<S> {
     connection: Connection<S>,
-    /// What the network waits for.
+    /// The interest that the network has of the connection.
     interest: Interest,
     /// Whether it stands in line, where it has its turn whether it is ready or not.
     is_in_line: bool,
@@ -80,7 +80,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
         Ok(())
     }
 
-    /// Waits, and does what can be done then. Both lists are memory that the turns share.
+    /// Waits, and handles what is ready. Both lists are memory that the turns share.
     #[inline]
     pub(super) fn turn(&mut self, events: &mut Vec<Event>, slots: &mut Vec<u32>) -> io::Result<()> {
         self.network.wait(events, self.patience())?;
@@ -161,7 +161,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
         self.rearm(number, next);
     }
 
-    /// Waits for what the connection needs next, or ends it.
+    /// Registers the interest that the connection has next, or ends it.
     #[inline]
     fn rearm(&mut self, number: usize, next: Next) {
         let Some(slot) = self.slots.get_mut(number) else { return };
@@ -182,7 +182,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
     fn forget(&mut self, number: usize) {
         if let Some(slot) = self.slots.try_remove(number) {
             if !N::FORGETS_CLOSED {
-                // What fails here ends with the descriptor all the same.
+                // A failure here ends with the descriptor all the same.
                 let _ = self.network.remove(&slot.connection.socket, number);
             }
             self.context.count(Counter::Ended, 1);

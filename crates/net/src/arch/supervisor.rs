@@ -1,5 +1,5 @@
-//! Workers that are processes: started, replaced when they end unasked, told to stop, and killed when they do
-//! not.
+//! Workers that are processes. The supervisor starts them, replaces those that end unexpectedly, stops them,
+//! and kills those that do not stop.
 
 use std::io;
 use std::process::ExitStatus;
@@ -17,9 +17,9 @@ pub(crate) struct Supervisor<'a> {
     pub(crate) grace: Duration,
     /// Where the worker of that number counts.
     pub(crate) counters: &'a dyn Fn(usize) -> Counters,
-    /// What the worker of that number does, in its own process.
+    /// The work of the worker with that number, in its own process.
     pub(crate) work: &'a dyn Fn(usize) -> io::Result<()>,
-    /// What is to be done once all have been told to stop.
+    /// Called once all workers have the order to stop.
     pub(crate) stopping: &'a dyn Fn(),
 }
 
@@ -48,7 +48,7 @@ impl Supervisor<'_> {
     /// then.
     ///
     /// # Errors
-    /// Those of fork(2) for the first workers; what the workers end with, when none gets as far as to serve.
+    /// Those of fork(2) for the first workers; the error of the workers, when none begins to serve.
     pub(crate) fn keep(&self, look: &mut dyn FnMut()) -> io::Result<()> {
         let mut workers = Vec::with_capacity(self.size);
         let mut outcome = Ok(());
@@ -84,13 +84,13 @@ impl Supervisor<'_> {
     fn start(&self, number: usize) -> io::Result<Worker> {
         let work = || match (self.work)(number) {
             Ok(()) => 0,
-            // The errno is what a process can say with its end; all are smaller than 256.
+            // A process can pass on only its errno when it ends; all are smaller than 256.
             Err(error) => error.raw_os_error().and_then(|errno| u8::try_from(errno).ok()).unwrap_or(1),
         };
         Ok(Worker { process: Some(sys::process::fork(work)?), started: Instant::now() })
     }
 
-    /// Which have ended since this was asked last, and how. What they had open is settled.
+    /// The workers that ended since the last call, and how. Their open connections are counted as ended.
     fn ended(&self, workers: &mut [Worker]) -> Vec<(usize, ExitStatus)> {
         let mut ended = Vec::new();
         while let Ok(Some((process, status))) = sys::process::ended_child() {
@@ -151,7 +151,7 @@ fn tell_all(workers: &mut [Worker], tell: fn(u32) -> io::Result<()>) {
     }
 }
 
-/// What a worker had to say that ended by itself.
+/// The error of a worker that ended by itself.
 fn failure(status: ExitStatus) -> Option<io::Error> {
     match status.code() {
         None | Some(0) => None,

@@ -19,10 +19,11 @@ use crate::worker::{
     Counter, Counters, LINGER, LINGER_MAX, Limits, SEND_LOOKS, TICK, WorkerContext, write_log,
 };
 
-/// What a task receives at once.
+/// Bytes that a task receives at once.
 const INPUT_BYTES: usize = 8 << 10;
 
-/// What a task sends at once: a small response as a whole, a large one in large pieces behind the first.
+/// Bytes that a task sends at once: a small response as a whole, a large one in large pieces behind the
+/// first.
 const FIRST_CHUNK: usize = 4 << 10;
 const LARGE_CHUNK: usize = 64 << 10;
 
@@ -34,7 +35,7 @@ pub(super) fn serve(worker: &WorkerContext) -> io::Result<()> {
     tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?.block_on(accept(worker))
 }
 
-/// What all tasks share.
+/// The state that all tasks share.
 struct Shared {
     service: Arc<dyn OpenService>,
     limits: Limits,
@@ -115,7 +116,7 @@ struct Task {
 }
 
 impl Task {
-    /// All of it; the error is what to count it as.
+    /// The whole connection; the error is the counter for it.
     async fn talk(&mut self) -> Result<(), Counter> {
         let mut flow = self.session.begin(&mut self.output);
         if flow != Flow::Reset {
@@ -147,7 +148,7 @@ impl Task {
             let is_paused = matches!(stage, SessionStage::Paused(_));
             let received = tokio::select! {
                 biased;
-                // What a client sends during a pause waits in its socket.
+                // Input during a pause waits in its socket.
                 received = timeout_at(since + limit.min(FOREVER), async {
                     if is_paused { pending().await } else { self.stream.read(&mut input).await }
                 }) => received,
@@ -202,14 +203,14 @@ impl Task {
         }
     }
 
-    /// Drops the output, and has the close reset the connection. What was logged stays.
+    /// Drops the output, and has the close reset the connection. The log stays.
     fn reset(&mut self) {
         self.count_responses();
         self.shared.log(&mut self.output.log);
         let _ = self.stream.set_zero_linger();
     }
 
-    /// Counts what the output answers: so many requests.
+    /// Counts the requests that the output answers.
     fn count_responses(&mut self) -> u64 {
         let responses = self.output.take_responses();
         self.shared.counters.add(Counter::Responses, responses);
@@ -224,7 +225,7 @@ impl Task {
         let mut chunk = Vec::with_capacity(FIRST_CHUNK);
         while !self.output.is_empty() {
             let filled = self.output.fill(&mut chunk);
-            // What came before a file that has become shorter leaves too; then comes the end.
+            // Where a file has become shorter, the bytes before it leave; then the connection ends.
             self.send(&chunk).await?;
             filled.map_err(|_| Counter::Broken)?;
             chunk.clear();
@@ -256,7 +257,7 @@ impl Task {
                     if since.elapsed() < limit {
                         continue;
                     }
-                    // Otherwise the system would go on trying to send what it was given.
+                    // Otherwise the system would go on trying to send the rest.
                     let _ = self.stream.set_zero_linger();
                     return Err(Counter::Slow);
                 }
@@ -265,7 +266,7 @@ impl Task {
         Ok(())
     }
 
-    /// Finishes sending, and drops what still comes.
+    /// Finishes sending, and drops further input.
     async fn linger(&mut self) {
         let _ = self.stream.shutdown().await;
         let mut input = vec![0; INPUT_BYTES];

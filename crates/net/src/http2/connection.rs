@@ -1,4 +1,4 @@
-//! One connection of a client: what belongs to all of its streams.
+//! One connection of a client: the state that all of its streams share.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub struct Http2Connection {
     /// The beginning of a header block.
     block: Option<Block>,
     pub(super) indexing: Indexing,
-    /// How large a table the server was told that it needs.
+    /// The size of the table that the server was told of.
     pub(super) table_bytes: usize,
     pub(super) streams: Streams,
     /// Tokens and requests for which the server allows no stream yet.
@@ -93,7 +93,7 @@ impl Http2Connection {
         frame::write(&mut self.output, frame::GOAWAY, 0, 0, &payload);
     }
 
-    /// What is to be sent.
+    /// The output.
     pub fn output(&mut self) -> &[u8] {
         if !self.bodies.is_empty() {
             self.put_bodies();
@@ -109,7 +109,7 @@ impl Http2Connection {
     /// Takes input, cut anywhere.
     ///
     /// # Errors
-    /// What ends the connection, and all requests on it.
+    /// The fault that ends the connection, and all requests on it.
     pub fn on_input(
         &mut self,
         mut input: &[u8],
@@ -170,7 +170,7 @@ impl Http2Connection {
             frame::RST_STREAM => self.on_reset(header, payload, to),
             frame::GOAWAY => self.on_go_away(header, payload, to),
             frame::PRIORITY if payload.len() != 5 => Err(ErrorCode::FRAME_SIZE_ERROR),
-            // It was told that it must not.
+            // The client's settings forbid it.
             frame::PUSH_PROMISE => Err(ErrorCode::PROTOCOL_ERROR),
             _ => Ok(()),
         };
@@ -409,7 +409,7 @@ fn give_window(to: &mut Vec<u8>, stream: u32, received: &mut i64) {
     frame::write(to, frame::WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
 }
 
-/// What a frame holds besides its padding (section 6.1).
+/// The content of a frame without its padding (section 6.1).
 #[inline]
 fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u8], ErrorCode> {
     if !header.has(frame::PADDED) {

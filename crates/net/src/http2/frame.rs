@@ -87,7 +87,7 @@ pub(super) const OWN_WINDOW: i64 = (1 << 30) - 1;
 /// Streams at once, until the server says how many (section 6.5.2 recommends no less).
 const STREAMS: u32 = 100;
 
-/// What a client sends first, and its large window for the connection.
+/// The first frames of a client: its settings, and its large window for the connection.
 pub(super) fn write_own(to: &mut Vec<u8>) {
     to.extend_from_slice(PREFACE);
     let own = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, OWN_WINDOW as u32)];
@@ -99,7 +99,7 @@ pub(super) fn write_own(to: &mut Vec<u8>) {
     write(to, WINDOW_UPDATE, 0, 0, &((OWN_WINDOW - WINDOW) as u32).to_be_bytes());
 }
 
-/// What the server allows.
+/// The settings of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PeerSettings {
     /// The smallest table of fields that it was ever willing to keep, which is all of it that is used.
@@ -121,7 +121,7 @@ impl Default for PeerSettings {
 }
 
 impl PeerSettings {
-    /// What a frame changes; without a word in the first one, there may be any number of streams.
+    /// Applies a frame of settings; without a value in the first one, there may be any number of streams.
     pub(super) fn read(&mut self, payload: &[u8], is_first: bool) -> Result<(), ErrorCode> {
         if !payload.len().is_multiple_of(6) {
             return Err(ErrorCode::FRAME_SIZE_ERROR);

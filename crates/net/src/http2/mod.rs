@@ -32,7 +32,7 @@ pub enum Http2Fault {
     Reset(ErrorCode),
     /// The server has given the connection up.
     GoneAway(ErrorCode),
-    /// The server broke the protocol: what it was told.
+    /// The server broke the protocol, and was sent this error.
     Violated(ErrorCode),
 }
 
@@ -102,7 +102,7 @@ impl fmt::Display for Http2Fault {
     }
 }
 
-/// What comes of a request, in order.
+/// The parts of a response, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponsePart<'a> {
     /// Bytes of the response, in the form that HTTP/1.1 gives it.
@@ -127,7 +127,7 @@ pub struct Request {
 /// The requests of a load, by their numbers.
 pub struct Requests {
     requests: Vec<Prepared>,
-    /// What they share needs so large a table at the server; 0 if it is larger than any.
+    /// The size of the server's table that their shared fields need; 0 if it is larger than any.
     table_bytes: usize,
 }
 

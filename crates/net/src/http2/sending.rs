@@ -1,4 +1,4 @@
-//! What a connection sends: requests, as far as the server allows streams and windows for them.
+//! The sending half of a connection: requests, as far as the server allows streams and windows for them.
 
 use std::rc::Rc;
 

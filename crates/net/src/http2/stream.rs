@@ -23,13 +23,13 @@ enum Response {
     Awaited,
     /// The head, which is handed on at the end: no body may follow.
     Bodiless(Head),
-    /// The body has so many bytes left, if that is known.
+    /// Bytes of the body that are left, if that is known.
     Body {
         left: Option<u64>,
     },
 }
 
-/// What is read of the fields of a response.
+/// The fields of a response that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
     status: u16,
@@ -95,7 +95,7 @@ fn parse_length(value: &[u8]) -> Option<u64> {
     is_number.then(|| value.iter().fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
 }
 
-/// What became of a response.
+/// The end of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     Open,
@@ -212,7 +212,7 @@ pub(super) struct Streams {
     open: u32,
 }
 
-/// What a number of a stream stands for.
+/// The stream that a number stands for.
 pub(super) enum Known<'a> {
     Open(&'a mut Stream),
     Closed,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{Generator, Level, Load, LoadSettings, Measured, Progress, Watched};
 use crate::Error;
 
-/// What a worker is asked.
+/// A request of the coordinator.
 #[derive(Serialize, Deserialize)]
 enum Request {
     /// First of all.
@@ -32,7 +32,7 @@ enum Request {
     Stop,
 }
 
-/// What a worker replies.
+/// A reply of a worker.
 #[derive(Serialize, Deserialize)]
 enum Reply {
     Ready,
@@ -41,10 +41,10 @@ enum Reply {
     Refused(String),
 }
 
-/// Does what a coordinator asks, until its input ends.
+/// Handles the requests of a coordinator, until its input ends.
 ///
 /// # Errors
-/// Those of reading requests and writing replies; what goes wrong with a load is replied to the coordinator.
+/// Those of reading requests and writing replies; a failure of a load is a reply to the coordinator.
 pub fn work(requests: impl Read + Send + 'static, replies: impl Write) -> Result<(), Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, received) = channel();
@@ -60,7 +60,7 @@ pub fn work(requests: impl Read + Send + 'static, replies: impl Write) -> Result
     Ok(())
 }
 
-/// Receives requests while a load is offered too, of which the end of the input also is the end.
+/// Receives requests, also while a load is offered; the end of the input ends the load.
 fn listen(mut requests: FrameReader<impl Read>, sender: &Sender<Request>, stop: &AtomicBool) {
     while let Ok(Some(request)) = requests.receive() {
         match request {
@@ -132,11 +132,11 @@ pub struct Coordinator {
     idle: usize,
 }
 
-/// A worker that replies nothing for so long, beyond what its load may take, is gone.
+/// A worker without a reply for this long, beyond the time of its load, is gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Coordinator {
-    /// Starts so many workers: a program that calls [`work`] for this word.
+    /// Starts workers: a program that calls [`work`] for this word.
     ///
     /// # Errors
     /// [`Error::Host`] where one cannot be started.
@@ -206,7 +206,7 @@ impl Coordinator {
         Level::from_measured(load, offered.measured.into_iter().flatten().collect())
     }
 
-    /// Whether a worker is ready; what is left of a load that was stopped is not that.
+    /// Whether a worker is ready; a late reply of a load that was stopped is skipped.
     fn is_ready(&mut self, number: usize, patience: Duration) -> Result<bool, Error> {
         match self.receive(number, patience)? {
             Reply::Ready => Ok(true),

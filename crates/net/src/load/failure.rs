@@ -1,4 +1,4 @@
-//! What went wrong, by the stage of a request and the system's name for it.
+//! Failures, by the stage of a request and the system's name for the cause.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::client::{Client, ClientChoice, ClientSettings, ClientVisitor};
 use crate::network::{Alpn, FORGETS_CLOSED, Http2Network, LoadKernel, LoadNetwork, TlsNetwork};
 
-/// Connections to one server, and what they are used for. Dropped, it closes them all.
+/// Connections to one server, and their loads. Dropped, it closes them all.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Generator {
     places: usize,
 }
 
-/// What every engine does, whichever client it was made for: asked once for each load, not for each request.
+/// The interface of every engine, for any client: called once for each load, not for each request.
 trait Drive {
     fn grow_to(&mut self, connections: usize) -> Result<Grown, Error>;
     fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error>;
@@ -120,12 +120,12 @@ impl Generator {
         &self.settings
     }
 
-    /// Has so many connections: opens those that are missing, at [`LoadSettings::connect_rate`], or closes
-    /// some. Those that outlive no request are places only.
+    /// Has this number of connections: opens those that are missing, at [`LoadSettings::connect_rate`], or
+    /// closes some. Those that outlive no request are places only.
     ///
     /// # Errors
     /// [`Error::System`] where waiting for events fails. A connection that cannot be made is no error, but
-    /// told.
+    /// reported.
     pub fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
         self.places = connections;
         self.engine.grow_to(connections)
@@ -146,13 +146,13 @@ impl Generator {
     ///
     /// # Errors
     /// [`Error::Settings`] for a load that makes no sense, [`Error::System`] where waiting for events fails.
-    /// What the server does wrong is no error, but counted.
+    /// A fault of the server is no error, but counted.
     pub fn measure(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
         self.places = load.connections;
         self.engine.offer(load, watched)
     }
 
-    /// Offers a load, and says what is to be said of it.
+    /// Offers a load, and returns its result.
     ///
     /// # Errors
     /// As [`Generator::measure`].

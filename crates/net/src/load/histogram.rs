@@ -17,7 +17,7 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub struct Times(Histogram<u64>);
 
-/// What takes longer is counted as this.
+/// Longer times are counted as this.
 pub(crate) const LONGEST_NS: u64 = 600_000_000_000;
 
 /// Known to one part in a thousand.
@@ -105,7 +105,7 @@ impl Times {
         STANDARD.encode(bytes)
     }
 
-    /// Reads what [`Times::encoded`] wrote.
+    /// Reads the output of [`Times::encoded`].
     pub(crate) fn decoded(text: &str) -> Option<Times> {
         let bytes = STANDARD.decode(text).ok()?;
         let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;

@@ -52,7 +52,7 @@ pub struct Measured {
     pub handshake: Times,
     /// Pieces of the time.
     pub slices: Vec<Slice>,
-    /// What went wrong.
+    /// The failures, by stage and cause.
     pub failures: Vec<Failure>,
     /// How often each status came, in protocols that have one.
     pub statuses: BTreeMap<u16, u64>,
@@ -82,7 +82,7 @@ pub(super) struct Mark {
     begin_ns: u64,
     length_ns: u64,
     place: usize,
-    /// What the slice of that place had.
+    /// The histogram of the slice at that place, at the last look.
     seen: Recent,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct Slices {
     end_ns: u64,
 }
 
-/// A load has so many slices at most, and about half as many at least where its length is known.
+/// The most slices of a load; about half as many at least where its length is known.
 const SLICES: usize = 64;
 
 impl Slices {
@@ -244,7 +244,7 @@ pub(super) fn merged_statuses<'a>(
     sums
 }
 
-/// What the generator and its system did meanwhile.
+/// The observations of the generator of itself and its system meanwhile.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Watch {
     /// Processor time of the generator's thread.
@@ -261,7 +261,7 @@ pub struct Watch {
     pub waits: u64,
     /// See `waits`.
     pub events: u64,
-    /// Segments that this system sent again, whoever they belonged to.
+    /// Segments that this system sent again, for any program.
     pub retransmits: Option<f64>,
     /// Connections that this system dropped because nobody accepted them in time.
     pub listen_overflows: Option<f64>,
@@ -289,7 +289,7 @@ impl Before {
         self.cpu_ns = sys::thread::cpu_ns().ok();
     }
 
-    /// What came since.
+    /// The observations since then.
     pub(super) fn since(&self, elapsed_seconds: f64, cpu_ns: Option<u64>) -> Watch {
         let cpu_seconds =
             cpu_ns.zip(self.cpu_ns).map_or(0.0, |(now, then)| now.saturating_sub(then) as f64 / 1e9);
@@ -309,7 +309,7 @@ impl Before {
 }
 
 impl Watch {
-    /// Adds what another generator saw. What the system counts is the same for both.
+    /// Adds the observations of another generator. The counters of the system are the same for both.
     pub(super) fn add(&mut self, other: &Watch) {
         let larger = |one: Option<f64>, other: Option<f64>| match (one, other) {
             (Some(one), Some(other)) => Some(one.max(other)),

@@ -32,7 +32,7 @@ use std::time::Duration;
 #[cfg(test)]
 pub(crate) use engine::Engine;
 
-/// What came of opening connections.
+/// The result of opening connections.
 #[derive(Clone, Debug)]
 pub struct Grown {
     /// Connections that are open now.
@@ -64,7 +64,7 @@ pub struct Progress {
     pub recent: Option<Recent>,
 }
 
-/// Is told ten times a second how far a load is; `false` ends it.
+/// Called ten times per second with the progress of a load; `false` ends it.
 pub type Watched<'a> = dyn FnMut(&Progress) -> bool + 'a;
 
 /// For loads that nobody watches.
@@ -72,12 +72,12 @@ pub fn unwatched(_: &Progress) -> bool {
     true
 }
 
-/// A closed loop on so many connections.
+/// A closed loop on this number of connections.
 pub fn closed_loop(connections: usize, duration: Duration) -> Load {
     Load { connections, duration, ..Load::default() }
 }
 
-/// An open loop of so many requests a second.
+/// An open loop of this number of requests per second.
 pub fn open_loop(connections: usize, rate: f64, schedule: Schedule, duration: Duration) -> Load {
     Load { connections, rate: Some(rate), schedule, duration, ..Load::default() }
 }

@@ -19,12 +19,12 @@ pub struct LoadSettings {
     pub target: ServerAddress,
     /// Whether connections are encrypted, and how the server is known.
     pub tls: Option<TlsSettings>,
-    /// The client, and what it asks for.
+    /// The client and its settings.
     pub client: ClientChoice,
     /// A new connection for every request. Where the client can request a close, the server closes, else the
     /// client.
     pub new_connections: bool,
-    /// After so many requests the client closes and begins another connection.
+    /// The number of requests after which the client closes and begins another connection.
     pub requests_per_connection: Option<u32>,
     /// Close by a reset, which leaves no port in TIME_WAIT. Another load on the server than an orderly close.
     pub reset: bool,

@@ -1,4 +1,4 @@
-//! When requests of an open loop are meant to start: fixed in advance, whatever the server does.
+//! The intended starts of requests of an open loop: fixed in advance, whatever the server does.
 
 use std::time::Duration;
 

@@ -19,10 +19,10 @@ use super::level::Level;
 use super::plan::Load;
 use crate::Error;
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What had to hold.
+    /// The goal.
     pub goal: Goal,
     /// The rate that half of the stages meet, above which most do not; `None` where no stage met the goal.
     pub rate: Option<f64>,
@@ -45,13 +45,13 @@ pub struct SearchStage {
     pub rate: f64,
     /// The percentile; `None` where too few were answered.
     pub seconds: Option<f64>,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: StageOutcome,
-    /// What was measured.
+    /// Its measurements.
     pub level: Level,
 }
 
-/// What came of a stage.
+/// The outcome of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageOutcome {
@@ -75,17 +75,17 @@ const RISE: f64 = 1.5;
 /// The threshold is looked for this far beyond the rates that were tried.
 const MARGIN: f64 = 2.0;
 /// How many confirmations there are at most, and how much lower the second is than the first. From then on
-/// the step doubles: a longer stage meets what is too seldom for a short one.
+/// the step doubles: a longer stage meets events that are too rare for a short one.
 const CONFIRMATIONS_MAX: usize = 5;
 const FALL: f64 = 1.05;
 /// A stage is as long as this at least, if the confirmation is: a shorter one passes between two moments in
 /// which others have the processor.
 const STAGE_MIN: Duration = Duration::from_millis(500);
-/// A goal that so many stages fail where the server is all but idle is beyond reach.
+/// This many failed stages at a rate where the server is all but idle put the goal beyond reach.
 const HOPELESS: usize = 4;
 /// At this part of its capacity a server is all but idle.
 const IDLE: f64 = 10.0;
-/// A stage is so many times as long as the goal: a server that falls behind by a twentieth is seen to.
+/// The length of a stage in lengths of the goal: a server that falls behind by a twentieth is detected.
 const GOALS: u32 = 20;
 
 /// Looks for the highest rate. `load` has connections and schedule; its duration is that of the confirmation,
@@ -115,7 +115,7 @@ pub fn highest(
     search.confirm(capacity)
 }
 
-/// What a search needs at every stage.
+/// The parameters of a search that hold for every stage.
 struct Search<'a, L, O> {
     goal: Goal,
     load: &'a Load,
@@ -153,7 +153,7 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
         }
     }
 
-    /// What is known of the rate so far, with its interval.
+    /// The estimate of the rate so far, with its interval.
     fn estimate(&self) -> Option<(f64, (f64, f64))> {
         let rates = self.stages.iter().map(|stage| stage.rate);
         let lowest = rates.clone().reduce(f64::min)?;
@@ -212,18 +212,18 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
     }
 }
 
-/// What has to hold.
+/// A percentile that must not exceed a time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
     /// The percentile, from 0 to 100.
     pub percent: f64,
-    /// What it must not exceed.
+    /// The time, in seconds.
     pub seconds: f64,
 }
 
-/// One request in so many may fail.
+/// The share of requests that may fail.
 const FAILURES_SHARE: f64 = 0.001;
-/// A stage has so many requests beyond the percentile at least, or it says nothing.
+/// Requests of a stage beyond the percentile; with fewer it says nothing.
 const BEYOND_MIN: f64 = 3.0;
 
 impl Goal {
@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// A level in which every response takes so long.
+    /// A level in which every response takes this long.
     fn level(load: &Load, per_second: f64, latency_ns: u64) -> Level {
         let times = || Times::new().unwrap();
         let mut latency = times();
@@ -326,7 +326,7 @@ mod tests {
             Simulated { slow_from, late_from, is_disturbed: Box::new(|| false) }
         }
 
-        /// What is found for a goal of so many milliseconds, and the loads that were offered.
+        /// The result for a goal in milliseconds, and the loads that were offered.
         fn search(mut self, goal_ms: f64) -> (Found, Vec<Load>) {
             let goal = Goal { percent: 99.0, seconds: goal_ms / 1e3 };
             let offered = RefCell::new(Vec::new());

@@ -38,13 +38,13 @@ pub(crate) trait LoadNetwork: SocketSet {
         1
     }
 
-    /// What the connections have carried since this was last asked, where they are not the sockets.
+    /// The traffic of the connections since the last call, where they are not the sockets.
     fn carried(&mut self) -> Option<Carried> {
         None
     }
 }
 
-/// What connections have carried.
+/// The traffic of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
     /// Connections that were made.

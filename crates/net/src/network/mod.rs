@@ -35,9 +35,9 @@ use crate::output::Sender;
 #[cfg(any(target_os = "linux", windows))]
 pub(crate) use ring::{RingKernel, ServerRing};
 
-/// One connection, of which no call waits; see [`Connection`]. Dropped, it is closed.
+/// A connection that never blocks a call; see [`Connection`]. Dropped, it is closed.
 pub(crate) trait Socket: Sender {
-    /// What came of connecting, once the socket is ready.
+    /// The result of connecting, once the socket is ready.
     fn connected(&self, now_ns: u64) -> io::Result<Connected>;
 
     /// Whether the connection was made for this socket: one of several that share a connection was.
@@ -75,7 +75,7 @@ pub(crate) enum Connected {
         /// When the handshake began that was needed before, if there was one.
         handshake_from_ns: Option<u64>,
     },
-    /// What is to be waited for first.
+    /// The readiness to wait for first.
     NotYet(Interest),
 }
 

@@ -19,7 +19,7 @@ pub(crate) trait ServerRing {
     /// A connection as it is accepted.
     type Accepted: Into<Self::Socket>;
 
-    /// What an operation is cancelled by.
+    /// The handle by which an operation is cancelled.
     type Operation: Copy;
 
     /// Milliseconds since some beginning.

@@ -1,7 +1,7 @@
-//! A load network in simulated time, for tests: connections to a server that the test provides, as events that
-//! arrive at known times. Where the network is not calm, a seed decides which connections are made, and when
-//! the generator has no processor. A failing seed is printed; `OSDYNO_SEED=N` runs it alone, `OSDYNO_SEEDS=N`
-//! that many.
+//! A load network in simulated time, for tests: connections to a server that the test provides, as events
+//! that arrive at known times. Where the network is not calm, a seed decides which connections are made, and
+//! when the generator has no processor. A failing seed is printed; `OSDYNO_SEED=N` runs it alone,
+//! `OSDYNO_SEEDS=N` that many.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -100,7 +100,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Whether an event happens that does so once in so many times, and never where all is calm.
+    /// Whether an event of this rarity happens now; never where all is calm.
     pub(crate) fn happens(&mut self, once_in: u32) -> bool {
         !self.is_calm && self.random.u32(..once_in) == 0
     }

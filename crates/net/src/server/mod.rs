@@ -46,7 +46,7 @@ impl ListeningServer {
     /// SIGTERM and SIGINT are orders to stop, and SIGUSR1 asks for a report.
     ///
     /// # Errors
-    /// What is unknown, unsupported, or makes no sense together; what the system refuses.
+    /// Names that are unknown or unsupported, combinations that make no sense, and errors of the system.
     pub fn set_up(plan: ServerPlan) -> Result<ListeningServer, Error> {
         let architecture = arch::find(&plan.architecture)?;
         let unsupported = |reason: String| Error::Unsupported { name: architecture.name.to_owned(), reason };
@@ -94,7 +94,7 @@ impl ListeningServer {
         self.address
     }
 
-    /// What is served where, in a few words.
+    /// The service and its address, in a few words.
     ///
     /// # Errors
     /// None, for the settings have been read before.
@@ -102,12 +102,12 @@ impl ListeningServer {
         self.service.describe(&self.plan.settings, self.address)
     }
 
-    /// What it counts, for whoever wants to look while it runs.
+    /// Its counters, which can be read while it runs.
     pub fn counters(&self) -> Counters {
         self.counters.clone()
     }
 
-    /// With this it can be told to stop.
+    /// The flag that stops it.
     pub fn stop(&self) -> StopFlag {
         self.stop.clone()
     }
@@ -116,7 +116,7 @@ impl ListeningServer {
     /// grace is over. `asked` is called whenever SIGUSR1 has come. Returns what was counted.
     ///
     /// # Errors
-    /// What keeps the architecture from going on.
+    /// The error that ends the architecture.
     pub fn run(self, mut asked: impl FnMut(&Counters) + Send) -> Result<Counters, Error> {
         let counters = self.counters.clone();
         let attempted = format!("go on serving with {}", self.architecture.name);
@@ -215,7 +215,7 @@ impl ListeningServer {
     }
 }
 
-/// After so many ticks an architecture has noticed the order to stop, if anything wakes it.
+/// Ticks in which an architecture notices the order to stop, if anything wakes it.
 const LATE_TICKS: u32 = 2;
 
 /// Of the thread that looks after signals: room to print a report.
@@ -274,7 +274,7 @@ fn open_log(path: &Path) -> Result<File, Error> {
     opened.map_err(Error::at(format!("open {} for the access log", path.display())))
 }
 
-/// What a server is to be.
+/// The plan of a server, as a process that serves receives it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerPlan {
@@ -292,7 +292,7 @@ pub struct ServerPlan {
     pub workers: usize,
     /// Threads or processes of an architecture that has a fixed pool of them.
     pub pool: usize,
-    /// What is taken, and for how long.
+    /// Its limits, in number and in time.
     pub limits: Limits,
     /// File that the access log is appended to; `-` is standard output.
     pub log: Option<PathBuf>,

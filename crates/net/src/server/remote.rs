@@ -19,7 +19,7 @@ use super::{ListeningServer, ServerPlan};
 use crate::worker::{COUNTERS, Counter, Counters};
 use crate::{Error, service};
 
-/// What a server is in errors.
+/// The name of a server in errors.
 const SERVER: &str = "the server";
 
 /// The role in which a program calls [`serve_for`].
@@ -28,16 +28,16 @@ pub const ROLE: &str = "serve";
 /// How long a command may take until programs can be started through it.
 const OPEN_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a server may take to begin, or to reply what it has counted.
+/// The time for a server to begin, or to report its counters.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Beyond the time of grace that its connections have, a server may take this long to end.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A server that does not serve any more has ended after so long, or has not ended at all.
+/// The time in which a server that has stopped serving also ends.
 const OWN_END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a server has counted and what it takes.
+/// The counters and the resources of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// By the names of [`COUNTERS`].
@@ -46,9 +46,9 @@ pub struct Report {
     pub open: u64,
     /// The most that were open at a time; of several workers at least that many.
     pub peak: u64,
-    /// Processes of the server; `None` like what follows where the system does not tell.
+    /// Processes of the server; `None`, like the next two, where the system does not count them.
     pub processes: Option<u64>,
-    /// User memory of all its processes, what several share counted once.
+    /// User memory of all its processes; shared memory counts once.
     pub memory_bytes: Option<u64>,
     /// Processor time of all its processes, those that have ended too. Where it was asked from outside,
     /// without what reporting takes: walking through all processes would be a part of every response.
@@ -77,7 +77,7 @@ impl Report {
     }
 }
 
-/// What a server replies: first that it listens, then one report for every request.
+/// A reply of a server: first that it listens, then one report for every request.
 #[derive(Debug, Serialize, Deserialize)]
 enum Reply {
     Listening(SocketAddr),
@@ -90,7 +90,7 @@ enum Reply {
 #[derive(Debug, Serialize, Deserialize)]
 struct ReportNow;
 
-/// Where a server is started, and by what.
+/// The place where a server is started, and its program.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerHost<'a> {
     /// The command through which it is started; empty for this machine.
@@ -146,7 +146,7 @@ impl Remote {
         self.address
     }
 
-    /// What it has counted and takes now.
+    /// Its counters and resources now.
     ///
     /// # Errors
     /// When it does not reply.
@@ -223,7 +223,7 @@ fn refused(reply: Reply) -> Error {
 /// command is that of a program which calls [`serve_session`](super::serve_session).
 ///
 /// # Errors
-/// When it cannot be set up or go on; the other side has been told.
+/// When it cannot be set up or go on; the other side has the error too.
 pub fn serve_for(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,

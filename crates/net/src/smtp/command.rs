@@ -66,7 +66,7 @@ pub enum Command<'a> {
     Help,
     /// The connection is to be encrypted from here on.
     StartTls,
-    /// A command that is none of these.
+    /// Any other command.
     Unknown,
 }
 

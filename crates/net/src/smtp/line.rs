@@ -11,7 +11,7 @@ pub struct LineBuffer {
     is_taken: bool,
 }
 
-/// A line is longer than it may be. What came of it was dropped, and the rest counts as a further line.
+/// A line is longer than allowed. Its beginning was dropped, and the rest counts as a further line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a line is longer than {0} octets")]
 pub struct LineTooLong(pub usize);
@@ -21,7 +21,7 @@ impl LineBuffer {
     /// come: then all of the input was taken.
     ///
     /// # Errors
-    /// [`LineTooLong`] if the line has more than `most` octets, of which CR is one.
+    /// [`LineTooLong`] if the line has more than `most` octets, CR included.
     #[inline]
     pub fn take<'a, 'input: 'a>(
         &'a mut self,

@@ -40,7 +40,7 @@ pub enum MailboxError {
     /// The domain is not one of labels of letters, digits and hyphens.
     #[error("the domain of the address is not well formed")]
     Domain,
-    /// What is in brackets is no address of a host.
+    /// The brackets hold no address of a host.
     #[error("the address literal is neither IPv4 nor IPv6:…")]
     Literal,
 }
@@ -88,12 +88,12 @@ impl<'a> Mailbox<'a> {
         self.text
     }
 
-    /// What is before the `@`, with its quotes if it has any.
+    /// The part before the `@`, with its quotes if it has any.
     pub fn local(&self) -> &'a str {
         &self.text[..self.local_bytes]
     }
 
-    /// What is behind the `@`: a domain, or an address in brackets. Empty for `postmaster` alone.
+    /// The part behind the `@`: a domain, or an address in brackets. Empty for `postmaster` alone.
     pub fn domain(&self) -> &'a str {
         self.text.get(self.local_bytes + 1..).unwrap_or_default()
     }

@@ -21,7 +21,7 @@ pub fn dot_stuffed(message: &[u8], output: &mut Vec<u8>) {
     output.extend_from_slice(b".\r\n");
 }
 
-/// Reads a message from what follows DATA, whose bytes come cut anywhere.
+/// Reads a message from the input behind DATA, whose bytes come cut anywhere.
 ///
 /// Only CR LF ends a line, and only CR LF . CR LF the message. CR alone and LF alone are bytes of the message
 /// like others, so nobody can put an end into it that one server sees and another does not.
@@ -47,7 +47,7 @@ enum State {
 }
 
 impl DotDecoder {
-    /// Takes input up to the end of the message, leaves what follows, and passes on what the message holds.
+    /// Takes input up to the end of the message, leaves the rest, and passes on the message.
     /// Whether the message has ended.
     pub fn decode(&mut self, input: &mut &[u8], content: &mut impl FnMut(&[u8])) -> bool {
         while self.state != State::Ended {
@@ -81,7 +81,7 @@ impl DotDecoder {
     }
 }
 
-/// The bytes up to the next dot that begins a line, and what they end in. The first byte is no such dot.
+/// The bytes up to the next dot that begins a line, and their ending. The first byte is no such dot.
 fn text(input: &[u8]) -> (&[u8], State) {
     for end in memchr_iter(b'\n', input) {
         if input[end + 1..].first() == Some(&b'.') && input[..end].last() == Some(&b'\r') {
@@ -99,7 +99,7 @@ fn text(input: &[u8]) -> (&[u8], State) {
 mod tests {
     use super::*;
 
-    /// The message, whether it ended, and what followed, of a stream in pieces of that length.
+    /// The message, whether it ended, and the rest, of a stream in pieces of that length.
     fn decoded(stream: &[u8], cut: usize) -> (Vec<u8>, bool, Vec<u8>) {
         let (mut decoder, mut message, mut left) = (DotDecoder::default(), Vec::new(), Vec::new());
         let mut ended = false;

@@ -1,4 +1,4 @@
-//! SMTP (RFC 5321) without a socket and without a clock: what its client and its server have in common.
+//! SMTP (RFC 5321) without a socket and without a clock: the parts that its client and its server share.
 //!
 //! - `line` lines, whose bytes come cut anywhere;
 //! - `reply` replies, written and read, and the extensions that a server lists;

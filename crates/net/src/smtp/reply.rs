@@ -47,14 +47,14 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// Its text in one line, with `�` for what is not UTF-8 and a space for control characters.
+    /// Its text in one line, with `�` for bytes that are not UTF-8 and a space for control characters.
     pub fn text(&self) -> String {
         let lines: Vec<Cow<'_, str>> = self.lines().map(String::from_utf8_lossy).collect();
         lines.join(" ").replace(char::is_control, " ")
     }
 }
 
-/// The enhanced status code at the beginning of a line, and what follows it.
+/// The enhanced status code at the beginning of a line, and the rest.
 fn enhanced(line: &[u8], code: u16) -> Option<(EnhancedCode, &[u8])> {
     let (class, rest) = number(line, 1)?;
     let (subject, rest) = number(rest.strip_prefix(b".")?, 3)?;
@@ -65,7 +65,7 @@ fn enhanced(line: &[u8], code: u16) -> Option<(EnhancedCode, &[u8])> {
     (is_ended && is_of_class).then_some((EnhancedCode(class as u8, subject, detail), rest))
 }
 
-/// A decimal number of at most so many digits, and what follows it.
+/// A decimal number of at most this many digits, and the rest.
 fn number(text: &[u8], digits_max: usize) -> Option<(u16, &[u8])> {
     let digits = text.iter().take(digits_max).take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(digits);
@@ -182,7 +182,7 @@ pub fn write_reply(output: &mut Vec<u8>, code: u16, enhanced: Option<EnhancedCod
     }
 }
 
-/// A text in pieces of at most so many bytes, at least one.
+/// A text in pieces of at most this many bytes, at least one.
 fn pieces(text: &str, most: usize) -> impl Iterator<Item = &str> {
     let mut left = Some(text);
     std::iter::from_fn(move || {
@@ -214,7 +214,7 @@ pub struct Extensions {
 
 impl Extensions {
     /// Those of a reply to EHLO: each of its lines but the first is a keyword, in any case, with parameters.
-    /// What is unknown, or has parameters that are, is left out.
+    /// Unknown keywords, and those with unknown parameters, are left out.
     pub fn parse(reply: &Reply<'_>) -> Extensions {
         let mut extensions = Extensions::default();
         for line in reply.lines().skip(1) {

@@ -73,11 +73,11 @@ impl Decoder {
     }
 }
 
-/// What of a block is not read yet.
+/// The rest of a block.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {
-    /// A number behind the pattern of a form (section 5.1); none of them needs more than 28 bits.
+    /// A number behind the pattern of a form (section 5.1); 28 bits are enough for all.
     #[inline]
     fn number(&mut self, form: &Form) -> Result<usize, Broken> {
         let (&first, mut rest) = self.0.split_first().ok_or(Broken)?;
@@ -117,7 +117,7 @@ impl Rest<'_> {
     }
 }
 
-/// What was read is no header block. Nothing on the connection can be understood any more.
+/// The bytes are no header block. Nothing on the connection can be understood any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http2) struct Broken;
 
@@ -142,7 +142,7 @@ const LENGTH_MAX: u8 = 30;
 /// The root, and 255 more places where a code is not at its end.
 const STATES: usize = 256;
 
-/// What four bits lead to.
+/// The state after four bits.
 #[derive(Clone, Copy)]
 struct Step {
     state: u8,

@@ -1,4 +1,4 @@
-//! Writes the fields of requests, of which there are few: each in the forms that a connection can need.
+//! Writes the fields of the few requests of a load, each in the forms that a connection can need.
 //!
 //! What all requests share, which is in the same order in all of them, enters the table of the server with
 //! the first request of a connection; from the second on it is a number. So a request is a copy of bytes.
@@ -29,7 +29,7 @@ pub(in crate::http2) enum Indexing {
 type Field = (String, String);
 
 impl Blocks {
-    /// Those of each of several requests, and how large a table what they share needs.
+    /// The blocks of each of several requests, and the size of the table that their shared fields need.
     pub(in crate::http2) fn encode(requests: &[&[Field]]) -> (Vec<Blocks>, usize) {
         let shared = shared(requests);
         let size: usize = shared.iter().map(|(name, value)| name.len() + value.len() + ENTRY_BYTES).sum();
@@ -65,7 +65,7 @@ impl Blocks {
     }
 }
 
-/// What all requests have and the static table has not, in their order.
+/// The fields that all requests have and the static table lacks, in their order.
 fn shared<'a>(requests: &[&'a [Field]]) -> Vec<&'a Field> {
     let first: &'a [Field] = requests.first().copied().unwrap_or_default();
     let mut shared: Vec<&'a Field> = Vec::new();
@@ -150,7 +150,7 @@ mod tests {
         ]
     }
 
-    /// What a server reads of requests that are sent in turn is what was to be sent.
+    /// A server reads the fields of requests, sent in turn, as they were given.
     #[test]
     fn a_server_reads_what_was_written() {
         for (paths, long) in [(&["/"][..], 1), (&["/a", "/b", "/index.html"], 300), (&["/a", "/b"], 5000)] {

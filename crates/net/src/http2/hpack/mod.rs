@@ -29,7 +29,7 @@ const STRING: Form = Form { pattern: 0, bits: 7 };
 
 /// Bytes of the dynamic table that both ends begin with (RFC 9113, section 6.5.2).
 pub(in crate::http2) const TABLE_BYTES: usize = 4096;
-/// What an entry counts for besides its bytes (section 4.1).
+/// Bytes that an entry counts for besides its own (section 4.1).
 const ENTRY_BYTES: usize = 32;
 /// Bytes that may lie before the oldest entry until they are given up.
 const GONE_MAX: usize = 4 * TABLE_BYTES;
@@ -80,7 +80,7 @@ impl Dynamic {
         Dynamic { bytes: Vec::new(), end: 0, entries: VecDeque::new(), size: 0, size_max: TABLE_BYTES }
     }
 
-    /// Name and value of an entry, of which the newest is 0.
+    /// Name and value of an entry; the newest is number 0.
     fn get(&self, number: usize) -> Option<(&[u8], &[u8])> {
         let entry = self.entries.get(number)?;
         let begin = entry.begin - (self.end - self.bytes.len());

@@ -53,7 +53,7 @@ pub(crate) struct Engine<C: Client, N: LoadNetwork> {
     /// Sockets that are open.
     open: usize,
     vacant: usize,
-    /// Requests of which a part did not fit into the socket.
+    /// Requests that did not fit into the socket as a whole.
     unsent: HashMap<u32, Vec<u8>>,
     buffer: Box<[u8]>,
     batch: Vec<u8>,
@@ -97,7 +97,7 @@ struct Look {
 const BUFFER_BYTES: usize = 64 << 10;
 /// One connection receives so often in a row at most, then others have their turn.
 const RECEIVES_MAX: usize = 16;
-/// An open loop looks for responses after so many starts in a row.
+/// Starts of an open loop in a row, after which it looks for responses.
 const STARTS_MAX: usize = 16;
 /// Connections that are being made at once, so that no queue of a server overflows by our doing.
 const CONNECTING_MAX: usize = 64;
@@ -111,10 +111,10 @@ const RETRY_NS: u64 = 100_000_000;
 const RETRY_GAP_NS: u64 = 100_000;
 /// Starts of a closed loop are spread over this time, or a twentieth of the load.
 const SPREAD_NS: u64 = 100_000_000;
-/// After the end, responses under way are waited for so long at most.
+/// After the end, the longest wait for responses under way.
 const DRAIN_NS: u64 = 2_000_000_000;
-/// A server that announced that it closes has so long to do so. Then this side closes, as RFC 9112, section
-/// 9.6, has it do anyway: it waits so that the port stays in TIME_WAIT at the server.
+/// The time for a server to close where it announced that. Then this side closes, as RFC 9112, section 9.6,
+/// asks anyway: it waits so that the port stays in TIME_WAIT at the server.
 const CLOSE_NS: u64 = 100_000_000;
 /// How often progress is reported.
 const PROGRESS_NS: u64 = 100_000_000;
@@ -169,7 +169,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         })
     }
 
-    /// Waits until something is ready or it is this time, and does what is to be done.
+    /// Waits until something is ready or it is this time, and handles it.
     #[inline]
     fn wait(&mut self, until_ns: u64) -> Result<(), Error> {
         self.network.wait(&mut self.events, until_ns)?;
@@ -272,8 +272,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// Takes what was received. True if the end of the connection is what comes next: it mostly lies right
-    /// behind.
+    /// Handles received bytes. True if the end of the connection comes next: it mostly lies right behind.
     #[inline]
     fn digest(&mut self, place: u32, received: usize, now: u64) -> bool {
         let mut at = 0;
@@ -385,7 +384,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// A place has its responses: what comes next there.
+    /// A place has its responses: its next step.
     #[inline]
     fn next(&mut self, place: u32, now: u64) {
         let slot = &self.slots[place as usize];

@@ -17,7 +17,7 @@ use crate::network::{Carried, LoadNetwork};
 /// How a load ended.
 struct End {
     now: u64,
-    /// The user has ended it, or whoever watched.
+    /// The user, or the watcher, has ended it.
     stopped: bool,
     /// Processor time of this thread.
     cpu_ns: Option<u64>,
@@ -26,7 +26,7 @@ struct End {
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
     pub(crate) fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
         load.check(&self.settings)?;
-        // What could not be opened now is tried again, and counted, by the load.
+        // The load tries again to open the rest, and counts it.
         self.grow_to(load.connections)?;
         let mut before = self.begin(load);
         let end = self.hold(&mut before, watched)?;
@@ -86,8 +86,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         Ok(End { now, stopped, cpu_ns: sys::thread::cpu_ns().ok() })
     }
 
-    /// The warm-up is over. What a closed loop has under way is counted from here on: it will end in the time
-    /// that is measured, as others that begin in it will end after it.
+    /// The warm-up is over. Requests under way in a closed loop are counted from here on: they will end in
+    /// the measured time, as others that begin in it will end after it.
     fn begin_counting(&mut self) {
         self.counts = Counts::default();
         self.network.carried();
@@ -147,7 +147,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         })
     }
 
-    /// Forgets what was counted so far.
+    /// Resets the counts.
     pub(super) fn forget(&mut self) {
         self.counts = Counts::default();
         self.network.carried();
@@ -222,7 +222,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
 const COUNTED_STARTS_MAX: u64 = 1_000_000;
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
-    /// Waits for responses under way, asks no more, and closes what has none by then.
+    /// Waits for responses under way, sends no further request, and closes connections without a response by
+    /// then.
     pub(super) fn drain(&mut self, now: u64, stopped: bool) -> Result<(), Error> {
         let was_open = self.mode == Mode::Open;
         if was_open && !stopped {
@@ -246,9 +247,9 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         Ok(())
     }
 
-    /// Closes what is under way. A load that was stopped, or a closed loop, which asks no more where it got
-    /// stuck, leaves requests unanswered that were under way for longer than any response took; the others
-    /// had no time for a response, and are taken out.
+    /// Closes connections with requests under way. Where a load was stopped, or a closed loop got stuck,
+    /// those that were under way for longer than any response took are unanswered; the others had no time for
+    /// a response, and are taken out.
     fn give_up(&mut self, now: u64, had_time: bool) {
         let overdue_ns = self.slices.longest_ns();
         for place in 0..self.slots.len() as u32 {
@@ -294,7 +295,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         Err(Error::Miscounted { started: counts.started, outcomes })
     }
 
-    /// Closes where the server said that it would. The requests are complete, so none of them has failed.
+    /// Closes connections that the server announced to close. Their requests are complete, so none has
+    /// failed.
     #[cold]
     fn close_instead(&mut self, place: u32, now: u64) {
         if self.measuring {

@@ -1,4 +1,5 @@
-//! Who starts when: the places of a closed loop one after the other, those of an open loop by its schedule.
+//! The starts of requests: the places of a closed loop one after the other, those of an open loop by its
+//! schedule.
 
 use std::cmp::Reverse;
 
@@ -59,7 +60,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.wait(due.min(self.edge_ns))
     }
 
-    /// Starts what is due.
+    /// Starts the requests that are due.
     #[inline]
     pub(super) fn pace(&mut self, now: u64) {
         while let Some(&Reverse((due, place))) = self.later.peek() {
@@ -83,7 +84,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             if intended_ns > now || intended_ns >= self.until_ns || self.allowance == 0 {
                 return;
             }
-            // What is counted begins anew when the warm-up is over, which may be in this very moment.
+            // The counts begin anew when the warm-up is over, which may be in this very moment.
             if !self.measuring && intended_ns >= self.from_ns {
                 return;
             }
@@ -116,8 +117,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.settings.connections_max * self.network.streams()
     }
 
-    /// Starts what was due when the load ended, as far as there are places: where the generator itself had no
-    /// processor then, it was late, and the requests were meant all the same.
+    /// Starts the requests that were due when the load ended, as far as there are places: where the generator
+    /// itself had no processor then, it was late, and the requests were meant all the same.
     pub(super) fn catch_up(&mut self) {
         for _ in 0..self.places_max().div_ceil(STARTS_MAX) {
             let started = self.counts.started;

@@ -9,7 +9,7 @@ use crate::load::Grown;
 use crate::load::failure::RequestStage;
 use crate::network::{LoadNetwork, Socket};
 
-/// After so many attempts without a connection, growing is given up.
+/// Attempts without a connection, after which growing is given up.
 const HOPELESS: usize = 2 * CONNECTING_MAX;
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
@@ -210,7 +210,7 @@ impl State {
     }
 }
 
-/// What comes after a response.
+/// The step after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Nothing, and every failure is reported: no load is offered.
@@ -223,7 +223,7 @@ pub(super) enum Mode {
     Open,
 }
 
-/// What is counted while a load is measured. Every request that was started has one outcome: it is completed,
+/// The counts of a load that is measured. Every request that was started has one outcome: it is completed,
 /// failed, late or unanswered.
 #[derive(Default)]
 pub(super) struct Counts {

@@ -125,7 +125,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// Sends what did not fit before.
+    /// Sends the bytes that did not fit before.
     pub(super) fn send_rest(&mut self, place: u32, now: u64) {
         let slot = &mut self.slots[place as usize];
         let (Some(socket), Some(rest)) = (&slot.socket, self.unsent.get_mut(&place)) else { return };

@@ -1,6 +1,6 @@
-//! The loop against a simulated server of echo. Where its delays are known, every figure is exact on a machine
-//! of any speed; where a seed decides what is split, delayed, refused, reset or never answered, the network
-//! knows which responses were read, and so the right counts.
+//! The loop against a simulated server of echo. Where its delays are known, every figure is exact on a
+//! machine of any speed; where a seed decides what is split, delayed, refused, reset or never answered, the
+//! network knows which responses were read, and so the right counts.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! All exchanges, the connections that they are on, and which of them have something to report.
+//! All exchanges, their connections, and the list of those with something to report.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::ServerAddress;
 use crate::http2::{ErrorCode, Http2Fault, Requests, ResponsePart};
 use crate::network::{Carried, LoadNetwork, Socket};
 
-/// What a socket of the loop stands for: one request after the other, each in a stream of its own.
+/// A connection as the loop sees it: one request after the other, each in a stream of its own.
 struct Exchange {
     /// The connection of the present request, or of the last one.
     link: usize,
@@ -28,7 +28,7 @@ struct Exchange {
     is_repeated: bool,
     /// Bytes that its connection had received when it was started.
     began: u64,
-    /// What came of the response, and how much of that the loop has taken.
+    /// The response so far, and how much of it the loop has taken.
     inbox: Vec<u8>,
     taken: usize,
     outcome: Option<Outcome>,
@@ -161,7 +161,7 @@ impl<S: Socket> Exchanges<S> {
         }
     }
 
-    /// What is to be done before waiting. True if there is something to report already.
+    /// Prepares a wait. True if there is something to report already.
     pub(super) fn settle<N: LoadNetwork<Socket = S>>(&mut self, network: &mut N) -> bool {
         while let Some(number) = self.strays.pop() {
             self.move_on(network, number);
@@ -339,7 +339,7 @@ impl<S: Socket> Exchanges<S> {
         }
     }
 
-    /// What the loop is to be told.
+    /// The events that the loop must get.
     pub(super) fn report(&mut self, events: &mut Vec<Event>) {
         for number in std::mem::take(&mut self.ready) {
             let Some(exchange) = self.list.get_mut(number) else { continue };
@@ -351,7 +351,7 @@ impl<S: Socket> Exchanges<S> {
         }
     }
 
-    /// What came of the response.
+    /// The response.
     pub(super) fn receive(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<usize> {
         let exchange = &mut self.list[number];
         let rest = &exchange.inbox[exchange.taken..];

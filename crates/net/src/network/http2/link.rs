@@ -53,7 +53,7 @@ impl Outcome {
         }
     }
 
-    /// What a socket returns for it.
+    /// The result that a socket returns for it.
     pub(super) fn received(self) -> io::Result<usize> {
         Err(match self {
             Outcome::End => return Ok(0),
@@ -65,7 +65,7 @@ impl Outcome {
     }
 }
 
-/// What came of a step.
+/// The result of a step.
 pub(super) enum Step {
     /// All of it is done.
     Done,
@@ -108,7 +108,7 @@ impl<S: Socket> Link<S> {
         }
     }
 
-    /// Sends what there is; how much of it left.
+    /// Sends the output; how much of it left.
     pub(super) fn flush(&mut self) -> (u64, Step) {
         let mut sent = 0;
         let Some(socket) = &self.socket else { return (sent, Step::Done) };

@@ -6,7 +6,7 @@
 //! - `exchanges` are all of them, and those with something to report.
 //!
 //! So the loop knows nothing of streams: it times, checks and counts each request as it does without them.
-//! What it sends in a row leaves in one piece, before it waits again.
+//! Its requests in a row leave in one piece, before it waits again.
 
 mod exchanges;
 mod link;
@@ -33,7 +33,7 @@ pub(crate) struct Http2Network<N: LoadNetwork> {
     network: N,
     streams: usize,
     shared: Rc<RefCell<Exchanges<N::Socket>>>,
-    /// What happened to the real connections.
+    /// The counts of the real connections.
     events: Vec<Event>,
 }
 

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::network::{Connected, Socket};
 use crate::output::Sender;
 
-/// What the connections of a client have in common; it belongs to one thread.
+/// The configuration that the connections of a client share; it belongs to one thread.
 pub struct TlsClient {
     config: Arc<ClientConfig>,
     /// The name that certificates must have; `None` if any certificate will do.
@@ -43,7 +43,7 @@ impl TlsClient {
     /// Speaks TLS from now on; the handshake begins with [`TlsConnection::handshake`].
     ///
     /// # Errors
-    /// What the library refuses, with the connection as it was.
+    /// The error of the library, with the connection as it was.
     pub fn start(
         &self,
         connection: Connection,

@@ -43,7 +43,7 @@ pub(crate) struct TlsNetwork<N> {
     network: N,
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
-    /// What was received last, before it is decrypted. One is enough: nothing stays in it.
+    /// The last received bytes, before they are decrypted. One buffer is enough: nothing stays in it.
     encrypted: Rc<RefCell<Box<[u8]>>>,
 }
 
@@ -110,7 +110,7 @@ impl<N: LoadNetwork> LoadNetwork for TlsNetwork<N> {
 /// The functions that TLS is made of.
 ///
 /// # Errors
-/// [`Error::Unsupported`] says what this processor lacks.
+/// [`Error::Unsupported`] names the facility that this processor lacks.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn provider() -> Result<CryptoProvider, Error> {
     match graviola::util::is_cpu_supported() {

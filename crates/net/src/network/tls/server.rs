@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{TlsFault, provider};
 use crate::Error;
 
-/// What the connections of a server have in common.
+/// The configuration that the connections of a server share.
 #[derive(Clone)]
 pub(crate) struct TlsServer(Arc<ServerConfig>);
 
@@ -52,7 +52,7 @@ impl TlsSession {
         let tls = &mut self.0;
         let mut has_ended = false;
         while !encrypted.is_empty() && !has_ended {
-            // It takes what it has room for, and what it took is processed below.
+            // It takes as much as it has room for, and the rest follows after processing.
             tls.read_tls(&mut encrypted).map_err(|_| TlsFault::Broken)?;
             let state = tls.process_new_packets().map_err(TlsFault::from)?;
             let begin = plain.len();
@@ -63,7 +63,7 @@ impl TlsSession {
         Ok(has_ended)
     }
 
-    /// Encrypts, and adds to `encrypted` all that is to leave: also what the handshake says.
+    /// Encrypts, and adds to `encrypted` all output, also that of the handshake.
     pub(crate) fn send(&mut self, mut plain: &[u8], encrypted: &mut Vec<u8>) -> Result<(), TlsFault> {
         loop {
             while self.0.wants_write() {
@@ -173,7 +173,7 @@ mod key {
             let private = ecdsa::SigningKey::generate().map_err(|_| Error::KeyGenerationUnavailable)?;
             let mut der = [0; DER_BYTES_MAX];
             let written = private.to_spki_der(&mut der).map_err(|_| Error::RemoteKeyError)?;
-            // The point is what ends the structure around it.
+            // The point ends the structure around it.
             let public = *written.last_chunk().ok_or(Error::CouldNotParseKeyPair)?;
             Ok(Key { private, public })
         }

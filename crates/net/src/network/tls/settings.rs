@@ -38,7 +38,7 @@ impl Alpn {
 }
 
 impl TlsSettings {
-    /// What every connection is made with; without a protocol none is announced.
+    /// The configuration of every connection; without a protocol none is announced.
     pub(super) fn open(&self, protocol: Option<Alpn>) -> Result<(ClientConfig, ServerName<'static>), Error> {
         let name = ServerName::try_from(self.name.clone()).map_err(|_| {
             Error::Settings(format!("{:?} is no name that a certificate can have", self.name))
@@ -167,7 +167,7 @@ impl ServerCertVerifier for Named {
     }
 }
 
-/// Any: the server must have the key of the certificate that it shows, whoever that names.
+/// Any certificate: the server must have its key, whatever name it has.
 #[derive(Debug)]
 struct Anyone(pub(super) Arc<CryptoProvider>);
 

@@ -1,8 +1,7 @@
 //! One connection that speaks TLS: rustls in front of a socket.
 //!
-//! It keeps the promises of a plain one: no call waits, what is sent has left or is not counted as sent, and
-//! all that was received and decrypted is handed on at once, so that no bytes lie here of which the set of
-//! sockets does not know.
+//! It keeps the promises of a plain one: no call waits; bytes count as sent only when they have left; and all
+//! decrypted bytes are handed on at once, because the set of sockets would not report bytes that lie here.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::fs::File;
@@ -51,7 +50,7 @@ impl<S: Socket> TlsSocket<S> {
         &self.socket
     }
 
-    /// Sends what is encrypted. True if all of it has left.
+    /// Sends the encrypted bytes. True if all of them have left.
     fn flush(&self, tls: &mut RefMut<'_, ClientConnection>) -> io::Result<bool> {
         while tls.wants_write() {
             match tls.write_tls(&mut Leaving(&self.socket)) {
@@ -98,13 +97,13 @@ impl<S: Socket> TlsSocket<S> {
             decrypted += take(tls, &mut plain[decrypted..]);
             self.has_ended.set(state.peer_has_closed());
         }
-        // An answer to a new key of the server's; what does not leave now does with the next request.
+        // A response to a new key of the server's; bytes that do not leave now do with the next request.
         self.flush(tls)?;
         Ok(decrypted)
     }
 }
 
-/// Takes what is decrypted.
+/// Takes the decrypted bytes.
 fn take(tls: &mut RefMut<'_, ClientConnection>, plain: &mut [u8]) -> usize {
     let mut taken = 0;
     while let Ok(read @ 1..) = tls.reader().read(&mut plain[taken..]) {
@@ -199,7 +198,7 @@ impl<S: Socket> Socket for TlsSocket<S> {
             return Ok(0);
         }
         let mut tls = self.tls.borrow_mut();
-        // What came right behind the handshake.
+        // Bytes right behind the handshake.
         let before = take(&mut tls, buffer);
         if before > 0 {
             return Ok(before);

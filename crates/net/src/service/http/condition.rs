@@ -1,10 +1,10 @@
-//! What of a page is wanted: preconditions, ranges and codings, as RFC 9110 has them in sections 12 to 14.
+//! The part of a page that is wanted: preconditions, ranges and codings (RFC 9110, sections 12 to 14).
 
 use super::date;
 use super::page::{Page, Version};
 use super::request::{Fields, Method, decimal};
 
-/// What of a page is to be sent.
+/// The part of a page to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// All of it.
@@ -13,7 +13,7 @@ pub(super) enum Wanted {
     Part { offset: u64, count: u64 },
     /// Nothing, for the client has it: 304.
     Nothing,
-    /// Nothing, for it is not what the client takes it for: 412.
+    /// Nothing, because the page is not the one that the client expects: 412.
     Other,
     /// A part that it does not have: 416.
     Beyond,
@@ -101,7 +101,7 @@ pub(super) fn accepts_gzip(accept_encoding: &[u8]) -> bool {
     gzip > 0 && gzip >= identity.unwrap_or(0)
 }
 
-/// `q=0.5` in thousandths; of what is none, 0.
+/// `q=0.5` in thousandths; 0 if it is none.
 fn weight(parameter: &[u8]) -> u32 {
     let Some(value) = parameter.strip_prefix(b"q=").or_else(|| parameter.strip_prefix(b"Q=")) else {
         return 0;

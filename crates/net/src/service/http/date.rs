@@ -1,4 +1,4 @@
-//! The present second, and how HTTP writes it; written once a second by each thread.
+//! The present second in the form of HTTP; each thread writes it once per second.
 
 use std::cell::Cell;
 use std::time::{Duration, UNIX_EPOCH};
@@ -38,7 +38,7 @@ pub(super) fn now() -> Now {
 /// Seconds since 1970 as HTTP has them.
 pub(super) fn format(second: u64) -> [u8; LENGTH] {
     let mut text = [b' '; LENGTH];
-    // What the library writes beyond the year 9999 would not fit; it panics there.
+    // The library panics beyond the year 9999, which would not fit.
     let moment = UNIX_EPOCH + Duration::from_secs(second.min(LAST_SECOND));
     let written = httpdate::fmt_http_date(moment);
     let length = written.len().min(LENGTH);

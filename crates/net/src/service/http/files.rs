@@ -1,4 +1,4 @@
-//! The files below the root, opened once and looked at again once a second at most.
+//! The files below the root, opened once and checked again once per second at most.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -22,7 +22,7 @@ const OPEN_MAX: usize = 64;
 /// Of them, bytes in memory.
 const BYTES_MAX: usize = 32 << 20;
 
-/// What a path leads to, ready to be sent.
+/// The page or the redirection of a path, ready to be sent.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) plain: Page,
@@ -70,10 +70,10 @@ pub(super) struct Files {
     reserve: Mutex<Vec<File>>,
 }
 
-/// A file and its compressed neighbour, and what looks at each before it is opened.
+/// A file and its compressed neighbour, with the times of the last look at each.
 const RESERVE: usize = 3;
 
-/// What was found lately, by the path as it stands in requests.
+/// Recent entries, by the path as it stands in requests.
 #[derive(Debug, Default)]
 struct Kept {
     slots: HashMap<Box<[u8]>, Slot>,
@@ -97,7 +97,7 @@ impl Files {
         files
     }
 
-    /// Takes back what was given up of the reserve, as far as there are descriptors.
+    /// Restores the reserve, as far as there are descriptors.
     fn refill(&self) {
         let mut reserve = self.reserve.lock().unwrap_or_else(PoisonError::into_inner);
         while reserve.len() < RESERVE
@@ -116,7 +116,7 @@ impl Files {
         found
     }
 
-    /// What a path, as it stands in a request, leads to.
+    /// The entry for a path, as it stands in a request.
     #[inline]
     pub(super) fn find(&self, raw: &[u8], now: &Now) -> Result<Arc<Entry>, Miss> {
         let known = match self.kept().slots.get_mut(raw) {
@@ -141,7 +141,7 @@ impl Files {
         let found = decode_path(raw).map_err(Miss::Refused).and_then(|target| {
             let again = known.clone();
             match (self.open(&target, known, now), again) {
-                // What was there a second ago is better than nothing, and costs others nothing.
+                // An entry of a second ago is better than nothing, and costs others nothing.
                 (Err(Miss::Status(503)), Some(known)) => Ok(known),
                 (Err(Miss::Status(503)), None) => self.open_with_reserve(&target, now),
                 (found, _) => found,
@@ -187,14 +187,14 @@ impl Files {
         }
     }
 
-    /// Opens what is at a path; a folder or a regular file, nothing else is served.
+    /// Opens a folder or a regular file; nothing else is served.
     fn open_one(&self, path: &[u8]) -> Result<(File, Metadata), Miss> {
         let file = self.root.open(path).map_err(|error| miss(&error))?;
         let metadata = file.metadata().map_err(|error| miss(&error))?;
         if metadata.is_file() || metadata.is_dir() { Ok((file, metadata)) } else { Err(NOT_FOUND) }
     }
 
-    /// What is known, where the files are still the same; else reads them.
+    /// The known entry, where the files are still the same; else reads them.
     fn entry(
         &self,
         path: &[u8],
@@ -257,7 +257,7 @@ impl Kept {
         }
     }
 
-    /// Forgets those whose files are open; what is in memory stays.
+    /// Forgets entries whose files are open; those in memory stay.
     fn close_files(&mut self) {
         self.slots.retain(|_, slot| slot.entry.cost().0 == 0);
         self.open = 0;
@@ -268,7 +268,7 @@ impl Kept {
         self.slots.len() < KEPT_MAX && self.open + open <= OPEN_MAX && self.bytes + bytes <= BYTES_MAX
     }
 
-    /// Forgets what nobody has asked for twice since the last time; or everything, where that is not enough.
+    /// Forgets entries without a second request since the last time; or all, where that is not enough.
     fn make_room(&mut self, open: usize, bytes: usize) {
         self.slots.retain(|_, slot| std::mem::take(&mut slot.is_used));
         let costs = self.slots.values().map(|slot| slot.entry.cost());
@@ -279,7 +279,7 @@ impl Kept {
     }
 }
 
-/// What an error of the file system is to a client.
+/// The response to an error of the file system.
 fn miss(error: &io::Error) -> Miss {
     use io::ErrorKind;
 

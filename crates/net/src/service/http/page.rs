@@ -19,12 +19,12 @@ const COPY_BYTES: usize = 4 << 10;
 /// Where the date stands in a response, right behind the status line.
 pub(super) const DATE_AT: usize = b"HTTP/1.1 200 OK\r\nDate: ".len();
 
-/// A representation: what one file, or its compressed neighbour, says.
+/// A representation: the content of one file, or of its compressed neighbour.
 #[derive(Debug)]
 pub(super) struct Page {
     /// The whole response, with the body where that is small.
     ready: Box<[u8]>,
-    /// Of it, what comes before the empty line.
+    /// The bytes of it before the empty line.
     head_bytes: usize,
     /// Whether the body is in it.
     is_copied: bool,
@@ -45,7 +45,7 @@ pub(super) enum Body {
     File(Arc<File>),
 }
 
-/// By what an unchanged file is recognised.
+/// The identity by which an unchanged file is recognised.
 #[derive(Debug)]
 pub(super) struct Version {
     /// A strong entity tag, with its quotes.
@@ -54,7 +54,7 @@ pub(super) struct Version {
     pub(super) modified: u64,
 }
 
-/// What a file is without being read: while this is the same, so is what was read of it.
+/// The properties of a file that are known without reading it: while they are the same, so is its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     number: u64,

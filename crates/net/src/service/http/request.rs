@@ -1,5 +1,5 @@
-//! The head of a request, read in place and strictly (RFC 9112): what two readers could understand
-//! differently is refused, for that is how requests are smuggled.
+//! The head of a request, read in place and strictly (RFC 9112). A head that two readers could understand
+//! differently is refused, because such heads smuggle requests.
 
 use memchr::memchr;
 
@@ -16,7 +16,7 @@ const fn refuse<T>(status: u16, why: &'static str) -> Result<T, Refusal> {
     Err(Refusal { status, why })
 }
 
-/// What is asked to be done.
+/// The method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Get,
@@ -61,7 +61,7 @@ const CONTENT_BYTES_MAX: u64 = 64 << 10;
 /// Where a head ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// After so many bytes.
+    /// At this byte.
     At(usize),
     /// Further on.
     Beyond,
@@ -124,7 +124,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Request<'_>, usize), Refusal> {
 
 const CONTENT_TOO_LARGE: u64 = CONTENT_BYTES_MAX + 1;
 
-/// What the first line says.
+/// The content of the first line.
 struct First<'a> {
     method: Method,
     target: &'a [u8],
@@ -132,7 +132,7 @@ struct First<'a> {
     old: bool,
 }
 
-/// `GET /path HTTP/1.1`, and what follows.
+/// `GET /path HTTP/1.1`, and the bytes behind it.
 #[inline]
 fn request_line(bytes: &[u8]) -> Result<(First<'_>, &[u8]), Refusal> {
     let (method, rest) = word(bytes, TOKEN);
@@ -187,7 +187,7 @@ fn after_authority(rest: &[u8]) -> Result<&[u8], Refusal> {
     Ok(target)
 }
 
-/// What decides where the request ends and whether the connection stays.
+/// The fields that decide where the request ends and whether the connection stays.
 #[derive(Default)]
 struct Framing {
     host: Option<()>,
@@ -289,7 +289,7 @@ pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
 const TOKEN: u8 = 1;
 /// Letters of a host with its port (RFC 3986, section 3.2), without those that only passwords need.
 const HOST: u8 = 2;
-/// Letters of a target: what can be seen, but for the `#` that no client sends.
+/// Characters of a target: visible ones, but for the `#` that no client sends.
 const TARGET: u8 = 4;
 
 static CLASSES: [u8; 256] = {

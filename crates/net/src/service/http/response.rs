@@ -12,7 +12,7 @@ use super::page::{Body, DATE_AT, Page};
 use super::request::{Method, Request};
 use crate::output::Output;
 
-/// What was answered, for the log.
+/// The response, for the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answered {
     pub(super) status: u16,
@@ -148,7 +148,7 @@ pub(super) fn miss(
     }
 }
 
-/// Answers what can be asked: OPTIONS.
+/// The response to OPTIONS.
 pub(super) fn options(staying: Staying, now: &Now, output: &mut Output) -> Answered {
     let out = output.bytes();
     begin(200, now, out);
@@ -158,7 +158,7 @@ pub(super) fn options(staying: Staying, now: &Now, output: &mut Output) -> Answe
     Answered { status: 200, body_bytes: 0 }
 }
 
-/// What can be done with a file.
+/// The methods that a file has.
 pub(super) const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
 
 /// Answers with the status in words, and why. `fields` are whole lines.
@@ -224,7 +224,7 @@ fn phrase(status: u16) -> &'static str {
 /// Of each part that a client chose, so much is written.
 const PART_BYTES_MAX: usize = 2048;
 
-/// What the client said of itself.
+/// The client's own words in the log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Said<'a> {
     /// The first line of the request, or as much as there was.
@@ -261,7 +261,7 @@ pub(super) fn write_log(
     log.push(b'\n');
 }
 
-/// What could end the quotes or the line, or speak to a terminal, is written as `\xHH`.
+/// Characters that could end the quotes or the line, or control a terminal, are written as `\xHH`.
 fn quote(text: &[u8], log: &mut Vec<u8>) {
     log.push(b'"');
     for byte in text.iter().take(PART_BYTES_MAX) {

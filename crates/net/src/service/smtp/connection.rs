@@ -1,4 +1,4 @@
-//! A connection that begins in plain text and may turn to TLS (RFC 3207): the session within is the same.
+//! A connection that begins in plain text and may change to TLS (RFC 3207) around the same session.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl SmtpConnection {
         SmtpConnection { shared, session, tls: None }
     }
 
-    /// Has TLS begin if the client was told so.
+    /// Begins TLS if the session has accepted STARTTLS.
     fn begin_tls(&mut self, flow: Flow) -> Flow {
         if !self.session.takes_tls() {
             return flow;
@@ -70,7 +70,7 @@ impl Session for SmtpConnection {
         let received = tls.receive(input, &mut plain);
         let session = &mut self.session;
         let flow = encrypted(tls, output, |output| match received {
-            // What was decrypted before that has been said, and the client is told why it ends here.
+            // The responses to earlier input are in the output, and the client gets the reason for the end.
             Err(_) => {
                 session.end(output);
                 Flow::Linger

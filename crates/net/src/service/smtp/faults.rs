@@ -1,4 +1,4 @@
-//! What a server does wrong: by chance, or because the address asks for it.
+//! Faults of the server: by chance, or because the address asks for one.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ const STEPS: [(&str, Step); 9] = [
     ("quit", Step::Quit),
 ];
 
-/// What is done instead of what the client asks for.
+/// The action that takes the place of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// This reply; 421 closes the connection.
@@ -104,13 +104,13 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// Whether what follows a recipient depends on its domain.
+    /// Whether a later fault depends on the domain of a recipient.
     pub(super) fn are_of_domains(&self) -> bool {
         let follows = |step| matches!(step, Step::Data | Step::Message | Step::Rset | Step::Quit);
         self.0.iter().any(|rule| rule.domain.is_some() && follows(rule.step))
     }
 
-    /// What goes wrong in this step, if anything does. The domains are those of the recipients.
+    /// The fault of this step, if there is one. The domains are those of the recipients.
     #[inline]
     pub(super) fn choose<D: AsRef<str>>(
         &self,
@@ -168,7 +168,7 @@ pub(super) fn domain_of<'a>(command: &'a Command<'_>) -> &'a str {
     }
 }
 
-/// What a local part asks for.
+/// The fault that a local part asks for.
 pub(super) fn asked_for(local: &str) -> Option<Fault> {
     let name = local.split('+').next().unwrap_or_default();
     let fault = match name {

@@ -1,4 +1,4 @@
-//! Which recipients have been asked for before, in memory that all processes of a server share.
+//! The recipients of earlier attempts, in memory that all processes of a server share.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io;
@@ -14,7 +14,7 @@ const PLACES: usize = 1 << 20;
 /// Places among which one is found, or the oldest is forgotten.
 const PLACES_TOGETHER: usize = 4;
 
-/// What is known, and how long it must have been.
+/// The recipients that are known, and the time that they must have waited.
 pub(super) struct Greylist {
     memory: Shared,
     wait_ticks: u32,
@@ -30,7 +30,7 @@ impl Greylist {
         Ok(Greylist { memory, wait_ticks: u32::try_from(wait.as_millis() / TICK_MS).unwrap_or(u32::MAX) })
     }
 
-    /// What another process opens it with.
+    /// The descriptor with which another process opens it.
     pub(super) fn inheritable(&self) -> Option<i32> {
         self.memory.inheritable()
     }
@@ -51,7 +51,7 @@ fn ticks() -> u32 {
     (since.as_millis() / TICK_MS) as u32
 }
 
-/// Whether it came for the first time at least so long ago. If it never came, it is kept.
+/// Whether it came for the first time at least `wait` ticks ago. If it never came, it is kept.
 fn is_known(places: &[AtomicU64], hash: u64, now: u32, wait: u32) -> bool {
     let begin = (hash as usize).wrapping_mul(PLACES_TOGETHER) % places.len().max(1);
     // No mark is 0, which is an empty place.

@@ -32,12 +32,12 @@ pub(super) struct SmtpSession {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TlsState {
     Off,
-    /// The client was told to begin.
+    /// The reply to STARTTLS was sent.
     Begins,
     On,
 }
 
-/// What comes next.
+/// The kind of input that comes next.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
     Command,
@@ -105,7 +105,7 @@ impl SmtpSession {
                 self.say("421 4.3.2 as it was asked for", output);
                 Flow::Linger
             }
-            // Not reached: who chooses a delay goes on with what comes later.
+            // Not reached: a delay goes on with the step behind it.
             Fault::Delay(_) => Flow::More,
             Fault::Reply(code) => {
                 let class = if code < 500 { 4 } else { 5 };
@@ -129,7 +129,7 @@ impl SmtpSession {
         }
     }
 
-    /// Does that now, and says later what came of it.
+    /// Performs the step now, and replies later.
     fn later(
         &mut self,
         time: Duration,
@@ -141,7 +141,7 @@ impl SmtpSession {
         let flow = act(self, &mut later);
         std::mem::swap(&mut later.log, &mut output.log);
         match &mut self.pause {
-            // What it came to is late by itself.
+            // Its outcome has a delay of its own.
             Some(pause) => pause.time = pause.time.saturating_add(time),
             None => {
                 let (replies, reply) = (later.take_responses(), std::mem::take(later.bytes()));
@@ -151,7 +151,7 @@ impl SmtpSession {
         Flow::More
     }
 
-    /// Takes what comes next from the input.
+    /// Takes the next command, line or piece from the input.
     fn go_on(&mut self, input: &mut &[u8], output: &mut Output) -> Flow {
         match &mut self.expected {
             Expected::Command => self.command(input, output),
@@ -237,7 +237,7 @@ impl SmtpSession {
                 Err(error) => self.refuse(error, output),
             },
             Err(_) => {
-                // What follows is the rest of a line, and could be taken for a command.
+                // The rest of the line follows, and could be taken for a command.
                 self.say("500 5.5.6 the line is too long", output);
                 Flow::Linger
             }
@@ -316,7 +316,7 @@ impl SmtpSession {
         Flow::More
     }
 
-    /// What the client said before is forgotten (RFC 3207, section 4.2).
+    /// Earlier commands of the client are forgotten (RFC 3207, section 4.2).
     fn start_tls(&mut self, output: &mut Output) -> Flow {
         if self.tls != TlsState::Off {
             return self.say("503 5.5.1 TLS is there already", output);
@@ -472,7 +472,7 @@ impl Session for SmtpSession {
         output.bytes().extend_from_slice(&pause.reply);
         (0..pause.replies).for_each(|_| output.answered());
         match pause.flow {
-            // What came in plain text after STARTTLS is dropped.
+            // Input in plain text behind STARTTLS is dropped.
             Flow::More if self.tls != TlsState::Begins => self.on_input(&pause.input, output),
             flow => flow,
         }

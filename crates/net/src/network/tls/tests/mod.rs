@@ -1,5 +1,5 @@
-//! The loop against servers that speak TLS over a simulated network, which cuts the bytes of both sides wherever
-//! the test chooses.
+//! The loop against servers that speak TLS over a simulated network, which cuts the bytes of both sides
+//! wherever the test chooses.
 
 pub(crate) mod identity;
 
@@ -228,7 +228,8 @@ fn a_body_with_a_length_is_whole_without_that_word() {
     let all = world.borrow().server.lengths().1;
     // Signatures differ in length by a few bytes, so the last of them may be all of a shorter one.
     let most = all - 12;
-    // Connection n ends behind its byte n, the first two before the load: never is a part taken for the whole.
+    // Connection n ends behind its byte n, the first two before the load: never is a part taken for the
+    // whole.
     let (level, _) = load(Servers { end: End::CutShort, ..Servers::new(OPEN) }, most, None);
     assert_eq!((level.completed, level.failed), (0, most), "{:?}", level.failures);
 }
