@@ -23,7 +23,7 @@ pub struct Http2Connection {
     /// The beginning of a header block.
     block: Option<Block>,
     pub(super) indexing: Indexing,
-    /// The size of the table that the server was told of.
+    /// The size of the table that this end has announced.
     pub(super) table_bytes: usize,
     pub(super) streams: Streams,
     /// Tokens and requests for which the server allows no stream yet.

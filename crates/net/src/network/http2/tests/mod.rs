@@ -20,6 +20,8 @@ use crate::options::Content;
 
 const TIMEOUT_NS: u64 = 300 * MS;
 
+type SharedWorld = Rc<RefCell<World<Servers>>>;
+
 /// Servers that speak HTTP/2. Where they are not calm, a seed decides what is cut, delayed, reset or never
 /// answered.
 struct Servers {
@@ -191,7 +193,7 @@ fn offer(
     settings: LoadSettings,
     load: &Load,
     world: World<Servers>,
-) -> Result<(Measured, Rc<RefCell<World<Servers>>>), Error> {
+) -> Result<(Measured, SharedWorld), Error> {
     let world = Rc::new(RefCell::new(world));
     let http2 = client.http2(false)?.expect("HTTP/2");
     let network = Http2Network::new(http2, Simulated(Rc::clone(&world)));
@@ -212,7 +214,7 @@ fn calm_but(change: impl FnOnce(&mut Servers)) -> World<Servers> {
 }
 
 /// What a calm server and so many streams on each of so many connections make.
-fn level(streams: usize, connections: usize, world: World<Servers>) -> (Level, Rc<RefCell<World<Servers>>>) {
+fn level(streams: usize, connections: usize, world: World<Servers>) -> (Level, SharedWorld) {
     let client = client(streams);
     let load = closed_loop(connections, Duration::from_millis(100));
     let (measured, world) = offer(&client, load_settings(&client), &load, world).expect("a load");
