@@ -1,11 +1,10 @@
-//! An operator's questions about a system: what they are, and how they are answered from facts and figures.
+//! An operator's questions about a system, each with its evidence, its typed answer and its document.
 //!
-//! - [`doctor`] whether a machine is ready: how far every workload comes, and what makes figures doubtful;
+//! - [`doctor`]: is this machine ready? How far every workload comes, and the causes of doubtful figures;
 //! - [`tune`] raises the settings that are too low, and puts them back;
-//! - [`snoop`] which architecture a running server has;
-//! - [`blame`] where the extra time goes of a cost that grows;
-//! - [`impact`] whether what an operating system costs matters to anyone: to a user, or to the number of
-//!   machines.
+//! - [`snoop`]: which architecture does a running server use?
+//! - [`blame`]: which functions take the extra time of a cost that grows?
+//! - [`impact`]: does a cost of the operating system matter, to a user or for the number of machines?
 //!
 //! Must never: change a setting that no option of [`tune`] names, print, or produce sentences that a program
 //! must parse.

@@ -34,7 +34,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("lab", &["host", "runner", "sys"]),
     ("import", &["record"]),
     ("report", &["import", "judge", "record", "stats"]),
-    ("inspect", &["judge", "record", "report", "stats", "sys", "workload"]),
+    ("inspect", &["judge", "net", "record", "report", "stats", "sys", "workload"]),
     (
         "osdyno",
         &[

@@ -1,6 +1,88 @@
-//! What is said of a server: its architecture, why, how sure, and what that predicts.
+//! The answer: the architecture of each server, the evidence, how sure that is, and the prediction.
 
-/// An architecture of servers, by the word that `osdyno serve --arch` has for it where it has one.
+use std::collections::BTreeSet;
+
+use serde::{Serialize, Serializer};
+use sys::process_table::WaitCall;
+
+use super::collector::Collector;
+use super::evidence::{Missing, ProcessEvidence};
+use super::server::{ListeningPlace, ObservedServer};
+
+/// The answer of `osdyno snoop`.
+#[derive(Clone, Debug, Serialize)]
+pub struct SnoopAnswer {
+    /// Version of this answer.
+    pub schema: u32,
+    /// The servers, in the order of their ports.
+    pub servers: Vec<ServerAnswer>,
+    /// Whether all servers of the machine were wanted, and not one.
+    #[serde(skip)]
+    pub is_list: bool,
+}
+
+/// The answer about one server.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerAnswer {
+    /// The process above all its others.
+    pub pid: u32,
+    /// Its name; untrusted text.
+    pub name: String,
+    /// The places where it listens.
+    pub listens: BTreeSet<ListeningPlace>,
+    /// Its architecture; `null` where nothing was seen of how it waits.
+    #[serde(rename = "answer")]
+    pub recognition: Option<Recognition>,
+    /// The use of our connections; `null` where none were held.
+    #[serde(rename = "connections")]
+    pub probe: Option<ProbeMode>,
+    /// The evidence that is missing.
+    pub not_seen: NotSeen,
+    /// Its processes, with the most connections.
+    #[serde(skip)]
+    pub processes: Vec<ProcessEvidence>,
+}
+
+impl ServerAnswer {
+    /// The answer from the evidence that was collected, with our connections used in this way.
+    pub fn new(server: ObservedServer, collector: &Collector, probe: Option<ProbeMode>) -> ServerAnswer {
+        let evidence = collector.evidence();
+        let most = evidence.moments.iter().max_by_key(|moment| moment.connections());
+        ServerAnswer {
+            pid: server.root,
+            name: server.name,
+            listens: server.places,
+            recognition: Recognition::of(evidence),
+            probe,
+            not_seen: NotSeen { missing: evidence.missing, in_words: evidence.missing.sentences() },
+            processes: most.map(|moment| moment.processes.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// The evidence that is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NotSeen {
+    /// The counts.
+    #[serde(flatten)]
+    pub missing: Missing,
+    /// The same in sentences.
+    pub in_words: Vec<String>,
+}
+
+/// The use of connections that are held to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeMode {
+    /// Each has a response of HTTP, and is kept.
+    Http,
+    /// An unfinished request is sent, because the server would close the connection after its response.
+    Unfinished,
+    /// Nothing is sent.
+    Silent,
+}
+
+/// An architecture of servers, with the word of `osdyno serve --arch` where that has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServerArchitecture {
     /// A program is executed for each connection, which is its standard input.
@@ -55,9 +137,15 @@ impl ServerArchitecture {
     }
 
     /// Whether one thread waits for the events of many connections.
-    pub fn is_event_driven(self) -> bool {
+    pub(super) fn is_event_driven(self) -> bool {
         use ServerArchitecture::{Coroutines, Epoll, EpollEdge, Poll, Ring, Select, SignalIo};
         matches!(self, Select | Poll | Epoll | EpollEdge | SignalIo | Ring | Coroutines)
+    }
+}
+
+impl Serialize for ServerArchitecture {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
     }
 }
 
@@ -72,7 +160,24 @@ pub enum Confidence {
     Sure,
 }
 
-/// Something that was seen, and what it speaks for.
+impl Confidence {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Confidence::Sure => "sure",
+            Confidence::Likely => "likely",
+            Confidence::Guess => "a guess",
+        }
+    }
+}
+
+impl Serialize for Confidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+/// An observation that speaks for or against an architecture. In an answer it is a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Clue {
     /// Each connection is held by a process of its own.
@@ -163,13 +268,13 @@ pub enum Clue {
     },
     /// Even the listening socket is registered to be written to, as runtimes register everything once.
     ListeningForWriting,
-    /// Even the listening socket is registered for one event, as runtimes do of which any thread may take the
+    /// Even the listening socket is registered for one event, as in runtimes where any thread may take the
     /// next.
     ListeningOnce,
-    /// Threads wait in this call: the name of the system call.
+    /// Threads wait in a system call for events.
     WaitsIn {
         /// The call.
-        call: &'static str,
+        call: WaitCall,
         /// How many threads.
         threads: usize,
         /// For how many descriptors, where that is known.
@@ -215,16 +320,22 @@ pub enum Clue {
     },
 }
 
-/// How a server grew while connections were held.
-#[derive(Clone, Copy, Debug, PartialEq)]
+impl Serialize for Clue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.sentence())
+    }
+}
+
+/// A server at one moment, while connections were held.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ServerGrowth {
-    /// Connections that we held; `None` for a moment without load.
+    /// Connections that we held; `null` for a moment without load.
     pub held: Option<u64>,
     /// Whether our connections were closed before.
     pub is_after: bool,
     /// Connections that the server has.
     pub connections: usize,
-    /// Those that it has not accepted.
+    /// Connections that it has not accepted.
     pub unaccepted: u64,
     /// Processes.
     pub processes: usize,
@@ -232,35 +343,59 @@ pub struct ServerGrowth {
     pub threads: u64,
     /// Descriptors.
     pub descriptors: usize,
-    /// Memory.
+    /// Memory of all processes; `null` where it was not read.
     pub memory_bytes: Option<f64>,
 }
 
-/// What the architecture predicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// The prediction from the architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// At this number of connections.
+    /// The number of connections that is predicted for.
     pub connections: u64,
+    /// How it serves more connections than now.
+    pub scaling: ConnectionScaling,
     /// Processes there.
     pub processes: Option<f64>,
     /// Threads there.
     pub threads: Option<f64>,
     /// Whether memory was seen with few connections and with many.
+    #[serde(skip)]
     pub is_memory_seen: bool,
-    /// Memory for each connection, as measured; `None` also where it did not grow.
+    /// Memory for each connection, as measured; `null` also where it did not grow.
     pub connection_bytes: Option<f64>,
     /// Memory there.
     pub memory_bytes: Option<f64>,
-    /// It serves at most so many at the same time, as it is set up.
+    /// The most connections that it serves at the same time, as it is set up; `null` where that was not seen.
+    #[serde(rename = "connections_at_most")]
     pub at_most: Option<u64>,
+    /// The architecture of `osdyno serve` that is like it.
+    pub compare_with: &'static str,
 }
 
-/// What is said of a server.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SnoopAnswer {
+/// How a server serves more connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionScaling {
+    /// With a process for each.
+    Processes,
+    /// With a process for each, up to the number that it is set to.
+    ProcessesAsSet,
+    /// With a thread for each.
+    Threads,
+    /// As many at the same time as it has processes or threads now; others wait.
+    Workers,
+    /// With the processes and threads that it has now.
+    Events,
+}
+
+/// The architecture of a server, and the reasons.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recognition {
     /// Its architecture.
     pub architecture: ServerArchitecture,
-    /// What each worker of a hybrid is; otherwise the same.
+    /// The same in a phrase.
+    pub phrase: String,
+    /// The architecture of each worker of a hybrid; otherwise the same.
     pub mechanism: ServerArchitecture,
     /// Processes that serve.
     pub workers: usize,
@@ -272,14 +407,16 @@ pub struct SnoopAnswer {
     pub has_pool: bool,
     /// How sure that is.
     pub confidence: Confidence,
-    /// What speaks for it, the strongest first.
+    /// The evidence for it, the strongest first.
+    #[serde(rename = "for")]
     pub reasons: Vec<Clue>,
-    /// What speaks against it, or limits it.
+    /// The evidence against it, and limits.
+    #[serde(rename = "against")]
     pub doubts: Vec<Clue>,
-    /// What would look alike, as far as was seen.
+    /// Architectures that would look alike, as far as was seen.
     pub alternatives: Vec<ServerArchitecture>,
-    /// How it grew.
+    /// The server at each moment.
     pub growth: Vec<ServerGrowth>,
-    /// What that predicts; `None` of a guess.
+    /// The prediction from that; `null` for a guess.
     pub prediction: Option<Prediction>,
 }

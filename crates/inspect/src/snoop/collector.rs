@@ -28,7 +28,7 @@ const MEMORIES: usize = 32;
 const WALKED_BYTES: u64 = 64 << 20;
 /// The same while connections of ours are held.
 const WALKED_BYTES_HELD: u64 = 1 << 30;
-/// Connections of a process of which it is read whether they send signals.
+/// Connections of a process that are asked whether they send signals.
 const SIGNALS_READ: usize = 4;
 
 /// Looks at one server.
@@ -53,7 +53,7 @@ impl Collector {
         Collector { strangers: server.strangers.clone(), server, evidence }
     }
 
-    /// What was seen.
+    /// The evidence so far.
     pub fn evidence(&self) -> &ServerEvidence {
         &self.evidence
     }

@@ -1,7 +1,8 @@
-//! What was seen of a server: its processes and what they wait for, at some moments.
+//! The evidence about a server: its processes and their waits, at some moments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use sys::process_table::{EpollWatch, ProcessMemory, ThreadUse, ThreadWait, WaitCall};
 
 /// Everything that was seen of one server.
@@ -11,13 +12,13 @@ pub struct ServerEvidence {
     pub root: u32,
     /// How many processors the machine has.
     pub processors: usize,
-    /// What was seen, in the order of time.
+    /// The moments at which it was looked at, in the order of time.
     pub moments: Vec<Moment>,
-    /// What could not be seen.
+    /// The evidence that is missing.
     pub missing: Missing,
 }
 
-/// What the load was at a moment.
+/// The load at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// As it was found.
@@ -28,27 +29,33 @@ pub enum Stage {
     After,
 }
 
-/// What could not be seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The evidence that is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Missing {
     /// Processes of the server whose descriptors are kept from us.
+    #[serde(rename = "processes_without_descriptors")]
     pub descriptors: usize,
-    /// Processes of other users, of which it is unknown whether they belong to the server.
+    /// Processes of other users that may belong to the server.
+    #[serde(rename = "processes_of_others")]
     pub strangers: usize,
-    /// Threads of which it is kept from us what they wait for.
+    /// Threads whose waits are kept from us.
+    #[serde(rename = "threads_without_wait")]
     pub waits: usize,
     /// Threads of which only the wait channel is known, without the call's arguments.
+    #[serde(rename = "threads_without_arguments")]
     pub arguments: usize,
     /// Threads that were counted and not looked at, because there are so many.
+    #[serde(rename = "threads_not_sampled")]
     pub threads: u64,
     /// Whether /proc hides the processes of others.
+    #[serde(rename = "is_hidepid")]
     pub is_hidden: bool,
 }
 
 /// A server at one moment.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// What the load was.
+    /// The load.
     pub stage: Stage,
     /// Its processes.
     pub processes: Vec<ProcessEvidence>,
@@ -107,9 +114,9 @@ pub struct ConnectionEvidence {
 pub struct EpollEvidence {
     /// Its descriptor.
     pub descriptor: i32,
-    /// What it watches of the listening sockets.
+    /// The listening sockets that it watches.
     pub listening: Vec<EpollWatch>,
-    /// What it watches of the connections.
+    /// The connections that it watches.
     pub connections: Vec<EpollWatch>,
 }
 
@@ -139,16 +146,16 @@ pub struct DescriptorCounts {
 pub struct TaskEvidence {
     /// Its number.
     pub thread: u32,
-    /// What it used so far.
+    /// The processor time and the waits so far.
     pub used: ThreadUse,
     /// Whether it was looked at in every round; otherwise once.
     pub is_followed: bool,
-    /// What it was seen to wait for, and how often.
+    /// The waits in which it was seen, and how often.
     pub waits: BTreeMap<ThreadWait, u32>,
 }
 
 impl TaskEvidence {
-    /// What it waited for most of the time.
+    /// The wait in which it was most of the time.
     pub(super) fn usual_wait(&self) -> Option<&ThreadWait> {
         self.waits.iter().max_by_key(|(_, times)| **times).map(|(wait, _)| wait)
     }
@@ -166,7 +173,7 @@ impl ProcessEvidence {
     }
 
     /// The different connections that it holds.
-    pub fn connection_count(&self) -> usize {
+    pub(super) fn connection_count(&self) -> usize {
         self.connections.iter().map(|connection| connection.inode).collect::<BTreeSet<_>>().len()
     }
 

@@ -5,14 +5,13 @@ use sys::process_table::WaitCall;
 
 use super::answer::{Clue, Confidence, ServerArchitecture};
 use super::evidence::ProcessEvidence;
-use super::judgement::{FEW, Seen};
+use super::judgement::{FEW, Observed, Ruling};
 use super::mechanism::{self, Mechanism};
-use super::ruling::Ruling;
 
 /// So many threads that wait beside a loop may be a pool.
 const POOL: usize = 6;
 
-impl Seen<'_> {
+impl Observed<'_> {
     /// Without connections: by what waits for them.
     pub(super) fn idle(&self) -> Option<Ruling> {
         let serving: Vec<(&ProcessEvidence, Mechanism)> = self

@@ -1,15 +1,14 @@
-//! Which architecture a server has, by what was seen of it. The rules know no program by its name.
+//! The rules that recognise the architecture of a server from the evidence. They know no program by its name.
 
 use std::collections::BTreeSet;
 
 use sys::process_table::WaitCall;
 
 use super::activity::Activity;
-use super::answer::{Clue, Confidence, ServerArchitecture, SnoopAnswer};
+use super::answer::{Clue, Confidence, Recognition, ServerArchitecture};
 use super::evidence::{Moment, ProcessEvidence, ServerEvidence, Stage};
 use super::mechanism::{self, Mechanism};
 use super::prediction;
-use super::ruling::Ruling;
 
 /// From so many connections on, how they are spread says something.
 pub(super) const FEW: usize = 3;
@@ -17,25 +16,26 @@ pub(super) const FEW: usize = 3;
 const MANY: usize = 10;
 
 /// Judges; `None` where nothing of the server was seen.
-pub(super) fn of(evidence: &ServerEvidence) -> Option<SnoopAnswer> {
+pub(super) fn of(evidence: &ServerEvidence) -> Option<Recognition> {
     let loaded = |moment: &&Moment| moment.stage != Stage::After;
     let peak = evidence.moments.iter().filter(loaded).max_by_key(|moment| moment.connections())?;
-    let seen = Seen {
+    let observed = Observed {
         evidence,
         before: evidence.moments.iter().find(|moment| moment.stage == Stage::Found),
         peak,
         after: evidence.moments.iter().find(|moment| moment.stage == Stage::After),
         held: peak.connections(),
     };
-    let rulings = [Seen::by_spread, Seen::one_by_one, Seen::by_growth, Seen::idle];
-    let mut ruling = rulings.iter().find_map(|rule| rule(&seen))?;
-    seen.add_common(&mut ruling);
+    let rulings = [Observed::by_spread, Observed::one_by_one, Observed::by_growth, Observed::idle];
+    let mut ruling = rulings.iter().find_map(|rule| rule(&observed))?;
+    observed.add_common(&mut ruling);
     let workers = ruling.workers;
-    let mut answer = SnoopAnswer {
+    let mut answer = Recognition {
         architecture: ruling.architecture,
+        phrase: String::new(),
         mechanism: ruling.mechanism,
         workers,
-        has_supervisor: seen.has_supervisor(),
+        has_supervisor: observed.has_supervisor(),
         threads: ruling.threads,
         has_pool: ruling.has_pool,
         confidence: ruling.confidence,
@@ -45,12 +45,43 @@ pub(super) fn of(evidence: &ServerEvidence) -> Option<SnoopAnswer> {
         growth: prediction::growth(evidence),
         prediction: None,
     };
-    // Of a guess nothing follows.
-    answer.prediction = (answer.confidence > Confidence::Guess).then(|| prediction::of(&answer));
+    answer.phrase = answer.in_words();
+    // Nothing follows from a guess.
+    answer.prediction = prediction::of(&answer).filter(|_| answer.confidence > Confidence::Guess);
     Some(answer)
 }
 
-pub(super) struct Seen<'a> {
+/// The decision of a rule, before it is compared with its limits.
+pub(super) struct Ruling {
+    pub(super) architecture: ServerArchitecture,
+    pub(super) mechanism: ServerArchitecture,
+    pub(super) workers: usize,
+    pub(super) threads: usize,
+    pub(super) has_pool: bool,
+    pub(super) reasons: Vec<Clue>,
+    pub(super) doubts: Vec<Clue>,
+    pub(super) alternatives: Vec<ServerArchitecture>,
+    pub(super) confidence: Confidence,
+}
+
+impl Ruling {
+    pub(super) fn of(architecture: ServerArchitecture, confidence: Confidence, reasons: Vec<Clue>) -> Ruling {
+        Ruling {
+            architecture,
+            mechanism: architecture,
+            workers: 1,
+            threads: 1,
+            has_pool: false,
+            reasons,
+            doubts: Vec::new(),
+            alternatives: Vec::new(),
+            confidence,
+        }
+    }
+}
+
+/// The evidence about a server, by its moments.
+pub(super) struct Observed<'a> {
     pub(super) evidence: &'a ServerEvidence,
     before: Option<&'a Moment>,
     /// The moment with the most connections.
@@ -60,7 +91,7 @@ pub(super) struct Seen<'a> {
     pub(super) held: usize,
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     fn is_new(&self, process: &ProcessEvidence) -> bool {
         let is_other = self.before.is_some_and(|before| !std::ptr::eq(before, self.peak));
         is_other

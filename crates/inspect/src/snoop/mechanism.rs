@@ -69,7 +69,7 @@ fn ring(process: &ProcessEvidence) -> Option<Mechanism> {
     let others = [WaitCall::Epoll, WaitCall::Poll, WaitCall::Select, WaitCall::Accept];
     let others: usize = others.iter().map(|call| seen_in(process, call)).sum();
     let is_main = process.descriptors.rings > 0 && threads > 0 && others == 0;
-    let clue = Clue::WaitsIn { call: "io_uring_enter(2)", threads, descriptors: None };
+    let clue = Clue::WaitsIn { call: WaitCall::Ring, threads, descriptors: None };
     is_main.then(|| made(ServerArchitecture::Ring, threads, vec![clue]))?
 }
 
@@ -80,7 +80,7 @@ fn signals(process: &ProcessEvidence) -> Option<Mechanism> {
     }
     let threads = seen_in(process, &WaitCall::Signal);
     let clues =
-        vec![Clue::SendsSignals, Clue::WaitsIn { call: "sigtimedwait(2)", threads, descriptors: None }];
+        vec![Clue::SendsSignals, Clue::WaitsIn { call: WaitCall::Signal, threads, descriptors: None }];
     made(ServerArchitecture::SignalIo, threads.max(1), clues)
 }
 
@@ -128,7 +128,7 @@ fn epoll(process: &ProcessEvidence) -> Option<Mechanism> {
     }
     // Where all of them were busy at each look, it is not said that none waits.
     if threads > 0 {
-        clues.push(Clue::WaitsIn { call: "epoll_wait(2)", threads, descriptors: None });
+        clues.push(Clue::WaitsIn { call: WaitCall::Epoll, threads, descriptors: None });
     }
     let kind = match (is_runtime, is_edge_triggered) {
         (true, _) => ServerArchitecture::Coroutines,
@@ -177,16 +177,13 @@ fn blocking(process: &ProcessEvidence) -> Option<Mechanism> {
 
 fn descriptors(process: &ProcessEvidence) -> Option<Mechanism> {
     let held = process.connection_count() as u64;
-    let loops = [
-        (ServerArchitecture::Poll, WaitCall::Poll, "poll(2)"),
-        (ServerArchitecture::Select, WaitCall::Select, "select(2)"),
-    ];
-    for (kind, call, name) in loops {
+    let loops = [(ServerArchitecture::Poll, WaitCall::Poll), (ServerArchitecture::Select, WaitCall::Select)];
+    for (kind, call) in loops {
         let waits = process.tasks.iter().flat_map(|task| task.waits.keys()).filter(|wait| wait.call == call);
         let most = waits.filter_map(|wait| wait.descriptors).max();
         let threads = seen_in(process, &call);
         if threads > 0 && most.is_none_or(|most| most >= held) {
-            let clue = Clue::WaitsIn { call: name, threads, descriptors: most };
+            let clue = Clue::WaitsIn { call, threads, descriptors: most };
             return made(kind, threads, vec![clue]);
         }
     }

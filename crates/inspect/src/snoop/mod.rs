@@ -1,35 +1,41 @@
-//! Which architecture has a running server? It is answered from what the system shows of its processes, and
-//! without its source.
+//! Which architecture does a running server use? It is recognised from its processes, without its source.
 //!
-//! - `scan` reads the system's processes and sockets, `server` finds where it listens and which processes
-//!   belong to it, `collector` looks at them;
-//! - `evidence` is what was seen, `mechanism` how one process waits, `judgement` which architecture that is,
-//!   and `idle` which it may be without connections;
-//! - `prediction` says what follows for many connections.
+//! - `scan` reads the system's processes and sockets, `server` finds where a server listens and which
+//!   processes belong to it, `holder` holds connections to it, `collector` looks at it;
+//! - `evidence` is the result, `mechanism` says how one process waits, `judgement` recognises the
+//!   architecture, and `idle` those of servers without connections; `prediction` continues to many
+//!   connections;
+//! - `answer` has all decisions, `words` their sentences, `document` the page.
 
 mod activity;
 mod answer;
 mod collector;
+mod document;
 mod evidence;
+mod holder;
 mod idle;
 mod judgement;
 mod mechanism;
 mod prediction;
-mod ruling;
 mod scan;
 mod server;
+mod words;
 
-pub use answer::{Clue, Confidence, Prediction, ServerArchitecture, ServerGrowth, SnoopAnswer};
+pub use answer::{
+    Clue, Confidence, ConnectionScaling, NotSeen, Prediction, ProbeMode, Recognition, ServerAnswer,
+    ServerArchitecture, ServerGrowth, SnoopAnswer,
+};
 pub use collector::Collector;
 pub use evidence::{
     ConnectionEvidence, DescriptorCounts, EpollEvidence, Missing, Moment, ProcessEvidence, ServerEvidence,
     Stage, TaskEvidence,
 };
+pub use holder::Holder;
 pub use server::{ListeningPlace, ObservedServer, SnoopError};
 
-impl SnoopAnswer {
-    /// What the evidence says; `None` where nothing was seen of how the server waits.
-    pub fn of(evidence: &ServerEvidence) -> Option<SnoopAnswer> {
+impl Recognition {
+    /// Recognises the architecture; `None` where nothing was seen of how the server waits.
+    pub fn of(evidence: &ServerEvidence) -> Option<Recognition> {
         judgement::of(evidence)
     }
 }

@@ -1,6 +1,6 @@
-//! How a server grew, and what that predicts.
+//! The growth of a server, and the prediction from that.
 
-use super::answer::{Prediction, ServerArchitecture, ServerGrowth, SnoopAnswer};
+use super::answer::{ConnectionScaling, Prediction, Recognition, ServerArchitecture, ServerGrowth};
 use super::evidence::{Moment, ServerEvidence, Stage};
 
 /// The number of connections that is predicted for.
@@ -26,52 +26,57 @@ pub(super) fn growth(evidence: &ServerEvidence) -> Vec<ServerGrowth> {
     evidence.moments.iter().map(one).collect()
 }
 
-pub(super) fn of(answer: &SnoopAnswer) -> Prediction {
+/// The prediction; `None` without a moment.
+pub(super) fn of(answer: &Recognition) -> Option<Prediction> {
     let rows: Vec<&ServerGrowth> = answer.growth.iter().filter(|row| !row.is_after).collect();
-    let mut prediction = Prediction { connections: CONNECTIONS, ..Prediction::default() };
-    let Some(peak) = rows.iter().max_by_key(|row| row.connections) else { return prediction };
+    let peak = rows.iter().max_by_key(|row| row.connections)?;
     let (processes, threads) = (peak.processes as f64, peak.threads as f64);
     let missing = (CONNECTIONS as f64 - peak.connections as f64).max(0.0);
-    let mechanism = answer.mechanism;
-    let mut at_most = |serving: usize| {
-        prediction.at_most = (peak.unaccepted > 0).then_some(peak.connections.max(serving) as u64);
-    };
-    match mechanism {
+    let (scaling, processes, threads) = match answer.mechanism {
         ServerArchitecture::Inetd | ServerArchitecture::Fork => {
             // Some architectures have several processes for each connection.
             let each = ratio(&rows, |row| row.processes as f64).unwrap_or(1.0).max(1.0);
-            prediction.processes = Some(processes + missing * each);
-            prediction.threads = prediction.processes;
+            let there = processes + missing * each;
+            (ConnectionScaling::Processes, there, there)
         }
-        ServerArchitecture::Thread => {
-            prediction.processes = Some(processes);
-            prediction.threads = Some(threads + missing);
-        }
+        ServerArchitecture::Thread => (ConnectionScaling::Threads, processes, threads + missing),
         ServerArchitecture::Prefork if peak.unaccepted == 0 && grew(&rows) => {
-            prediction.processes = Some(processes + missing);
-            prediction.threads = prediction.processes;
+            let there = processes + missing;
+            (ConnectionScaling::ProcessesAsSet, there, there)
         }
         ServerArchitecture::Prefork | ServerArchitecture::Pool | ServerArchitecture::Iterative => {
-            at_most(1);
-            prediction.processes = Some(processes);
-            prediction.threads = Some(threads);
+            (ConnectionScaling::Workers, processes, threads)
         }
-        _ => {
-            prediction.processes = Some(processes);
-            prediction.threads = Some(threads);
-        }
-    }
+        _ => (ConnectionScaling::Events, processes, threads),
+    };
+    let is_bounded = scaling == ConnectionScaling::Workers && peak.unaccepted > 0;
+    let at_most = is_bounded.then_some(peak.connections.max(1) as u64);
     let each = ratio(&rows, |row| row.memory_bytes.unwrap_or(f64::NAN));
-    prediction.is_memory_seen = each.is_some();
-    // Pages that were there before may hold what connections take.
-    prediction.connection_bytes = each.filter(|bytes| *bytes >= 1.0);
-    if prediction.at_most.is_none() {
-        prediction.memory_bytes = prediction
-            .connection_bytes
-            .and_then(|each| Some(peak.memory_bytes? + each * missing))
-            .filter(|bytes| bytes.is_finite());
+    // Pages that were there before may hold the memory of connections.
+    let connection_bytes = each.filter(|bytes| *bytes >= 1.0);
+    let memory = connection_bytes.filter(|_| at_most.is_none());
+    let memory = memory.and_then(|each| Some(peak.memory_bytes? + each * missing));
+    Some(Prediction {
+        connections: CONNECTIONS,
+        scaling,
+        processes: Some(processes),
+        threads: Some(threads),
+        is_memory_seen: each.is_some(),
+        connection_bytes,
+        memory_bytes: memory.filter(|bytes| bytes.is_finite()),
+        at_most,
+        compare_with: like(answer.mechanism),
+    })
+}
+
+/// Our architecture that is like it.
+fn like(mechanism: ServerArchitecture) -> &'static str {
+    match mechanism {
+        ServerArchitecture::Coroutines => "tokio",
+        ServerArchitecture::Iterative => "pool",
+        ServerArchitecture::Hybrid => "epoll",
+        other => other.word(),
     }
-    prediction
 }
 
 /// Whether there were more processes with more connections.

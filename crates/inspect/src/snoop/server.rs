@@ -5,6 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use serde::Serialize;
 use sys::process_table::{self, ProcessEntry, SocketEntry, SocketPlace, SocketState, is_gone};
 
 use super::scan::{Reading, Scan};
@@ -66,18 +67,33 @@ pub enum SnoopError {
     /// The server ended while it was looked at.
     #[error("the server ended while it was looked at")]
     Ended,
+    /// A name of a listening socket that is no path.
+    #[error("cannot connect to {0:?}, which is no path in the file system; leave out --load")]
+    NoPath(String),
+    /// Connections could not be held.
+    #[error(transparent)]
+    Load(#[from] net::Error),
     /// This system, or /proc, does not show processes.
     #[error("cannot look at processes: {0}")]
     System(#[from] io::Error),
 }
 
-/// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A place where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
 pub enum ListeningPlace {
     /// A port of TCP.
-    Tcp(IpAddr, u16),
-    /// A path, or an abstract name; untrusted text.
-    Unix(String),
+    Tcp {
+        /// The address.
+        address: IpAddr,
+        /// The port.
+        port: u16,
+    },
+    /// A socket of this machine.
+    Unix {
+        /// Its path, or its abstract name; untrusted text.
+        path: String,
+    },
 }
 
 /// A server.
@@ -246,8 +262,8 @@ impl ObservedServer {
         let held: BTreeSet<u64> = family.iter().flat_map(|pid| scan.sockets(*pid)).collect();
         listening.extend(shared.intersection(&held));
         let places = own.iter().map(|entry| match &entry.place {
-            SocketPlace::Tcp { address, port, .. } => ListeningPlace::Tcp(*address, *port),
-            SocketPlace::Unix(path) => ListeningPlace::Unix(path.clone()),
+            SocketPlace::Tcp { address, port, .. } => ListeningPlace::Tcp { address: *address, port: *port },
+            SocketPlace::Unix(path) => ListeningPlace::Unix { path: path.clone() },
         });
         let is_stranger = |process: &&ProcessEntry| {
             !family.contains(&process.pid)
@@ -277,14 +293,14 @@ impl ObservedServer {
     pub fn at(&self, place: &ListeningPlace) -> Result<ObservedServer, SnoopError> {
         let sockets = process_table::sockets(self.root).map_err(ended_or)?;
         let is_there = |entry: &&SocketEntry| match (&entry.place, place) {
-            (SocketPlace::Tcp { port, .. }, ListeningPlace::Tcp(_, wanted)) => port == wanted,
-            (SocketPlace::Unix(path), ListeningPlace::Unix(wanted)) => path == wanted,
+            (SocketPlace::Tcp { port, .. }, ListeningPlace::Tcp { port: wanted, .. }) => port == wanted,
+            (SocketPlace::Unix(path), ListeningPlace::Unix { path: wanted }) => path == wanted,
             _ => false,
         };
         let there = sockets.iter().filter(is_there).map(|entry| entry.inode).collect();
         let listening: BTreeSet<u64> = self.listening.intersection(&there).copied().collect();
         let places = self.places.iter().filter(|other| match (other, place) {
-            (ListeningPlace::Tcp(_, port), ListeningPlace::Tcp(_, wanted)) => port == wanted,
+            (ListeningPlace::Tcp { port, .. }, ListeningPlace::Tcp { port: wanted, .. }) => port == wanted,
             (other, place) => *other == place,
         });
         Ok(ObservedServer { places: places.cloned().collect(), listening, ..self.clone() })
@@ -293,8 +309,8 @@ impl ObservedServer {
     /// Whether an entry of the table is a connection to this server, at the server's side.
     pub(super) fn is_connection(&self, entry: &SocketEntry) -> bool {
         let is_there = |place: &ListeningPlace| match (place, &entry.place) {
-            (ListeningPlace::Tcp(_, own), SocketPlace::Tcp { port, .. }) => own == port,
-            (ListeningPlace::Unix(own), SocketPlace::Unix(path)) => own == path,
+            (ListeningPlace::Tcp { port: own, .. }, SocketPlace::Tcp { port, .. }) => own == port,
+            (ListeningPlace::Unix { path: own }, SocketPlace::Unix(path)) => own == path,
             _ => false,
         };
         entry.state == SocketState::Connected && self.places.iter().any(is_there)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use inspect::snoop::{
     Clue, Confidence, ConnectionEvidence, EpollEvidence, Missing, Moment, Prediction, ProcessEvidence,
-    ServerArchitecture, ServerEvidence, SnoopAnswer, Stage, TaskEvidence,
+    Recognition, ServerArchitecture, ServerEvidence, Stage, TaskEvidence,
 };
 use sys::process_table::{EpollWatch, ProcessMemory, ThreadUse, ThreadWait, WaitCall, WaitSource};
 
@@ -63,12 +63,12 @@ fn moment(stage: Stage, processes: Vec<ProcessEvidence>) -> Moment {
     Moment { stage, processes, unaccepted: 0 }
 }
 
-fn judged(moments: Vec<Moment>) -> SnoopAnswer {
+fn judged(moments: Vec<Moment>) -> Recognition {
     let evidence = ServerEvidence { root: 1000, processors: 2, moments, missing: Missing::default() };
-    SnoopAnswer::of(&evidence).expect("an answer")
+    Recognition::of(&evidence).expect("an answer")
 }
 
-fn predicted(answer: &SnoopAnswer) -> &Prediction {
+fn predicted(answer: &Recognition) -> &Prediction {
     answer.prediction.as_ref().expect("a prediction")
 }
 
@@ -197,7 +197,7 @@ fn threads_that_work_beside_a_loop_are_a_pool_and_idle_helpers_are_not() {
 }
 
 /// A loop with 20 connections and threads that wait to be woken, each of which was woken so often.
-fn beside_a_loop(woken: &[u64], threads: u64) -> SnoopAnswer {
+fn beside_a_loop(woken: &[u64], threads: u64) -> Recognition {
     let with = |held: usize, woken: &[u64]| {
         let beside = woken.iter().zip(10..);
         let beside = beside.map(|(waits, thread)| task(thread, wait(WaitCall::Futex, None, None), 5 + waits));
@@ -304,9 +304,9 @@ fn an_idle_server_is_a_guess_with_alternatives() {
 #[test]
 fn nothing_seen_is_no_answer() {
     let evidence = |moments| ServerEvidence { root: 1000, moments, ..ServerEvidence::default() };
-    assert!(SnoopAnswer::of(&evidence(Vec::new())).is_none());
+    assert!(Recognition::of(&evidence(Vec::new())).is_none());
     let hidden = process(1000, 0, 0, Vec::new());
-    assert!(SnoopAnswer::of(&evidence(vec![moment(Stage::Found, vec![hidden])])).is_none());
+    assert!(Recognition::of(&evidence(vec![moment(Stage::Found, vec![hidden])])).is_none());
 }
 
 /// A process with one thread and one connection, and others that wait to be accepted.

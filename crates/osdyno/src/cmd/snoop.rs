@@ -1,22 +1,17 @@
-//! `osdyno snoop`: which architecture a running server has, without its source.
+//! `osdyno snoop`: the architecture of a running server, without its source.
 
-mod holder;
-mod json;
-mod seen;
-mod text;
-mod words;
-
-use std::io::{BufWriter, Write};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use inspect::snoop::{Collector, ListeningPlace, ObservedServer, SnoopAnswer, SnoopError, Stage};
+use ::report::document::terminal::Extent;
+use inspect::snoop::{
+    Collector, Holder, ListeningPlace, ObservedServer, ProbeMode, ServerAnswer, SnoopAnswer, SnoopError,
+    Stage,
+};
 use record::units::{self, Unreadable};
 
-use self::holder::Holder;
-use self::seen::{Manner, Seen};
-use super::{Done, Format, warn};
-use crate::console::{Console, results};
+use super::{Done, Format, print_answer, warn};
+use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Connections that are held first, where more are wanted.
@@ -30,7 +25,7 @@ Examples:
   osdyno snoop --port 80 --load 200  what listens on port 80, while 1, 20 and 200 connections are held
   osdyno snoop --all-listening       every server of this machine
 
-Without --load nothing is sent to the server. What other users' servers do is seen by root only.";
+Without --load nothing is sent to the server. Only root sees the servers of other users.";
 
 /// Recognize the architecture of a running server, without its source: fork, prefork, thread, epoll and
 /// others, with the evidence, how sure that is, and what it predicts under load
@@ -76,65 +71,59 @@ fn parse_duration(text: &str) -> Result<Duration, Unreadable> {
 }
 
 pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
-    let Looked { seen, warnings } = look_at_all(args)?;
+    let (servers, warnings) = look_at_all(args)?;
     for warning in &warnings {
         warn(warning);
     }
-    let is_complete = warnings.is_empty() && seen.iter().all(|one| one.answer.is_some());
-    let mut out = BufWriter::new(results());
-    match args.format {
-        Format::Text => text::write(&seen, args.which.all_listening, args.verbose, &console.style, &mut out)?,
-        Format::Json => writeln!(out, "{:#}", json::of(&seen))?,
-    }
-    out.flush()?;
+    let is_complete = warnings.is_empty() && servers.iter().all(|one| one.recognition.is_some());
+    let answer = SnoopAnswer { schema: 1, servers, is_list: args.which.all_listening };
+    print_answer(&answer, SnoopAnswer::document, Extent::of(args.verbose), args.format, console)?;
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-/// What was seen, and what is missing.
-struct Looked {
-    seen: Vec<Seen>,
-    warnings: Vec<String>,
-}
-
-fn look_at_all(args: &Args) -> Result<Looked, Failure> {
+/// The answers, and warnings about servers that are missing.
+fn look_at_all(args: &Args) -> Result<(Vec<ServerAnswer>, Vec<String>), Failure> {
     let mut warnings = Vec::new();
     let servers = match (args.which.pid, args.which.port) {
-        (Some(pid), _) => vec![ObservedServer::of_process(pid).map_err(failure)?],
-        (None, Some(port)) => vec![ObservedServer::at_port(port).map_err(failure)?],
+        (Some(pid), _) => vec![ObservedServer::of_process(pid)?],
+        (None, Some(port)) => vec![ObservedServer::at_port(port)?],
         (None, None) => {
-            let (servers, hidden) = ObservedServer::all().map_err(failure)?;
+            let (servers, hidden) = ObservedServer::all()?;
             warnings.extend(hidden.into_iter().map(|port| SnoopError::HiddenListener(port).to_string()));
             servers
         }
     };
-    let mut seen = Vec::new();
+    let mut answers = Vec::new();
     for server in servers {
         let name = format!("{} ({})", server.root, server.name);
         match look_at(args, server) {
-            Ok(one) => seen.push(one),
+            Ok(one) => answers.push(one),
             // One of many may end, or be kept from us.
             Err(failure) if args.which.all_listening => warnings.push(format!("{name}: {failure}")),
             Err(failure) => return Err(failure),
         }
     }
-    Ok(Looked { seen, warnings })
+    Ok((answers, warnings))
 }
 
-fn failure(error: SnoopError) -> Failure {
-    match error {
-        SnoopError::NoProcess { .. }
-        | SnoopError::OfKernel { .. }
-        | SnoopError::NotListening { .. }
-        | SnoopError::NoListener(_) => Failure::Usage(error.to_string()),
-        _ => Failure::Refused(error.to_string()),
+impl From<SnoopError> for Failure {
+    fn from(error: SnoopError) -> Failure {
+        match error {
+            SnoopError::NoProcess { .. }
+            | SnoopError::OfKernel { .. }
+            | SnoopError::NotListening { .. }
+            | SnoopError::NoListener(_) => Failure::Usage(error.to_string()),
+            SnoopError::Load(error) => error.into(),
+            _ => Failure::Refused(error.to_string()),
+        }
     }
 }
 
-fn look_at(args: &Args, server: ObservedServer) -> Result<Seen, Failure> {
+fn look_at(args: &Args, server: ObservedServer) -> Result<ServerAnswer, Failure> {
     let Some(most) = args.load else {
         let mut collector = Collector::new(server.clone());
-        collector.look(Stage::Found, args.duration).map_err(failure)?;
-        return Ok(judged(server, collector, None));
+        collector.look(Stage::Found, args.duration)?;
+        return Ok(ServerAnswer::new(server, &collector, None));
     };
     if !server.is_in_our_network {
         let text = format!(
@@ -144,18 +133,15 @@ fn look_at(args: &Args, server: ObservedServer) -> Result<Seen, Failure> {
         );
         return Err(Failure::Refused(text));
     }
-    let place = server.places.first().cloned().ok_or_else(|| failure(SnoopError::Ended))?;
-    // What other ports do has nothing to do with these connections.
-    let server = server.at(&place).map_err(failure)?;
+    let place = server.places.first().cloned().ok_or(SnoopError::Ended)?;
+    // Its other ports have nothing to do with these connections.
+    let server = server.at(&place)?;
     let mut collector = Collector::new(server.clone());
-    collector.look(Stage::Found, args.duration).map_err(failure)?;
-    let manner = hold(args, &place, most, &mut collector)?;
-    let began = Instant::now();
-    while began.elapsed() < ENDING {
-        std::thread::sleep(ENDING / 10);
-    }
-    collector.look(Stage::After, args.duration / 4).map_err(failure)?;
-    Ok(judged(server, collector, Some(manner)))
+    collector.look(Stage::Found, args.duration)?;
+    let mode = hold(args, &place, most, &mut collector)?;
+    std::thread::sleep(ENDING);
+    collector.look(Stage::After, args.duration / 4)?;
+    Ok(ServerAnswer::new(server, &collector, Some(mode)))
 }
 
 /// Holds more and more connections, and looks at the server with each number of them.
@@ -164,22 +150,17 @@ fn hold(
     place: &ListeningPlace,
     most: u64,
     collector: &mut Collector,
-) -> Result<Manner, Failure> {
+) -> Result<ProbeMode, Failure> {
     let mut holder = Holder::new(place)?;
     let levels = LEVELS.iter().copied().filter(|level| *level < most).chain([most]);
     for level in levels {
         let held = holder.grow_to(level as usize)?;
-        let held = holder.in_another_manner(held, || collector.connections().map_err(failure))?;
-        collector.look(Stage::Held(held as u64), args.duration).map_err(failure)?;
+        let held = holder.in_another_mode(held, || collector.connections())?;
+        collector.look(Stage::Held(held as u64), args.duration)?;
         if (held as u64) < level {
             warn(&format!("only {held} of {level} connections could be made; the answer is from these"));
             break;
         }
     }
-    Ok(holder.manner())
-}
-
-fn judged(server: ObservedServer, collector: Collector, manner: Option<Manner>) -> Seen {
-    let answer = SnoopAnswer::of(collector.evidence());
-    Seen { server, collector, answer, manner }
+    Ok(holder.mode())
 }

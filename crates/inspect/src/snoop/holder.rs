@@ -6,13 +6,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use inspect::snoop::ListeningPlace;
 use net::ServerAddress;
 use net::client::http::HttpClientSettings;
 use net::load::{Generator, LoadSettings};
 
-use super::seen::Manner;
-use crate::failure::Failure;
+use super::answer::ProbeMode;
+use super::server::{ListeningPlace, SnoopError};
 
 /// A connection on this machine takes less. Where the server's queue is full, it is tried again after a
 /// second.
@@ -35,8 +34,10 @@ const FEW: usize = 3;
 const SETTLING: Duration = Duration::from_millis(250);
 
 /// Connections to one server.
-pub(super) enum Holder {
-    /// Of the load generator.
+pub struct Holder(Connections);
+
+enum Connections {
+    /// Those of the load generator.
     Http(Box<Generator>),
     /// Ours, which are silent after their first bytes, if there are any.
     Held(Target, &'static [u8], Vec<Stream>),
@@ -44,20 +45,24 @@ pub(super) enum Holder {
 
 /// Where the server is.
 #[derive(Clone)]
-pub(super) enum Target {
+enum Target {
     Network(SocketAddr),
     #[cfg(unix)]
     Path(std::path::PathBuf),
 }
 
-pub(super) enum Stream {
+enum Stream {
     Network(#[expect(dead_code, reason = "it is held")] TcpStream),
     #[cfg(unix)]
     Path(#[expect(dead_code, reason = "it is held")] std::os::unix::net::UnixStream),
 }
 
 impl Holder {
-    pub(super) fn new(place: &ListeningPlace) -> Result<Holder, Failure> {
+    /// None yet; how they will be used follows from one exchange with the server.
+    ///
+    /// # Errors
+    /// [`SnoopError::NoPath`] and [`SnoopError::Load`].
+    pub fn new(place: &ListeningPlace) -> Result<Holder, SnoopError> {
         let target = Target::of(place)?;
         // What cannot be reached shows that when connections are held.
         let (address, spoken) = match &target {
@@ -67,30 +72,38 @@ impl Holder {
         };
         let address = match (address, spoken) {
             (Some(address), Spoken::KeptHttp) => address,
-            (_, Spoken::ClosedHttp) => return Ok(Holder::Held(target, UNFINISHED, Vec::new())),
-            _ => return Ok(Holder::Held(target, b"", Vec::new())),
+            (_, Spoken::ClosedHttp) => return Ok(Holder::held(target, UNFINISHED)),
+            _ => return Ok(Holder::held(target, b"")),
         };
         let any_status = ["2xx", "3xx", "4xx", "5xx"].map(str::to_owned).to_vec();
         let client =
             HttpClientSettings { any_body: true, expect_status: any_status, ..HttpClientSettings::default() };
         let mut settings = LoadSettings::new(ServerAddress::from(address), &client);
         settings.timeout = RESPONSE;
-        Ok(Holder::Http(Box::new(Generator::new(settings)?)))
+        Ok(Holder(Connections::Http(Box::new(Generator::new(settings)?))))
     }
 
-    pub(super) fn manner(&self) -> Manner {
-        match self {
-            Holder::Http(_) => Manner::Http,
-            Holder::Held(_, b"", _) => Manner::Silent,
-            Holder::Held(..) => Manner::Unfinished,
+    fn held(target: Target, first: &'static [u8]) -> Holder {
+        Holder(Connections::Held(target, first, Vec::new()))
+    }
+
+    /// How they are used.
+    pub fn mode(&self) -> ProbeMode {
+        match &self.0 {
+            Connections::Http(_) => ProbeMode::Http,
+            Connections::Held(_, b"", _) => ProbeMode::Silent,
+            Connections::Held(..) => ProbeMode::Unfinished,
         }
     }
 
     /// Holds so many connections, or as many as can be made. Returns how many.
-    pub(super) fn grow_to(&mut self, connections: usize) -> Result<usize, Failure> {
+    ///
+    /// # Errors
+    /// [`SnoopError::Load`].
+    pub fn grow_to(&mut self, connections: usize) -> Result<usize, SnoopError> {
         let began = Instant::now();
-        let held = match self {
-            Holder::Http(generator) => {
+        let held = match &mut self.0 {
+            Connections::Http(generator) => {
                 let held = generator.grow_to(connections)?.connections;
                 for number in 0..held {
                     // One that gets no response waits for others to end, and so do all after it.
@@ -101,7 +114,7 @@ impl Holder {
                 // Those that got none were closed, and wait again.
                 generator.grow_to(connections)?.connections
             }
-            Holder::Held(target, first, streams) => {
+            Connections::Held(target, first, streams) => {
                 while streams.len() < connections && began.elapsed() < GROWING {
                     let Ok(stream) = target.connect(first) else { break };
                     streams.push(stream);
@@ -114,20 +127,21 @@ impl Holder {
         std::thread::sleep(SETTLING);
         Ok(held)
     }
-}
 
-impl Holder {
     /// A request that does not end keeps even an event loop busy, if that reads requests one after the other:
     /// where most connections wait to be accepted, silent ones are tried in their place, and stay where the
     /// server accepts them. A kernel that defers accepting (TCP_DEFER_ACCEPT) does not show a silent one to
-    /// its server at all: then each begins a request. `seen` says what the server has and what waits. Returns
-    /// how many are held.
-    pub(super) fn in_another_manner(
+    /// its server at all: then each begins a request. `seen` counts the connections that the server has, and
+    /// those that wait. Returns how many are held.
+    ///
+    /// # Errors
+    /// [`SnoopError::Load`], and those of `seen`.
+    pub fn in_another_mode(
         &mut self,
         held: usize,
-        seen: impl Fn() -> Result<(usize, usize), Failure>,
-    ) -> Result<usize, Failure> {
-        let Holder::Held(target, first, _) = self else { return Ok(held) };
+        seen: impl Fn() -> Result<(usize, usize), SnoopError>,
+    ) -> Result<usize, SnoopError> {
+        let Connections::Held(target, first, _) = &self.0 else { return Ok(held) };
         let (target, first) = (target.clone(), *first);
         let (accepted, waiting) = seen()?;
         let is_silent = first.is_empty();
@@ -138,8 +152,8 @@ impl Holder {
         if !is_stuck {
             return Ok(held);
         }
-        *self = Holder::Held(target.clone(), if is_silent { UNFINISHED } else { b"" }, Vec::new());
-        // What was closed is read first.
+        *self = Holder::held(target.clone(), if is_silent { UNFINISHED } else { b"" });
+        // The server reads first that the others were closed.
         std::thread::sleep(SETTLING);
         let now = self.grow_to(held)?;
         let (accepted, waiting) = seen()?;
@@ -147,16 +161,16 @@ impl Holder {
         if is_better {
             return Ok(now);
         }
-        *self = Holder::Held(target, first, Vec::new());
+        *self = Holder::held(target, first);
         std::thread::sleep(SETTLING);
         self.grow_to(held)
     }
 }
 
 impl Target {
-    fn of(place: &ListeningPlace) -> Result<Target, Failure> {
+    fn of(place: &ListeningPlace) -> Result<Target, SnoopError> {
         match place {
-            ListeningPlace::Tcp(address, port) => {
+            ListeningPlace::Tcp { address, port } => {
                 let address = match address {
                     IpAddr::V4(any) if any.is_unspecified() => IpAddr::from(Ipv4Addr::LOCALHOST),
                     IpAddr::V6(any) if any.is_unspecified() => IpAddr::from(Ipv6Addr::LOCALHOST),
@@ -165,13 +179,8 @@ impl Target {
                 Ok(Target::Network(SocketAddr::new(address, *port)))
             }
             #[cfg(unix)]
-            ListeningPlace::Unix(path) if path.starts_with('/') => Ok(Target::Path(path.into())),
-            ListeningPlace::Unix(path) => {
-                let text = format!(
-                    "cannot connect to {path:?}, which is no path in the file system; leave out --load"
-                );
-                Err(Failure::Refused(text))
-            }
+            ListeningPlace::Unix { path } if path.starts_with('/') => Ok(Target::Path(path.into())),
+            ListeningPlace::Unix { path } => Err(SnoopError::NoPath(path.clone())),
         }
     }
 
