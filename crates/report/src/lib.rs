@@ -28,7 +28,7 @@ pub mod place;
 mod printable_lines;
 pub mod quantity;
 pub mod sentences;
-mod shell;
+pub mod shell;
 mod spark;
 pub mod table;
 mod text;
@@ -36,4 +36,4 @@ pub mod words;
 
 pub use document::Tone;
 pub use printable_lines::PrintableLines;
-pub use text::{Style, printable, wrapped, write_columns, write_paragraph, write_rows};
+pub use text::{Style, printable, wrapped, write_columns, write_paragraph};

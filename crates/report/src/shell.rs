@@ -29,7 +29,7 @@ pub(crate) fn without_systems(run: &Run) -> String {
 }
 
 /// A word of a command line.
-pub(crate) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.into()

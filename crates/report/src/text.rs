@@ -60,10 +60,6 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
-        Cell { lines: vec![text.into()], tone: Tone::Plain }
-    }
-
     pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Self {
         Cell { lines: vec![text.into()], tone }
     }
@@ -211,17 +207,6 @@ pub fn write_columns(
     let rows: Vec<Row> = [heading].into_iter().chain(rows).collect();
     // The last column is wrapped where the terminal is too narrow.
     let last = rows.first().map_or(0, |row| row.cells.len().saturating_sub(1));
-    Page::new(*style, out).columns(&rows, last)
-}
-
-/// Writes rows in columns without a heading; the last column is wrapped where the terminal is too narrow.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_rows(rows: &[Vec<String>], style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let row = |row: &Vec<String>| Row { cells: row.iter().map(Cell::new).collect(), below: Vec::new() };
-    let rows: Vec<Row> = rows.iter().map(row).collect();
-    let last = rows.iter().map(|row| row.cells.len()).max().unwrap_or(1) - 1;
     Page::new(*style, out).columns(&rows, last)
 }
 

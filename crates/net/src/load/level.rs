@@ -298,7 +298,10 @@ fn rate_interval(slices: &[Slice], rate: f64) -> Option<(f64, f64)> {
 ///
 /// # Errors
 /// Those of writing.
-pub fn write_interval_log(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_interval_log<'a>(
+    levels: impl IntoIterator<Item = &'a Level>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "#[Histogram log format version 1.3]")?;
     writeln!(out, "#[Latencies in nanoseconds; the column of the largest is in milliseconds]")?;
     writeln!(out, "#[StartTime: 0 (seconds since the level began)]")?;

@@ -1,44 +1,47 @@
 //! `osdyno load`: loads a server in a closed loop or at a fixed rate, and reports throughput and latency.
 
+mod answer;
 mod args;
 mod bars;
 mod baseline;
 mod beside;
-mod credentials;
 mod csv;
-mod found;
-mod generators;
+mod document;
 mod hint;
-mod json;
 mod live;
 mod numbers;
 mod output;
-mod page;
 mod resolve;
-mod resources;
-mod result;
 mod target;
-mod text;
-mod verdict;
 
 use std::io;
 use std::process::ExitCode;
 
-use net::load::coordinator;
-use net::load::search::{self, Goal};
-use net::load::{Level, Load};
+use net::load::coordinator::{self, Coordinator};
+use net::load::search::{self, Found, Goal};
+use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress};
 
+use self::answer::{FoundRate, JudgedLevel, LoadAnswer, is_limited_by_generator};
 pub(crate) use self::args::Args;
 use self::baseline::Baseline;
 use self::beside::Held;
-use self::generators::Generators;
-pub(crate) use self::generators::WORKER;
 use self::live::Screen;
 use self::output::Outputs;
-use self::result::{LoadResult, Measured};
-use super::Done;
+use super::{Done, warn};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+
+/// The hidden verb of a worker process.
+pub(crate) const WORKER: &str = "load-worker";
+
+/// What was measured.
+#[derive(Default)]
+struct Measured {
+    levels: Vec<Level>,
+    found: Option<Found>,
+    /// The stage of the search that is reported, among all that were offered.
+    stage: Option<usize>,
+}
 
 pub(crate) fn load(args: &Args, console: &Console) -> Done {
     let target = args::target(args)?;
@@ -51,7 +54,7 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     settings.check()?;
     loads.iter().try_for_each(|load| load.check(&settings))?;
     let outputs = Outputs::new(args)?;
-    resources::check(&settings, &loads, args.workers)?;
+    check_resources(&settings, &loads, args.workers)?;
     sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
 
     let screen = Screen::new(console);
@@ -71,22 +74,27 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
         None => measure(&loads, &mut offer)?,
     };
     drop(generators);
-    held.stop();
     screen.clear();
 
-    let result = LoadResult {
-        targets: &args.targets,
-        settings: &settings,
-        resolved: target.resolved.as_ref(),
+    let judged = |level: &Level| JudgedLevel::new(level.clone(), &settings);
+    let levels: Vec<JudgedLevel> = measured.levels.iter().map(judged).collect();
+    let answer = LoadAnswer {
+        targets: args.targets.clone(),
+        resolved: target.resolved,
         background,
-        held: &held,
-        measured: &measured,
-        baseline: baseline.as_ref(),
+        held_background: held.stop(),
+        found: measured.found.as_ref().map(|found| FoundRate::new(found, &settings)),
+        compared: baseline.as_ref().map(|baseline| baseline.compare(&levels)),
+        levels,
+        baseline: baseline.as_ref().map(|baseline| baseline.path().to_owned()),
+        stage: measured.stage,
+        command: output::command(),
+        settings,
     };
-    let written = outputs.write(&result);
-    outputs.print(&result, console)?;
+    let written = outputs.write(&answer);
+    outputs.print(&answer, console)?;
     written?;
-    Ok(exit_code(&result))
+    Ok(exit_code(&answer))
 }
 
 /// Offers one load after the other.
@@ -112,7 +120,7 @@ fn find(
 ) -> Result<Measured, Failure> {
     // By which the stage that is reported is known again.
     let mut offered = Vec::new();
-    let found = search::highest(goal, load, verdict::is_limited_by_generator, |load| {
+    let found = search::highest(goal, load, is_limited_by_generator, |load| {
         offered.push(load.number);
         offer(load)
     })?;
@@ -133,17 +141,109 @@ fn loads_of(background: Option<&background::BackgroundLevel>) -> Vec<String> {
     background.into_iter().flat_map(|level| &level.loads).map(ToString::to_string).collect()
 }
 
-fn exit_code(result: &LoadResult<'_>) -> ExitCode {
-    let Measured { levels, found, .. } = result.measured;
-    let failed = levels.iter().filter(|level| verdict::is_failed(level)).count();
+fn exit_code(answer: &LoadAnswer) -> ExitCode {
+    let failed = answer.levels.iter().filter(|level| level.verdict.limit.is_failure()).count();
+    let is_confirmed = answer.found.as_ref().is_none_or(|found| found.confirmed);
     if sys::signal::stop_ordered() {
         ExitCode::from(INTERRUPTED)
-    } else if failed == levels.len() {
+    } else if failed == answer.levels.len() {
         ExitCode::FAILURE
-    } else if failed > 0 || found.as_ref().is_some_and(|found| !found.confirmed) || !result.held.is_complete()
-    {
+    } else if failed > 0 || !is_confirmed || !answer.is_background_held() {
         ExitCode::from(INCOMPLETE)
     } else {
         ExitCode::SUCCESS
     }
 }
+
+/// One generator in this process, or several in others.
+enum Generators {
+    Here(Box<Generator>),
+    Several(Coordinator),
+}
+
+impl Generators {
+    fn start(settings: &LoadSettings, workers: usize, is_watched: bool) -> Result<Generators, Failure> {
+        if workers == 1 {
+            let mut generator = Generator::new(settings.clone())?;
+            if is_watched {
+                generator.follow();
+            }
+            return Ok(Generators::Here(Box::new(generator)));
+        }
+        let program = sys::process::own_program().map_err(|error| {
+            Failure::Refused(format!("cannot find this program to start workers: {error}"))
+        })?;
+        let coordinator = Coordinator::start(&program, WORKER, settings, workers)?;
+        if is_watched {
+            coordinator.follow()?;
+        }
+        Ok(Generators::Several(coordinator))
+    }
+
+    fn offer(&mut self, load: &Load, screen: &Screen) -> Result<Level, net::Error> {
+        let mut watched = |progress: &Progress| {
+            screen.show(load, progress);
+            !sys::signal::stop_ordered()
+        };
+        if sys::signal::stop_ordered() {
+            return Err(net::Error::Stopped);
+        }
+        match self {
+            Generators::Here(generator) => generator.offer(load, &mut watched),
+            Generators::Several(coordinator) => coordinator.offer(load, &mut watched),
+        }
+    }
+}
+
+/// Refuses a load for which this machine lacks something, before it begins.
+fn check_resources(settings: &LoadSettings, loads: &[Load], workers: usize) -> Result<(), Failure> {
+    let cores = sys::cpu::count();
+    if workers == 0 || workers > cores {
+        return Err(Failure::Usage(format!("-w {workers}: this machine supports 1 to {cores} workers")));
+    }
+    let most = loads.iter().map(|load| load.connections).max().unwrap_or(0);
+    let places = |load: &Load| if load.rate.is_none() { load.connections } else { settings.connections_max };
+    if loads.iter().any(|load| places(load) < workers) {
+        return Err(Failure::Usage(format!(
+            "{workers} workers need at least one connection each; use fewer with -w, or more connections"
+        )));
+    }
+    // The limit is of one process.
+    let _ = sys::limit::raise_soft_to_hard();
+    let each = (most + settings.idle).div_ceil(workers) as u64;
+    if let Ok(bound) = sys::limit::ceiling(sys::limit::Resource::Descriptors)
+        && each > bound.usable
+    {
+        return Err(Failure::Refused(format!(
+            "{each} connections in one process are more than {} allows ({}); {}, or share them with -w",
+            bound.limit, bound.value, bound.advice
+        )));
+    }
+    if settings.target.network().is_none() {
+        return Ok(());
+    }
+    let places = settings.sources.0.len().max(1);
+    if (most + settings.idle) / places > FROM_ONE_ADDRESS + 8_000 {
+        warn(&format!(
+            "{} connections from {places} source address(es) need more ports than there are; name more \
+             with --source",
+            most + settings.idle
+        ));
+    }
+    // The side that closes first keeps the port in TIME_WAIT, for 60 s on Linux.
+    let closes_first = (settings.new_connections || settings.requests_per_connection.is_some())
+        && !settings.server_closes()
+        && !settings.reset;
+    if let (true, Ok(ports)) = (closes_first, sys::limit::ceiling(sys::limit::Resource::LocalPorts)) {
+        let rate = ports.usable as f64 * places as f64 / TIME_WAIT_SECONDS;
+        warn(&format!(
+            "this side closes first, so its ports stay in TIME_WAIT for {TIME_WAIT_SECONDS:.0} s: more than \
+             {rate:.0} new connections per second use up all ports; use --reset, or name more addresses \
+             with --source"
+        ));
+    }
+    Ok(())
+}
+
+/// tcp(7) of Linux; others differ.
+const TIME_WAIT_SECONDS: f64 = 60.0;

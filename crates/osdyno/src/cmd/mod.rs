@@ -197,11 +197,16 @@ fn print_answer<A: Serialize>(
         Format::Text => Ok(console.print(&document(answer), extent)?),
         Format::Json => {
             let mut out = BufWriter::new(results());
-            serde_json::to_writer_pretty(&mut out, answer).map_err(io::Error::from)?;
-            writeln!(out)?;
+            write_json(answer, &mut out)?;
             Ok(out.flush()?)
         }
     }
+}
+
+/// Writes an answer for a program.
+fn write_json(answer: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, answer)?;
+    writeln!(out)
 }
 
 /// Prints the findings on standard output, with the comparison of several systems: the more important ones on

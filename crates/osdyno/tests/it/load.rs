@@ -58,7 +58,7 @@ fn the_rate_and_the_latency_come_first() {
     for word in ["requests/s", "p50", "p99", "p99.9", "none failed"] {
         assert!(first.contains(word), "{word}: {first}");
     }
-    for words in ["500 correct in", "500 × 200", "  mean ", "  min ", "  up to "] {
+    for words in ["500 correct in", "500 × 200", "\nmean ", "\nmin ", "\nup to "] {
         assert!(out.contains(words), "{words}: {out}");
     }
     assert_eq!(requests.load(Ordering::SeqCst), 500);

@@ -150,6 +150,8 @@ pub struct Table {
     pub wraps: usize,
     /// The least width of that column; with less, each row becomes a sentence.
     pub wraps_at: usize,
+    /// Whether, instead, the columns without room stand below the others, behind the first column again.
+    pub is_split: bool,
     /// The tone of all of it, where that is not plain.
     pub tone: Tone,
     /// Its class in the style sheet of pages; empty for the usual one.

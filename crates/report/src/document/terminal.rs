@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -180,7 +181,13 @@ impl<'a> Layout<'a> {
                 self.blocks(&fold.blocks, if fold.title.is_empty() { indent } else { indent + INDENT });
             }
             Block::Fold(_) => {}
-            Block::Beside(blocks) => self.blocks(blocks, indent),
+            Block::Beside(blocks) => {
+                let from = self.pieces.len();
+                self.blocks(blocks, indent);
+                if let Some(piece) = self.pieces.get_mut(from) {
+                    piece.is_apart = is_apart;
+                }
+            }
         }
     }
 
@@ -326,7 +333,10 @@ fn table_lines(table: &Table, count: usize, indent: usize, style: &Style) -> Vec
         let grid = Grid::new(&cut, &rows, &inner);
         grid.fits(&inner).then(|| (grid.lines(&rows, &cut, &inner), form.hidden(table)))
     });
-    let (mut lines, hidden) = fitting.unwrap_or_else(|| (stacked(table, rows, &inner), Vec::new()));
+    let (mut lines, hidden) = fitting.unwrap_or_else(|| match table.is_split {
+        true => (split(table, rows, &inner), Vec::new()),
+        false => (stacked(table, rows, &inner), Vec::new()),
+    });
     if !hidden.is_empty() {
         let hidden = Text::toned(format!("--verbose has {} too", list(&hidden)), Tone::Faint);
         lines.extend(paragraph(&hidden, 0, Tone::Plain, &inner));
@@ -405,6 +415,43 @@ impl Form {
         let mut hidden: Vec<String> = last.take(self.left_out).map(|column| column.heading.clone()).collect();
         hidden.reverse();
         hidden
+    }
+}
+
+/// As many columns as fit, and the others below, each time behind the first column.
+fn split(table: &Table, rows: &[Row], style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut from = 1;
+    while from < table.columns.len() {
+        let fits = |until: &usize| {
+            let part = part(table, rows, from..*until);
+            Grid::new(&part, &part.rows, style).fits(style)
+        };
+        let until = (from + 2..=table.columns.len()).rev().find(fits).unwrap_or(from + 1);
+        let part = part(table, rows, from..until);
+        lines.extend(Grid::new(&part, &part.rows, style).lines(&part.rows, &part, style));
+        from = until;
+    }
+    lines
+}
+
+/// The first column and some others; what stands below a row stands below its last cell.
+fn part(table: &Table, rows: &[Row], columns: Range<usize>) -> Table {
+    let places = || [0].into_iter().chain(columns.clone());
+    let is_last = columns.end == table.columns.len();
+    let row = |row: &Row| Row {
+        cells: places().filter_map(|place| row.cells.get(place).cloned()).collect(),
+        below: if is_last { row.below.clone() } else { Vec::new() },
+        ..Row::default()
+    };
+    Table {
+        columns: places().map(|place| table.columns[place].clone()).collect(),
+        rows: rows.iter().map(row).collect(),
+        // The column that is wrapped has another place here, or is not among these.
+        wraps: places().position(|place| place == table.wraps).unwrap_or(usize::MAX),
+        wraps_at: table.wraps_at,
+        tone: table.tone,
+        ..Table::default()
     }
 }
 
@@ -642,5 +689,38 @@ impl Tone {
             Tone::Faint => faint,
             Tone::Strong => strong,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(document: &Document, width: usize) -> String {
+        let mut out = Vec::new();
+        let style = Style { width, ..Style::default() };
+        assert!(write(document, Extent::Short, &style, &mut out).is_ok());
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn columns_without_room_stand_below() {
+        let mut table = Table { is_split: true, ..Table::new(["n", "first", "second", "remark"]) };
+        table.push(["10", "1 ms", "2 ms", "slower than the others are"]);
+        let document = Document { blocks: vec![table.into()], ..Document::default() };
+        assert_eq!(
+            written(&document, 22),
+            "n   first  second\n10  1 ms   2 ms\nn   remark\n10  slower than the\n      others are\n"
+        );
+        assert_eq!(written(&document, 60).lines().count(), 2);
+    }
+
+    #[test]
+    fn blocks_beside_each_other_stand_apart_from_those_before() {
+        let mut table = Table::new(["heading"]);
+        table.push(["cell"]);
+        let beside = Block::Beside(vec![table.clone().into(), table.into()]);
+        let document = Document { blocks: vec![Text::from("words").into(), beside], ..Document::default() };
+        assert_eq!(written(&document, 60), "words\n\nheading\ncell\n\nheading\ncell\n");
     }
 }

@@ -32,7 +32,7 @@ use record::Recording;
 
 use crate::compare;
 pub use escape::esc;
-pub use load::{LoadFigure, LoadMoment, LoadPage, load};
+pub use load::{LoadMoment, LoadPlots};
 pub use page::{close, open};
 pub use panel::Panel;
 pub use picture::picture;

@@ -1,25 +1,18 @@
 //! The distribution of latencies as bars, from one round number to the next.
 
-use std::io::{self, Write};
-
 use ::report::quantity::time;
 use ::report::words::percent;
 use net::load::Distribution;
-use report::{Style, write_rows};
 
 /// Lines of a drawing that is read at a glance.
 const BARS_MAX: usize = 10;
-/// Characters of the longest bar, at least so many on a narrow terminal,
-const WIDTH: usize = 32;
-const WIDTH_MIN: usize = 8;
-/// and of all that stands beside it.
-const BESIDE: usize = 26;
+/// Characters of the longest bar; what stands beside it has 25.
+const WIDTH: usize = 22;
 /// The last character of a bar, in eighths.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-pub(super) fn write(latency: &Distribution, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let width = WIDTH.min(style.width.saturating_sub(BESIDE)).max(WIDTH_MIN);
-    let mut rows = Vec::new();
+/// A line for each bar.
+pub(super) fn lines(latency: &Distribution) -> Vec<String> {
     let (min, max) = (latency.min_seconds, latency.max_seconds);
     let ends = match ends(min, max, &[1, 2, 5]) {
         ends if ends.len() > BARS_MAX => self::ends(min, max, &[1]),
@@ -29,16 +22,15 @@ pub(super) fn write(latency: &Distribution, style: &Style, out: &mut dyn Write) 
     let before = [0].into_iter().chain(until.iter().copied());
     let counts: Vec<u64> = until.iter().zip(before).map(|(until, before)| until - before).collect();
     let largest = counts.iter().copied().max().unwrap_or(0).max(1);
-    for (end, count) in ends.iter().zip(counts) {
+    let line = |(end, count): (&u64, u64)| {
         let share = match count as f64 / latency.count.max(1) as f64 {
             few if count > 0 && few < 0.0005 => "< 0.1 %".to_owned(),
             share => percent(share),
         };
-        let bar = bar(count as f64 / largest as f64, count > 0, width);
-        let end = format!("  up to {:>8}", time(*end as f64 / 1e9));
-        rows.push(vec![end, format!("{bar:<width$}"), share]);
-    }
-    write_rows(&rows, style, out)
+        let bar = bar(count as f64 / largest as f64, count > 0, WIDTH);
+        format!("up to {:>8}  {bar:<WIDTH$}  {share}", time(*end as f64 / 1e9))
+    };
+    ends.iter().zip(counts).map(line).collect()
 }
 
 /// Round numbers of nanoseconds, from the first that is not below the smallest time to the first that is not

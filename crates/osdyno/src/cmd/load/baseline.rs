@@ -3,16 +3,13 @@
 //! Each of the two is one load, so the intervals have the variation within it and not that from load to load.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use net::load::{Level, Load, LoadSettings};
-use report::place::counted;
-use report::{Style, write_paragraph, write_rows};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::verdict;
+use super::answer::{self, JudgedLevel};
 use crate::failure::Failure;
 
 /// An earlier load, as `--format json` wrote it.
@@ -27,23 +24,43 @@ pub(super) struct Baseline {
     levels: Vec<Level>,
 }
 
-/// What a level is, compared with that of the baseline.
+/// A level, compared with that of the baseline.
 #[derive(Serialize)]
-pub(super) struct Comparison {
-    load: Load,
-    /// Why nothing is compared.
+pub(super) struct LevelComparison {
+    /// What was offered.
+    pub(super) load: Load,
+    /// Why nothing is compared; absent where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<String>,
-    ratios: Vec<Ratio>,
+    pub(super) refused: Option<String>,
+    /// Its figures divided by those of the baseline.
+    pub(super) ratios: Vec<FigureRatio>,
 }
 
 /// A figure divided by that of the baseline, with its 95 % interval.
 #[derive(Serialize)]
-struct Ratio {
-    figure: &'static str,
-    ratio: f64,
-    low: f64,
-    high: f64,
+pub(super) struct FigureRatio {
+    /// Which figure: `requests/s`, `p50` or `p99`.
+    pub(super) figure: &'static str,
+    /// The ratio.
+    pub(super) ratio: f64,
+    /// The low end of its interval.
+    pub(super) low: f64,
+    /// The high end.
+    pub(super) high: f64,
+    /// On which side of 1 the whole interval lies.
+    pub(super) difference: Difference,
+}
+
+/// On which side of 1 an interval lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Difference {
+    /// Above.
+    Higher,
+    /// Below.
+    Lower,
+    /// On both.
+    Uncertain,
 }
 
 /// A value and its 95 % interval.
@@ -88,22 +105,28 @@ impl Baseline {
         Err(Failure::Usage(format!("the load of {path} has other settings: {}", other.join(", "))))
     }
 
-    pub(super) fn compare(&self, levels: &[Level]) -> Vec<Comparison> {
-        levels.iter().map(|level| self.compare_level(level)).collect()
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
-    fn compare_level(&self, level: &Level) -> Comparison {
+    pub(super) fn compare(&self, levels: &[JudgedLevel]) -> Vec<LevelComparison> {
+        levels.iter().map(|judged| self.compare_level(&judged.level)).collect()
+    }
+
+    fn compare_level(&self, level: &Level) -> LevelComparison {
         let load = level.load.clone();
         let same = |before: &&Level| {
             (before.load.connections, before.load.rate) == (load.connections, load.rate)
                 && before.load.schedule == load.schedule
         };
-        let refused = |why: String| Comparison { load: load.clone(), refused: Some(why), ratios: Vec::new() };
+        let refused =
+            |why: String| LevelComparison { load: load.clone(), refused: Some(why), ratios: Vec::new() };
         let Some(before) = self.levels.iter().find(same) else {
             return refused("the baseline has no such level".to_owned());
         };
         for (name, level) in [("this load", level), ("the baseline", before)] {
-            if let Some(why) = verdict::sentence(level) {
+            if let Some(why) = answer::doubt(level) {
                 return refused(format!("{name} says little of the server: {why}"));
             }
         }
@@ -113,40 +136,13 @@ impl Baseline {
             ("p99", |level| percentile(level, 99.0)),
         ];
         let ratio = |(figure, of): (&'static str, fn(&Level) -> Option<Known>)| {
-            Some(Ratio::of(figure, of(level)?, of(before)?))
+            Some(FigureRatio::of(figure, of(level)?, of(before)?))
         };
-        Comparison {
+        LevelComparison {
             load: load.clone(),
             refused: None,
             ratios: figures.into_iter().filter_map(ratio).collect(),
         }
-    }
-
-    pub(super) fn write(&self, levels: &[Level], style: &Style, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out)?;
-        let heading = format!("compared with {}, by the variation within each load:", self.path.display());
-        write_paragraph(&heading, 2, style, out)?;
-        let mut rows = Vec::new();
-        for comparison in self.compare(levels) {
-            let what = match comparison.load.rate {
-                Some(rate) => format!("{rate} requests/s"),
-                None => counted(&comparison.load.connections.to_string(), "connections"),
-            };
-            if let Some(why) = comparison.refused {
-                write_paragraph(&format!("  {what}: not compared; {why}"), 4, style, out)?;
-            }
-            for ratio in comparison.ratios {
-                let Ratio { figure, ratio, low, high } = ratio;
-                let answer = match (low > 1.0, high < 1.0) {
-                    (true, _) => "higher",
-                    (_, true) => "lower",
-                    _ => "no certain difference",
-                };
-                let ratio = format!("×{ratio:.3} ({low:.3}–{high:.3})");
-                rows.push(vec![format!("  {what}"), figure.to_owned(), ratio, answer.to_owned()]);
-            }
-        }
-        if rows.is_empty() { Ok(()) } else { write_rows(&rows, style, out) }
     }
 }
 
@@ -157,15 +153,21 @@ fn without_host(mut settings: Value) -> Value {
     settings
 }
 
-impl Ratio {
+impl FigureRatio {
     /// The interval of a ratio from those of its two values, on the scale of logarithms: the distances to the
     /// ends that matter add as squares (Zou and Donner 2008, "method of variance estimates recovery").
-    fn of(figure: &'static str, now: Known, before: Known) -> Ratio {
+    fn of(figure: &'static str, now: Known, before: Known) -> FigureRatio {
         let distance = |of: f64, to: f64| (of / to).ln();
         let down = distance(now.value, now.low).hypot(distance(before.high, before.value));
         let up = distance(now.high, now.value).hypot(distance(before.value, before.low));
         let ratio = now.value / before.value;
-        Ratio { figure, ratio, low: ratio * (-down).exp(), high: ratio * up.exp() }
+        let (low, high) = (ratio * (-down).exp(), ratio * up.exp());
+        let difference = match (low > 1.0, high < 1.0) {
+            (true, _) => Difference::Higher,
+            (_, true) => Difference::Lower,
+            _ => Difference::Uncertain,
+        };
+        FigureRatio { figure, ratio, low, high, difference }
     }
 }
 
@@ -187,11 +189,11 @@ mod tests {
     #[test]
     fn intervals_of_a_ratio_have_those_of_both() {
         let known = |value: f64, reach: f64| Known { value, low: value / reach, high: value * reach };
-        let ratio = Ratio::of("p50", known(2.0, 1.1), known(1.0, 1.1));
+        let ratio = FigureRatio::of("p50", known(2.0, 1.1), known(1.0, 1.1));
         let both = (2.0_f64.sqrt() * 1.1_f64.ln()).exp();
         assert!((ratio.ratio - 2.0).abs() < 1e-12);
         assert!((ratio.high - 2.0 * both).abs() < 1e-12 && (ratio.low - 2.0 / both).abs() < 1e-12);
         // A value that is known exactly adds nothing.
-        assert!((Ratio::of("p50", known(2.0, 1.1), known(1.0, 1.0)).high - 2.2).abs() < 1e-12);
+        assert!((FigureRatio::of("p50", known(2.0, 1.1), known(1.0, 1.0)).high - 2.2).abs() < 1e-12);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Result<BackgroundLevel, Unreadable> {
 #[derive(Default)]
 pub(super) struct Held {
     beside: Option<HeldLoads>,
-    pub(super) levels: Vec<Vec<HeldBackground>>,
+    levels: Vec<Vec<HeldBackground>>,
 }
 
 impl Held {
@@ -59,33 +59,8 @@ impl Held {
         }
     }
 
-    /// What became of it at the levels of a report. Of a search that is one of many stages: `place` says
-    /// which.
-    pub(super) fn of_levels(&self, place: Option<usize>) -> Vec<&[HeldBackground]> {
-        match place {
-            Some(place) => self.levels.get(place).map(Vec::as_slice).into_iter().collect(),
-            None => self.levels.iter().map(Vec::as_slice).collect(),
-        }
-    }
-
-    /// Nothing more is measured.
-    pub(super) fn stop(&mut self) {
-        self.beside = None;
-    }
-
-    /// Whether each load was there in every second.
-    pub(super) fn is_complete(&self) -> bool {
-        self.levels.iter().flatten().all(|held| held.is_held)
-    }
-
-    /// What became of each load, in words.
-    pub(super) fn sentences(&self) -> Vec<String> {
-        let count = self.levels.iter().map(Vec::len).max().unwrap_or(0);
-        let of = |place: usize| {
-            let levels: Vec<HeldBackground> =
-                self.levels.iter().filter_map(|level| level.get(place)).cloned().collect();
-            ::report::sentences::background(&levels, "levels, which say little of the server")
-        };
-        (0..count).filter_map(of).collect()
+    /// Ends it; returns how each load was held at each level.
+    pub(super) fn stop(self) -> Vec<Vec<HeldBackground>> {
+        self.levels
     }
 }

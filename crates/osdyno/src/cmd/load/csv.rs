@@ -2,14 +2,13 @@
 
 use std::io::{self, Write};
 
-use net::load::{Distribution, Level, LoadSettings, PERCENTS};
+use net::load::{Distribution, Level, PERCENTS};
 use record::HeldBackground;
 
-use super::result::LoadResult;
-use super::verdict::Verdict;
+use super::answer::{JudgedLevel, LoadAnswer};
 
-pub(super) fn write(result: &LoadResult<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let held = result.held.of_levels(result.measured.stage);
+pub(super) fn write(answer: &LoadAnswer, out: &mut dyn Write) -> io::Result<()> {
+    let held = answer.background_of_levels();
     write!(out, "connections,rate,seconds,intended,started,completed,failed,late,unanswered,timed_out")?;
     write!(out, ",started_per_second,completed_per_second,sent_bytes,received_bytes")?;
     for percent in PERCENTS {
@@ -22,20 +21,11 @@ pub(super) fn write(result: &LoadResult<'_>, out: &mut dyn Write) -> io::Result<
     )?;
     // What became of the load beside each level, if there was one.
     let held = held.iter().copied().chain(std::iter::repeat(&[][..]));
-    result
-        .measured
-        .levels
-        .iter()
-        .zip(held)
-        .try_for_each(|(level, held)| write_line(level, held, result.settings, out))
+    answer.levels.iter().zip(held).try_for_each(|(level, held)| write_line(level, held, out))
 }
 
-fn write_line(
-    level: &Level,
-    held: &[HeldBackground],
-    settings: &LoadSettings,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_line(judged: &JudgedLevel, held: &[HeldBackground], out: &mut dyn Write) -> io::Result<()> {
+    let JudgedLevel { level, verdict } = judged;
     write!(
         out,
         "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
@@ -60,7 +50,7 @@ fn write_line(
         write!(out, ",{},{},{}", of(|p| p.seconds), of(|p| p.low), of(|p| p.high))?;
     }
     let p99 = |times: &Option<Distribution>| or_empty(times.as_ref().map(|times| times.quantile(0.99)));
-    let limit = Verdict::of(level, settings).column();
+    let limit = verdict.limit.column();
     writeln!(
         out,
         ",{},{},{},{},{},{},{},{},{},{},{limit},{},{}",

@@ -3,12 +3,16 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use report::Style;
+use ::report::Style;
+use ::report::document::page;
+use ::report::document::terminal::{self, Extent};
+use net::load::LoadSettings;
+use serde_json::Value;
 
+use super::answer::LoadAnswer;
 use super::args::{Args, LoadFormat};
-use super::result::LoadResult;
-use super::{credentials, csv, json, page, text};
-use crate::cmd::{print_place, refuse_existing, warn, write_file};
+use super::csv;
+use crate::cmd::{print_place, refuse_existing, warn, write_file, write_json};
 use crate::console::{Console, results};
 use crate::failure::Failure;
 
@@ -63,33 +67,36 @@ impl Outputs {
     }
 
     /// Writes the files.
-    pub(super) fn write(&self, result: &LoadResult<'_>) -> Result<(), Failure> {
+    pub(super) fn write(&self, answer: &LoadAnswer) -> Result<(), Failure> {
+        let levels = answer.levels.iter().map(|judged| &judged.level);
         for (path, format) in &self.files {
             write_file(path, self.force, |out| match format {
-                FileFormat::Page => page::write(result, out),
-                FileFormat::Text => text::write(result, &Style::default(), out),
-                FileFormat::Json => json::write(result, out),
-                FileFormat::Csv => csv::write(result, out),
-                FileFormat::HdrLog => net::load::write_interval_log(&result.measured.levels, out),
+                FileFormat::Page => page::write(&answer.document(), out),
+                FileFormat::Text => {
+                    terminal::write(&answer.document(), Extent::Short, &Style::default(), out)
+                }
+                FileFormat::Json => write_json(answer, out),
+                FileFormat::Csv => csv::write(answer, out),
+                FileFormat::HdrLog => net::load::write_interval_log(levels.clone(), out),
             })?;
             if *format == FileFormat::Json {
-                warn_of_credentials(result, &path.display().to_string());
+                warn_of_credentials(answer, &path.display().to_string());
             }
         }
         Ok(())
     }
 
-    /// Prints the result, and which files have it.
-    pub(super) fn print(&self, result: &LoadResult<'_>, console: &Console) -> Result<(), Failure> {
+    /// Prints the answer, and which files have it.
+    pub(super) fn print(&self, answer: &LoadAnswer, console: &Console) -> Result<(), Failure> {
         let mut out = BufWriter::new(results());
         match self.format {
-            LoadFormat::Text => text::write(result, &console.style, &mut out)?,
-            LoadFormat::Json => json::write(result, &mut out)?,
-            LoadFormat::Csv => csv::write(result, &mut out)?,
+            LoadFormat::Text => console.print(&answer.document(), Extent::Short)?,
+            LoadFormat::Json => write_json(answer, &mut out)?,
+            LoadFormat::Csv => csv::write(answer, &mut out)?,
         }
         out.flush()?;
         if self.format == LoadFormat::Json && !console.terminal {
-            warn_of_credentials(result, "the JSON on standard output");
+            warn_of_credentials(answer, "the JSON on standard output");
         }
         for (path, format) in self.files.iter().filter(|_| self.format == LoadFormat::Text) {
             print_place(name_of(*format), path)?;
@@ -107,13 +114,58 @@ fn name_of(format: FileFormat) -> &'static str {
 }
 
 /// Says where credentials of the command line can be read from now on.
-fn warn_of_credentials(result: &LoadResult<'_>, place: &str) {
-    let names = credentials::names(result.settings);
+fn warn_of_credentials(answer: &LoadAnswer, place: &str) {
+    let names = names_of_credentials(&answer.settings);
     if !names.is_empty() {
         warn(&format!(
             "{place} holds the value of {}; others may read it there, and in the list of processes: put the \
              field into a file, and name that with -H @FILE",
             names.join(" and ")
         ));
+    }
+}
+
+/// The command line, without the values of its header fields, which may be credentials.
+pub(super) fn command() -> Vec<String> {
+    let mut is_header = false;
+    let shown = |word: String| {
+        let is_value = std::mem::replace(&mut is_header, matches!(word.as_str(), "-H" | "--header"));
+        let attached = ["--header=", "-H"].iter().any(|name| word.starts_with(name) && word != *name);
+        match word.split_once(':') {
+            Some((name, _)) if is_value || attached => format!("{name}: …"),
+            _ => word,
+        }
+    };
+    std::env::args().map(shown).collect()
+}
+
+/// Fields of RFC 9110 and RFC 6265, and parts of names that others use, as in `X-Api-Key`.
+const SECRET: [&str; 6] = ["authorization", "cookie", "key", "token", "secret", "password"];
+
+/// The names of the fields on the command line whose values give access.
+fn names_of_credentials(settings: &LoadSettings) -> Vec<String> {
+    let client = serde_json::to_value(&settings.client).unwrap_or_default();
+    let fields = client.pointer("/settings/fields").and_then(Value::as_array).cloned().unwrap_or_default();
+    let name = |field: &Value| field.as_str()?.split_once(':').map(|(name, _)| name.to_owned());
+    fields.iter().filter_map(name).filter(|name| is_secret(name)).collect()
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    !name.starts_with('@') && SECRET.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_give_access_are_known() {
+        for name in ["Authorization", "proxy-authorization", "Cookie", "X-Api-Key", "X-Auth-Token"] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["Host", "Accept", "@token", "User-Agent"] {
+            assert!(!is_secret(name), "{name}");
+        }
     }
 }

@@ -1,0 +1,308 @@
+//! The answer of `osdyno load`: what was measured, what limited it, and how it compares with an earlier load.
+//! Limits are judged by the rule that judges loads of a run, and in the same words.
+
+use std::path::PathBuf;
+
+use judge::{LoadVerdict, load_verdict};
+use net::load::search::{Found, Goal, SearchStage, StageOutcome};
+use net::load::{Failure, Level, LoadSettings};
+use record::{GeneratorLevel, HeldBackground, LimitedBy, Purpose};
+use serde::Serialize;
+
+use super::baseline::LevelComparison;
+use super::hint;
+use super::resolve::Resolved;
+
+/// The answer of `osdyno load`.
+#[derive(Serialize)]
+pub(super) struct LoadAnswer {
+    /// The server, as it was written.
+    pub(super) targets: Vec<String>,
+    /// The address of a name that was loaded, and why no other was; absent unless a name was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) resolved: Option<Resolved>,
+    /// How it was loaded.
+    pub(super) settings: LoadSettings,
+    /// The loads of `--background`, each in its canonical form; absent unless there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) background: Vec<String>,
+    /// How these were held, one list for each level or stage in their order; absent unless there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) held_background: Vec<Vec<HeldBackground>>,
+    /// The levels, in their order; of a search, the stage that confirms its rate.
+    pub(super) levels: Vec<JudgedLevel>,
+    /// The highest rate that meets the goal; absent unless one was searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) found: Option<FoundRate>,
+    /// The levels divided by those of the baseline; absent unless one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) compared: Option<Vec<LevelComparison>>,
+    /// The file of the baseline.
+    #[serde(skip)]
+    pub(super) baseline: Option<PathBuf>,
+    /// The list of `held_background` that belongs to the stage of a search that is reported.
+    #[serde(skip)]
+    pub(super) stage: Option<usize>,
+    /// The command line, without values that give access.
+    #[serde(skip)]
+    pub(super) command: Vec<String>,
+}
+
+/// What was measured at one level, and what limited it.
+#[derive(Clone, Serialize)]
+pub(super) struct JudgedLevel {
+    /// What was measured.
+    #[serde(flatten)]
+    pub(super) level: Level,
+    /// What limited it.
+    pub(super) verdict: LevelVerdict,
+}
+
+/// What limited one level.
+#[derive(Clone, Serialize)]
+pub(super) struct LevelVerdict {
+    /// What limited it.
+    pub(super) limit: LevelLimit,
+    /// The evidence; absent where nothing limited it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    /// What to do about failures; absent where nothing is known to help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hint: Option<String>,
+}
+
+/// What limited a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum LevelLimit {
+    /// Nothing that is known: the figures are those of the server.
+    Sound,
+    /// Most requests failed.
+    Failed,
+    /// The load generator.
+    Generator,
+    /// Other programs had the processor of the load generator.
+    Disturbed,
+    /// The server did not keep up.
+    Behind,
+    /// There was no correct response.
+    NoResponses,
+}
+
+/// The highest rate that meets a goal.
+#[derive(Serialize)]
+pub(super) struct FoundRate {
+    /// What has to hold.
+    pub(super) goal: Goal,
+    /// The rate that half of the stages meet; `null` where no stage met the goal.
+    pub(super) rate: Option<f64>,
+    /// Its 95 % interval.
+    pub(super) interval: Option<(f64, f64)>,
+    /// Whether a longer stage at the low end of the interval, or just below, met the goal.
+    pub(super) confirmed: bool,
+    /// Whether the load generator, and not the server, ended the search: the server may meet the goal at a
+    /// higher rate.
+    pub(super) is_lower_bound: bool,
+    /// How long a stage is, unless few requests make it longer.
+    pub(super) stage_seconds: f64,
+    /// The longer stage, or the last.
+    pub(super) confirmation: JudgedLevel,
+    /// All stages before, in their order.
+    pub(super) stages: Vec<StageAnswer>,
+    /// The stages of each rate together, the highest rate first.
+    pub(super) rates: Vec<TriedRate>,
+}
+
+/// One stage of a search.
+#[derive(Serialize)]
+pub(super) struct StageAnswer {
+    /// Requests per second that were meant to start.
+    pub(super) rate: f64,
+    /// The percentile of the goal; `null` where too few were answered.
+    pub(super) seconds: Option<f64>,
+    /// Correct responses per second.
+    pub(super) completed_per_second: f64,
+    /// Whether the goal was met.
+    pub(super) outcome: StageOutcome,
+    /// What limited it.
+    pub(super) verdict: LevelVerdict,
+}
+
+/// All stages of one rate.
+#[derive(Serialize)]
+pub(super) struct TriedRate {
+    /// Requests per second that were meant to start.
+    pub(super) rate: f64,
+    /// How many stages had this rate.
+    pub(super) stages: usize,
+    /// How many of them met the goal.
+    pub(super) met: usize,
+    /// How many did not because of the load generator.
+    pub(super) limited: usize,
+    /// Median over the stages of the percentile of the goal; `null` beyond the last response.
+    pub(super) seconds: Option<f64>,
+    /// Correct responses per second, on average.
+    pub(super) completed_per_second: f64,
+}
+
+impl LoadAnswer {
+    /// Whether each background load was there in every second.
+    pub(super) fn is_background_held(&self) -> bool {
+        self.held_background.iter().flatten().all(|held| held.is_held)
+    }
+
+    /// How the background was held at each reported level. Of a search, one of many stages is reported.
+    pub(super) fn background_of_levels(&self) -> Vec<&[HeldBackground]> {
+        match self.stage {
+            Some(place) => self.held_background.get(place).map(Vec::as_slice).into_iter().collect(),
+            None => self.held_background.iter().map(Vec::as_slice).collect(),
+        }
+    }
+}
+
+impl JudgedLevel {
+    pub(super) fn new(level: Level, settings: &LoadSettings) -> JudgedLevel {
+        JudgedLevel { verdict: LevelVerdict::of(&level, settings), level }
+    }
+}
+
+impl LevelVerdict {
+    fn of(level: &Level, settings: &LoadSettings) -> LevelVerdict {
+        let (limit, reason) = judged(level);
+        let matters = |failure: &&Failure| failure.count as f64 > HINT_SHARE * level.started as f64;
+        let matter: Vec<&Failure> = level.failures.iter().filter(matters).collect();
+        LevelVerdict { limit, reason, hint: hint::first(&matter, settings) }
+    }
+
+    /// Why the figures are not those of the server alone; `None` if they are.
+    pub(super) fn sentence(&self) -> Option<String> {
+        self.limit.words().map(|words| format!("{words}: {}", self.reason.as_deref().unwrap_or_default()))
+    }
+}
+
+/// A share of failures above this matters: one in so many may happen to any load.
+const HINT_SHARE: f64 = 0.01;
+
+impl LevelLimit {
+    /// Whether there was no correct response, or hardly any.
+    pub(super) fn is_failure(self) -> bool {
+        matches!(self, LevelLimit::Failed | LevelLimit::NoResponses)
+    }
+
+    /// The limit in words; `None` where there is none.
+    fn words(self) -> Option<&'static str> {
+        Some(match self {
+            LevelLimit::Sound => return None,
+            LevelLimit::Failed => "most requests failed",
+            LevelLimit::Generator => "load generator saturated",
+            LevelLimit::Disturbed => "disturbed",
+            LevelLimit::Behind => "the server did not keep up",
+            LevelLimit::NoResponses => "no correct response",
+        })
+    }
+
+    /// One word for a column; empty where nothing is known to have limited the level.
+    pub(super) fn column(self) -> &'static str {
+        match self {
+            LevelLimit::Sound => "",
+            LevelLimit::Failed => "failed",
+            LevelLimit::Generator => "generator",
+            LevelLimit::Disturbed => "disturbed",
+            LevelLimit::Behind => "behind",
+            LevelLimit::NoResponses => "no responses",
+        }
+    }
+}
+
+/// Why the figures of a level are not those of the server alone; `None` if they are.
+pub(super) fn doubt(level: &Level) -> Option<String> {
+    let (limit, reason) = judged(level);
+    LevelVerdict { limit, reason, hint: None }.sentence()
+}
+
+/// What limited a level, and the evidence.
+fn judged(level: &Level) -> (LevelLimit, Option<String>) {
+    // Failures other than timeouts, about which there is a verdict of its own.
+    let failed = level.failed.saturating_sub(level.timed_out);
+    if failed > level.started / 2 && level.latency.count > 0 {
+        let share = ::report::words::percent(failed as f64 / level.started.max(1) as f64);
+        return (LevelLimit::Failed, Some(share));
+    }
+    let facts = facts(level);
+    let verdict = load_verdict(&facts);
+    let limit = match verdict {
+        LoadVerdict::Sound => LevelLimit::Sound,
+        LoadVerdict::Limited(LimitedBy::Generator, _) => LevelLimit::Generator,
+        LoadVerdict::Limited(..) => LevelLimit::Disturbed,
+        LoadVerdict::Behind => LevelLimit::Behind,
+        LoadVerdict::NoResponse => LevelLimit::NoResponses,
+    };
+    (limit, ::report::sentences::load_reason(&facts, &verdict))
+}
+
+/// What the load generator saw of itself.
+fn facts(level: &Level) -> GeneratorLevel {
+    workload::server::generator_level(level.load.connections as u64, Purpose::Level, level)
+}
+
+/// Whether the load generator limited this level, so that its figures are not those of the server.
+pub(super) fn is_limited_by_generator(level: &Level) -> bool {
+    matches!(load_verdict(&facts(level)), LoadVerdict::Limited(LimitedBy::Generator, _))
+}
+
+impl FoundRate {
+    pub(super) fn new(found: &Found, settings: &LoadSettings) -> FoundRate {
+        let stage = |stage: &SearchStage| StageAnswer {
+            rate: stage.rate,
+            seconds: stage.seconds,
+            completed_per_second: stage.level.completed_per_second,
+            outcome: stage.outcome,
+            verdict: LevelVerdict::of(&stage.level, settings),
+        };
+        let mut stages: Vec<&SearchStage> = found.stages.iter().collect();
+        stages.sort_by(|one, other| other.rate.total_cmp(&one.rate));
+        let rates = stages.chunk_by(|one, other| one.rate == other.rate).map(TriedRate::of).collect();
+        FoundRate {
+            goal: found.goal,
+            rate: found.rate,
+            interval: found.interval,
+            confirmed: found.confirmed,
+            is_lower_bound: is_lower_bound(found),
+            stage_seconds: found.stage_seconds,
+            confirmation: JudgedLevel::new(found.confirmation.clone(), settings),
+            stages: found.stages.iter().map(stage).collect(),
+            rates,
+        }
+    }
+}
+
+impl TriedRate {
+    fn of(stages: &[&SearchStage]) -> TriedRate {
+        let number = |outcome| stages.iter().filter(|stage| stage.outcome == outcome).count();
+        // A percentile beyond the last response is the slowest of all.
+        let mut seconds: Vec<f64> =
+            stages.iter().map(|stage| stage.seconds.unwrap_or(f64::INFINITY)).collect();
+        seconds.sort_by(f64::total_cmp);
+        let median = seconds.get((seconds.len() - 1) / 2).copied().filter(|seconds| seconds.is_finite());
+        let completed = stages.iter().map(|stage| stage.level.completed_per_second).sum::<f64>();
+        TriedRate {
+            rate: stages.first().map_or(0.0, |stage| stage.rate),
+            stages: stages.len(),
+            met: number(StageOutcome::Holds),
+            limited: number(StageOutcome::Limited),
+            seconds: median,
+            completed_per_second: completed / stages.len() as f64,
+        }
+    }
+}
+
+fn is_lower_bound(found: &Found) -> bool {
+    let Some((low, _)) = found.interval else { return false };
+    let above = found.stages.iter().filter(|stage| stage.rate >= low);
+    let ended = above.filter(|stage| stage.outcome != StageOutcome::Holds);
+    let (limited, all) = ended.fold((0, 0), |(limited, all), stage| {
+        (limited + usize::from(stage.outcome == StageOutcome::Limited), all + 1)
+    });
+    // Most of them: any stage may have met a busy moment.
+    2 * limited > all
+}
