@@ -63,9 +63,12 @@ impl Console {
         out.flush()
     }
 
-    /// The text as a heading on standard output.
-    pub(crate) fn bold(&self, text: &str) -> String {
-        if self.style.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    /// Prints a document on standard error, all of it at once. A closed standard error is not a failure.
+    pub(crate) fn tell(&self, document: &Document) {
+        let style = Style { colour: false, grouped: self.watched, ..self.style };
+        let mut text = Vec::new();
+        let _ = terminal::write(document, Extent::Short, &style, &mut text)
+            .and_then(|()| io::stderr().write_all(&text));
     }
 }
 

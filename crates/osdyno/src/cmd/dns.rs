@@ -1,6 +1,6 @@
 //! `osdyno dns`: the DNS server of generated domains, for `osdyno mail`.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,11 +10,13 @@ use std::time::Duration;
 use mail::dns::{Authority, AuthorityConduct, AuthorityCounts, ZonePlan};
 use net::load::Sources;
 use record::units;
+use report::document::Document;
+use report::document::terminal::Extent;
 use report::place::counted;
-use serde_json::json;
+use serde::Serialize;
 
-use super::{Done, Format};
-use crate::console::{results, tell};
+use super::{Done, Format, print_answer};
+use crate::console::{Console, tell};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -95,7 +97,7 @@ fn parse_hosts(text: &str) -> Result<Hosts, String> {
     if hosts.is_empty() { Err("there must be an address".to_owned()) } else { Ok(Hosts(hosts)) }
 }
 
-pub(crate) fn dns(args: Args) -> Done {
+pub(crate) fn dns(args: Args, console: &Console) -> Done {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, stop.clone()).map_err(Failure::Print)?;
@@ -110,9 +112,10 @@ pub(crate) fn dns(args: Args) -> Done {
     let counts = authority
         .run(&stop)
         .map_err(|error| Failure::Refused(format!("cannot go on at {address}: {error}")))?;
+    let answer = DnsAnswer::new(&counts);
     match format {
-        Format::Text => tell(&text(&counts)),
-        Format::Json => writeln!(results(), "{}", json(&counts))?,
+        Format::Text => console.tell(&answer.document()),
+        Format::Json => print_answer(&answer, DnsAnswer::document, Extent::Short, format, console)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -134,40 +137,86 @@ fn zone(args: Args) -> ZonePlan {
     }
 }
 
-fn text(counts: &AuthorityCounts) -> String {
-    let AuthorityCounts { mx, a, aaaa, other, malformed, answered, .. } = counts;
-    format!(
-        "queries: {mx} MX, {a} A, {aaaa} AAAA, {other} others, {malformed} malformed\n\
-         responses: {answered} answers, {} NXDOMAIN, {} SERVFAIL, {} REFUSED, {} cut; {} datagrams lost, {} \
-         lies, {}",
-        counts.no_such_domain,
-        counts.server_failure,
-        counts.refused,
-        counts.truncated,
-        counts.dropped,
-        counts.lies,
-        counted(&counts.streams.to_string(), "connections")
-    )
+/// The answer of `osdyno dns`.
+#[derive(Serialize)]
+struct DnsAnswer {
+    /// Queries by type.
+    queries: DnsQueries,
+    /// Responses by kind.
+    responses: DnsResponses,
+    /// Connections over TCP.
+    connections: u64,
 }
 
-fn json(counts: &AuthorityCounts) -> serde_json::Value {
-    json!({
-        "queries": {
-            "mx": counts.mx,
-            "a": counts.a,
-            "aaaa": counts.aaaa,
-            "other": counts.other,
-            "malformed": counts.malformed,
-        },
-        "responses": {
-            "answered": counts.answered,
-            "no_such_domain": counts.no_such_domain,
-            "server_failure": counts.server_failure,
-            "refused": counts.refused,
-            "truncated": counts.truncated,
-            "dropped": counts.dropped,
-            "lies": counts.lies,
-        },
-        "connections": counts.streams,
-    })
+/// Queries by type.
+#[derive(Serialize)]
+struct DnsQueries {
+    /// For mail exchangers.
+    mx: u64,
+    /// For IPv4 addresses.
+    a: u64,
+    /// For IPv6 addresses.
+    aaaa: u64,
+    /// For anything else.
+    other: u64,
+    /// Messages that are no query.
+    malformed: u64,
+}
+
+/// Responses by kind.
+#[derive(Serialize)]
+struct DnsResponses {
+    /// With records.
+    answered: u64,
+    /// NXDOMAIN.
+    no_such_domain: u64,
+    /// SERVFAIL.
+    server_failure: u64,
+    /// REFUSED.
+    refused: u64,
+    /// Cut, so that the query comes again over TCP.
+    truncated: u64,
+    /// Datagrams that were lost on purpose.
+    dropped: u64,
+    /// Lies that came before a response.
+    lies: u64,
+}
+
+impl DnsAnswer {
+    fn new(counts: &AuthorityCounts) -> DnsAnswer {
+        DnsAnswer {
+            queries: DnsQueries {
+                mx: counts.mx,
+                a: counts.a,
+                aaaa: counts.aaaa,
+                other: counts.other,
+                malformed: counts.malformed,
+            },
+            responses: DnsResponses {
+                answered: counts.answered,
+                no_such_domain: counts.no_such_domain,
+                server_failure: counts.server_failure,
+                refused: counts.refused,
+                truncated: counts.truncated,
+                dropped: counts.dropped,
+                lies: counts.lies,
+            },
+            connections: counts.streams,
+        }
+    }
+
+    /// The answer as a document.
+    fn document(&self) -> Document {
+        let mut document = Document { title: "DNS".into(), ..Document::default() };
+        let DnsQueries { mx, a, aaaa, other, malformed } = self.queries;
+        document.say(format!("queries: {mx} MX, {a} A, {aaaa} AAAA, {other} others, {malformed} malformed"));
+        let DnsResponses { answered, no_such_domain, server_failure, refused, truncated, dropped, lies } =
+            self.responses;
+        document.say(format!(
+            "responses: {answered} answers, {no_such_domain} NXDOMAIN, {server_failure} SERVFAIL, {refused} \
+             REFUSED, {truncated} cut; {dropped} datagrams lost, {lies} lies, {}",
+            counted(&self.connections.to_string(), "connections")
+        ));
+        document
+    }
 }

@@ -1,15 +1,16 @@
 //! `osdyno list`: one line for each workload, by group, and for each architecture, service and client; or the
 //! default run.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
+use ::report::document::terminal::Extent;
+use ::report::document::{Document, Row, Section, Table, Text, Tone};
 use runner::Preset;
-use serde_json::{Value, json};
+use serde::Serialize;
 use workload::{Operation, Variant, Workload};
 
-use super::{Done, Format};
-use crate::console::{Console, results};
+use super::{Done, Format, print_answer};
+use crate::console::Console;
 
 /// List all workloads, server architectures, services and clients
 #[derive(clap::Args)]
@@ -22,57 +23,114 @@ pub(crate) struct Args {
     format: Format,
 }
 
-pub(crate) fn list(args: &Args, console: &Console) -> Done {
-    let default = runner::select(&[])?;
-    let mut out = results();
-    match args.format {
-        Format::Json => writeln!(out, "{:#}", json(&default, args.default))?,
-        Format::Text if args.default => default_run(&default, console, &mut out)?,
-        Format::Text => everything(console, &mut out)?,
-    }
-    Ok(ExitCode::SUCCESS)
+/// The answer of `osdyno list`.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct ListAnswer {
+    /// The workloads by group; then architectures, services and clients, unless only the default run is
+    /// listed.
+    entries: Vec<Entry>,
+    /// The default run, where only that is listed.
+    #[serde(skip)]
+    default: Option<Vec<Chosen>>,
+}
+
+/// An entry of the list.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry {
+    Workload(ListedWorkload),
+    Offer(Offer),
+}
+
+/// A workload.
+#[derive(Serialize)]
+struct ListedWorkload {
+    /// Its name.
+    name: &'static str,
+    /// Its group.
+    group: &'static str,
+    /// The version of what it measures.
+    version: u32,
+    /// Its subject in a line.
+    summary: String,
+    /// What n counts.
+    grows: &'static str,
+    /// Its variants; in a list of the default run, those of it.
+    variants: Vec<&'static str>,
+    /// The variants of the default run.
+    default_variants: Vec<&'static str>,
+    /// The settings that `--set` changes.
+    settings: Vec<&'static str>,
+    /// Its series; in a list of the default run, those of it.
+    series: Vec<&'static str>,
+    /// Why this system cannot have it; `null` where it can.
+    unsupported: Option<&'static str>,
+}
+
+/// An architecture, a service or a client.
+#[derive(Serialize)]
+struct Offer {
+    /// Its name.
+    name: &'static str,
+    /// `architectures`, `services` or `clients`.
+    group: &'static str,
+    /// Its subject in a line.
+    summary: String,
+    /// Why this system cannot have it; `null` where it can.
+    unsupported: Option<String>,
 }
 
 /// A workload in one of its variants.
 type Chosen = (&'static Workload, Variant);
 
-/// Of a default run, `variants` and `series` are those that it measures.
-fn json(default: &[Chosen], is_default_only: bool) -> Value {
+pub(crate) fn list(args: &Args, console: &Console) -> Done {
+    let default = runner::select(&[])?;
     let workloads = runner::GROUPS.iter().flat_map(|group| {
-        group.workloads.iter().filter_map(move |&workload| {
-            let in_default = default.iter().filter(|(one, _)| one.name == workload.name);
-            let default_variants: Vec<&'static str> = in_default.map(|(_, variant)| variant.name).collect();
-            if is_default_only && default_variants.is_empty() {
-                return None;
-            }
-            let variants = if is_default_only { named(&default_variants) } else { names(workload) };
-            let is_listed = |operation: &&Operation| {
-                !is_default_only || default_variants.iter().any(|variant| measures(operation, variant))
-            };
-            let series = workload.operations.iter().filter(is_listed).map(|operation| operation.name);
-            Some(json!({
-                "name": workload.name,
-                "group": group.name,
-                "version": workload.version,
-                "summary": workload.summary(),
-                "grows": workload.grows,
-                "variants": variants,
-                "default_variants": default_variants,
-                "settings": workload.settings.iter().map(|setting| setting.name).collect::<Vec<_>>(),
-                "series": series.collect::<Vec<_>>(),
-                "unsupported": workload.run.err(),
-            }))
-        })
+        let listed = |&workload| ListedWorkload::new(workload, group.name, &default, args.default);
+        group.workloads.iter().filter_map(listed).map(Entry::Workload)
     });
-    let offered = offers().filter(|_| !is_default_only).map(|offer| {
-        json!({
-            "name": offer.name,
-            "group": offer.group,
-            "summary": offer.summary,
-            "unsupported": offer.unavailable,
+    let offers = offers().filter(|_| !args.default).map(Entry::Offer);
+    let entries = workloads.chain(offers).collect();
+    let answer = ListAnswer { entries, default: args.default.then_some(default) };
+    print_answer(&answer, ListAnswer::document, Extent::Short, args.format, console)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl ListedWorkload {
+    /// Lists a workload; `None` where only the default run is listed, which is without it.
+    fn new(
+        workload: &'static Workload,
+        group: &'static str,
+        default: &[Chosen],
+        is_default_only: bool,
+    ) -> Option<ListedWorkload> {
+        let in_default = default.iter().filter(|(one, _)| one.name == workload.name);
+        let default_variants: Vec<&'static str> = in_default.map(|(_, variant)| variant.name).collect();
+        if is_default_only && default_variants.is_empty() {
+            return None;
+        }
+        let variants = match is_default_only {
+            true => default_variants.clone(),
+            false => workload.variants.iter().map(|variant| variant.name).collect(),
+        };
+        let is_listed = |operation: &&Operation| {
+            !is_default_only || default_variants.iter().any(|variant| measures(operation, variant))
+        };
+        Some(ListedWorkload {
+            name: workload.name,
+            group,
+            version: workload.version,
+            summary: workload.summary(),
+            grows: workload.grows,
+            // The only variant of a workload has no name.
+            variants: variants.into_iter().filter(|name| !name.is_empty()).collect(),
+            settings: workload.settings.iter().map(|setting| setting.name).collect(),
+            series: workload.operations.iter().filter(is_listed).map(|operation| operation.name).collect(),
+            default_variants,
+            unsupported: workload.run.err(),
         })
-    });
-    workloads.chain(offered).collect()
+    }
 }
 
 /// Whether a variant of the operation's workload measures it.
@@ -80,13 +138,58 @@ fn measures(operation: &Operation, variant: &str) -> bool {
     operation.variants.is_empty() || operation.variants.contains(&variant)
 }
 
-/// A line for each variant, with its series; details, of which the table of a run says nothing, are in
-/// parentheses.
-fn default_run(default: &[Chosen], console: &Console, out: &mut dyn Write) -> io::Result<()> {
-    let preset = Preset::DEFAULT;
-    let heading = format!("Default run: osdyno run, the same as osdyno run default --preset {preset}");
-    writeln!(out, "{}", console.bold(&heading))?;
+impl ListAnswer {
+    /// The answer as a document.
+    fn document(&self) -> Document {
+        let mut document = Document { title: "Workloads".into(), ..Document::default() };
+        if let Some(default) = &self.default {
+            default_run(default, &mut document);
+            return document;
+        }
+        let of_workloads = runner::GROUPS
+            .iter()
+            .map(|group| (group.name, format!("{}: osdyno run {}", group.title, group.name)));
+        let of_offers = OFFERS.iter().map(|(group, heading)| (*group, (*heading).to_owned()));
+        for (group, heading) in of_workloads.chain(of_offers) {
+            let mut table = Table::without_headings(2);
+            self.entries
+                .iter()
+                .filter(|entry| entry.group() == group)
+                .for_each(|entry| table.push(entry.row()));
+            document.push(Section { blocks: vec![table.into()], ..Section::new(heading) });
+        }
+        document
+    }
+}
+
+impl Entry {
+    fn group(&self) -> &'static str {
+        match self {
+            Entry::Workload(workload) => workload.group,
+            Entry::Offer(offer) => offer.group,
+        }
+    }
+
+    /// Its name and its subject, with its variants below.
+    fn row(&self) -> Row {
+        let (name, summary, unsupported, variants) = match self {
+            Entry::Workload(one) => (one.name, &one.summary, one.unsupported, &one.variants[..]),
+            Entry::Offer(one) => (one.name, &one.summary, one.unsupported.as_deref(), &[][..]),
+        };
+        let subject = match unsupported {
+            Some(reason) => Text::toned(format!("unsupported: {reason}"), Tone::Faint),
+            None => Text::from(summary),
+        };
+        let below = Text::toned(variants.join(" "), Tone::Faint);
+        let below = if below.is_empty() { Vec::new() } else { vec![below] };
+        Row { below, ..Row::from([Text::from(name), subject]) }
+    }
+}
+
+/// A row for each variant, with its series; details, which the table of a run leaves out, are in parentheses.
+fn default_run(default: &[Chosen], document: &mut Document) {
     let mut counts = (0, 0);
+    let mut table = Table::without_headings(2);
     for (workload, variant) in default {
         let mut series = Vec::new();
         for operation in workload.operations.iter().filter(|one| measures(one, variant.name)) {
@@ -99,31 +202,16 @@ fn default_run(default: &[Chosen], console: &Console, out: &mut dyn Write) -> io
             "" => workload.name.to_owned(),
             variant => format!("{}/{variant}", workload.name),
         };
-        let said = workload.run.err().map(|reason| format!("unsupported: {reason}"));
-        writeln!(out, "{name:<15}{}", said.unwrap_or_else(|| series.join(" ")))?;
+        let unsupported = workload.run.err().map(|reason| format!("unsupported: {reason}"));
+        table.push([name, unsupported.unwrap_or_else(|| series.join(" "))]);
     }
-    writeln!(
-        out,
-        "{} series are judged; {} details, in parentheses, are measured with them",
-        counts.0, counts.1
-    )
-}
-
-fn everything(console: &Console, out: &mut dyn Write) -> io::Result<()> {
-    for (place, group) in runner::GROUPS.iter().enumerate() {
-        let gap = if place > 0 { "\n" } else { "" };
-        let heading = format!("{}: osdyno run {}", group.title, group.name);
-        writeln!(out, "{gap}{}", console.bold(&heading))?;
-        group.workloads.iter().try_for_each(|workload| line(workload, console, out))?;
-    }
-    for (group, heading) in OFFERS {
-        writeln!(out, "\n{}", console.bold(heading))?;
-        for offer in offers().filter(|offer| offer.group == group) {
-            let said = offer.unavailable.map(|reason| format!("unsupported: {reason}"));
-            writeln!(out, "{:<13}{}", offer.name, said.unwrap_or(offer.summary))?;
-        }
-    }
-    Ok(())
+    let preset = Preset::DEFAULT;
+    let heading = format!("Default run: osdyno run, the same as osdyno run default --preset {preset}");
+    document.push(Section { blocks: vec![table.into()], ..Section::new(heading) });
+    let (judged, details) = counts;
+    document.say(format!(
+        "{judged} series are judged; {details} details, in parentheses, are measured with them"
+    ));
 }
 
 /// The groups of what `serve` and `load` offer, and how each is chosen.
@@ -133,58 +221,24 @@ const OFFERS: [(&str, &str); 3] = [
     ("clients", "Load clients: osdyno load --client NAME, osdyno explain client/NAME"),
 ];
 
-/// An architecture, a service or a client.
-struct Offer {
-    group: &'static str,
-    name: &'static str,
-    summary: String,
-    /// Why this system cannot have it.
-    unavailable: Option<String>,
-}
-
 fn offers() -> impl Iterator<Item = Offer> {
     let architectures = net::arch::ALL.iter().map(|architecture| Offer {
         group: "architectures",
         name: architecture.name,
         summary: architecture.summary(),
-        unavailable: architecture.unavailable_reason(),
+        unsupported: architecture.unavailable_reason(),
     });
     let services = net::service::ALL.iter().map(|service| Offer {
         group: "services",
         name: service.name,
         summary: service.summary(),
-        unavailable: None,
+        unsupported: None,
     });
     let clients = net::client::ALL.iter().map(|client| Offer {
         group: "clients",
         name: client.name,
         summary: client.summary(),
-        unavailable: None,
+        unsupported: None,
     });
     architectures.chain(services).chain(clients)
-}
-
-fn line(workload: &Workload, console: &Console, out: &mut dyn Write) -> io::Result<()> {
-    let summary = match workload.run {
-        Ok(_) => workload.summary(),
-        Err(reason) => format!("unsupported: {reason}"),
-    };
-    let variants = names(workload).join(" ");
-    if console.style.width < 100 {
-        writeln!(out, "{:<13}{summary}", workload.name)
-    } else if variants.chars().count() < 27 {
-        writeln!(out, "{:<13}{variants:<27}{summary}", workload.name)
-    } else {
-        // Rivals are many: they get a line of their own.
-        writeln!(out, "{:<40}{summary}\n{:<13}{variants}", workload.name, "")
-    }
-}
-
-fn names(workload: &Workload) -> Vec<&'static str> {
-    named(&workload.variants.iter().map(|variant| variant.name).collect::<Vec<_>>())
-}
-
-/// Without the only variant of a workload, which has no name.
-fn named(variants: &[&'static str]) -> Vec<&'static str> {
-    variants.iter().copied().filter(|name| !name.is_empty()).collect()
 }

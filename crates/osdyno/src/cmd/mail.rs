@@ -1,10 +1,10 @@
 //! `osdyno mail`: delivers one message to many recipients, or makes every step of a delivery but the message.
 
+mod answer;
 mod experiment;
-mod text;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ::report::document::terminal::Extent;
 use ::report::words::count;
 use clap::ValueEnum;
 use mail::dns::servers_of_resolv_conf;
@@ -24,9 +25,10 @@ use mail::{
 use net::load::{Sources, TlsSettings};
 use record::units::{self, Unreadable};
 
+use self::answer::MailAnswer;
 use self::experiment::Experiment;
-use super::{Done, Format, refuse_existing};
-use crate::console::{results, tell};
+use super::{Done, Format, print_answer, refuse_existing};
+use crate::console::{Console, results, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
 const EXAMPLES: &str = "\
@@ -231,7 +233,7 @@ fn default_interface() -> &'static str {
 /// How long transactions under way may take after an order to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
-pub(crate) fn mail(args: &Args) -> Done {
+pub(crate) fn mail(args: &Args, console: &Console) -> Done {
     // First, while this process has one thread: the others are copies of it.
     let experiment = if args.experiment { Some(Experiment::start(args.domains)?) } else { None };
     let routing = experiment.as_ref().map_or_else(|| routing(args), |experiment| Ok(experiment.routing()))?;
@@ -243,25 +245,25 @@ pub(crate) fn mail(args: &Args) -> Done {
     }
     if let Some(folder) = &args.spool {
         let (spool, recipients, earlier) = open_spool(args, folder, &SpoolTerms::new(&settings.session))?;
-        let done = deliver(args, &recipients, settings, spool)?;
+        let done = deliver(args, &recipients, settings, spool, console)?;
         let is_whole = done == ExitCode::SUCCESS && earlier.failed > 0;
         return Ok(if is_whole { ExitCode::from(INCOMPLETE) } else { done });
     }
     let recipients = recipients(args)?;
     match &args.results {
-        None => deliver(args, &recipients, settings, NoResults),
+        None => deliver(args, &recipients, settings, NoResults, console),
         Some(path) if path.as_os_str() == "-" => {
             if args.format == Format::Json {
                 let text =
                     "standard output cannot hold both the results and the summary; give --results a file";
                 return Err(Failure::Usage(text.to_owned()));
             }
-            deliver(args, &recipients, settings, JsonLines::new(results()))
+            deliver(args, &recipients, settings, JsonLines::new(results()), console)
         }
         Some(path) => {
             refuse_existing(path, args.force)?;
             let file = File::create(path).map_err(Failure::writing(path))?;
-            deliver(args, &recipients, settings, JsonLines::new(file))
+            deliver(args, &recipients, settings, JsonLines::new(file), console)
         }
     }
 }
@@ -271,6 +273,7 @@ fn deliver<R: Results + Send>(
     recipients: &Recipients,
     settings: EngineSettings,
     results: R,
+    console: &Console,
 ) -> Done {
     // A connection takes a descriptor; a refusal is no reason not to begin.
     let _ = sys::limit::raise_soft_to_hard();
@@ -290,22 +293,16 @@ fn deliver<R: Results + Send>(
     let announce = || tell(&plan(args, recipients));
     let delivered = mail::deliver(recipients, &settings, results, delivery, announce)?;
     let is_interrupted = stop.load(Ordering::Relaxed);
-    let is_test = settings.session.mode != Mode::Deliver;
+    let answer = MailAnswer::new(&delivered, settings.session.mode != Mode::Deliver);
     if args.results.as_ref().is_some_and(|path| path.as_os_str() == "-") {
-        tell(&text::summary(&delivered, is_test));
+        console.tell(&answer.document());
     } else {
-        let mut out = crate::console::results();
-        match args.format {
-            Format::Text => writeln!(out, "{}", text::summary(&delivered, is_test))?,
-            Format::Json => writeln!(out, "{}", text::json(&delivered))?,
-        }
+        print_answer(&answer, MailAnswer::document, Extent::Short, args.format, console)?;
     }
     if is_interrupted {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let counts = &delivered.measured.counts;
-    let is_whole = counts.queued == 0 && counts.failed == 0;
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(if answer.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
 /// What is left in the folder, or else a new list. The folder is locked before the list is read.

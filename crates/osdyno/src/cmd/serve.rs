@@ -1,6 +1,5 @@
 //! `osdyno serve`: a server in any of the architectures.
 
-use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,11 +10,13 @@ use clap::{ArgMatches, Command, FromArgMatches};
 use net::server::{ListeningServer, Report, ServerPlan};
 use net::worker::{COUNTERS, Counters, Limits};
 use record::units::{self, Unreadable};
-use serde_json::json;
+use report::document::terminal::Extent;
+use report::document::{Column, Document, Section, Table};
+use serde::Serialize;
 
 use super::declared::{Chosen, Owners, Services};
-use super::{Done, Format, warn};
-use crate::console::{results, tell};
+use super::{Done, Format, print_answer, warn};
+use crate::console::{Console, tell};
 use crate::failure::Failure;
 
 /// Serve a folder, or another service, with a server architecture of your choice
@@ -130,7 +131,7 @@ fn architectures() -> PossibleValuesParser {
     PossibleValuesParser::new(net::arch::ALL.iter().map(named))
 }
 
-pub(crate) fn serve(args: Args) -> Done {
+pub(crate) fn serve(args: Args, console: &Console) -> Done {
     let format = args.format;
     let plan = plan(args)?;
     if sys::process::is_root() && plan.user.is_none() {
@@ -138,11 +139,20 @@ pub(crate) fn serve(args: Args) -> Done {
     }
     let server = ListeningServer::set_up(plan.clone())?;
     let (address, began) = (server.address(), Instant::now());
+    let answer = |counters: &Counters| ServeAnswer {
+        address,
+        architecture: plan.architecture.clone(),
+        service: plan.service.clone(),
+        workers: plan.workers,
+        elapsed_seconds: began.elapsed().as_secs_f64(),
+        report: Report::new(counters),
+    };
     tell(&format!("{} — stop with Ctrl-C", greeting(&plan, &server.describe()?)));
-    let counters = server.run(|counters| tell(&block(counters, began)))?;
+    let counters = server.run(|counters| console.tell(&answer(counters).document()))?;
+    let answer = answer(&counters);
     match format {
-        Format::Text => tell(&block(&counters, began)),
-        Format::Json => print_json(&plan, address, &counters, began)?,
+        Format::Text => console.tell(&answer.document()),
+        Format::Json => print_answer(&answer, ServeAnswer::document, Extent::Short, format, console)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -181,34 +191,40 @@ fn greeting(plan: &ServerPlan, what: &str) -> String {
     format!("serving {} with {}, {workers}", report::printable(what), plan.architecture)
 }
 
-/// The counters, one per line, right-aligned.
-fn block(counters: &Counters, began: Instant) -> String {
-    let report = Report::new(counters);
-    // Most services have no recipients.
-    let has_meaning = |(name, value): &(&str, u64)| *name != "recipients" || *value > 0;
-    let counts = COUNTERS.iter().map(|&name| (name, report.counts[name])).filter(has_meaning);
-    let counts = counts.map(|(name, value)| (name.replace('_', " "), value));
-    let open = [("open now".to_owned(), report.open), ("open at most".to_owned(), report.peak)];
-    let lines = counts.chain(open).map(|(name, value)| format!("\n  {name:<16}{value:>16}"));
-    let after = Duration::from_secs(began.elapsed().as_secs());
-    format!("after {}{}", units::written_time(after), lines.collect::<String>())
+/// The answer of `osdyno serve` and `osdyno sink`.
+#[derive(Serialize)]
+struct ServeAnswer {
+    /// Where it listens.
+    address: SocketAddr,
+    /// Its architecture.
+    architecture: String,
+    /// Its service.
+    service: String,
+    /// How many processes share the port.
+    workers: usize,
+    /// How long it has served.
+    elapsed_seconds: f64,
+    /// Its counters.
+    report: Report,
 }
 
-fn print_json(
-    plan: &ServerPlan,
-    address: SocketAddr,
-    counters: &Counters,
-    began: Instant,
-) -> Result<(), Failure> {
-    let counted = json!({
-        "address": address.to_string(),
-        "architecture": plan.architecture,
-        "service": plan.service,
-        "workers": plan.workers,
-        "elapsed_seconds": began.elapsed().as_secs_f64(),
-        "report": Report::new(counters),
-    });
-    Ok(writeln!(results(), "{counted:#}")?)
+impl ServeAnswer {
+    /// The counters as a document.
+    fn document(&self) -> Document {
+        // Most services have no recipients.
+        let has_meaning = |(name, value): &(&str, u64)| *name != "recipients" || *value > 0;
+        let counts = COUNTERS.iter().map(|&name| (name, self.report.counts[name])).filter(has_meaning);
+        let counts = counts.map(|(name, value)| (name.replace('_', " "), value));
+        let open = [("open now".to_owned(), self.report.open), ("open at most".to_owned(), self.report.peak)];
+        let mut table = Table::of_columns(vec![Column::default(), Column::number("")]);
+        for (name, value) in counts.chain(open) {
+            table.push([name, value.to_string()]);
+        }
+        let after = Duration::from_secs(self.elapsed_seconds as u64);
+        let title = format!("after {}", units::written_time(after));
+        let section = Section { blocks: vec![table.into()], ..Section::new(title) };
+        Document { title: "Counters".into(), blocks: vec![section.into()], ..Document::default() }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,137 @@
+//! The answer of `osdyno mail`: what became of the recipients, the rate, and the time that each step took.
+
+use ::report::document::{Column, Document, Table, Text, Tone};
+use ::report::quantity::{duration, time};
+use ::report::words::count;
+use mail::{Delivered, MailCounts, MailStep};
+use serde::{Serialize, Serializer};
+
+/// The answer of `osdyno mail`.
+#[derive(Serialize)]
+pub(super) struct MailAnswer {
+    /// How long all of it took.
+    elapsed_seconds: f64,
+    /// The time at work: without the time in which the engine only waited for the next attempts.
+    delivering_seconds: f64,
+    /// The time in which it only waited for the next attempts.
+    waiting_seconds: f64,
+    /// Recipients that a server accepted, per second of `delivering_seconds`.
+    deliveries_per_second: f64,
+    /// Recipients by outcome, and connections.
+    counts: MailCounts,
+    /// The steps that were made, by name.
+    #[serde(serialize_with = "by_name")]
+    steps: Vec<(MailStep, StepTimes)>,
+    /// Whether no message was to be sent.
+    #[serde(skip)]
+    is_test: bool,
+}
+
+/// How often a step was made, and how long it took.
+#[derive(Serialize)]
+struct StepTimes {
+    /// How often.
+    count: u64,
+    /// Median.
+    p50_seconds: f64,
+    /// 99th percentile.
+    p99_seconds: f64,
+    /// 99.9th percentile.
+    p999_seconds: f64,
+}
+
+fn by_name<S: Serializer>(steps: &[(MailStep, StepTimes)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(steps.iter().map(|(step, times)| (step.name(), times)))
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}
+
+impl MailAnswer {
+    pub(super) fn new(delivered: &Delivered, is_test: bool) -> MailAnswer {
+        let measured = &delivered.measured;
+        let delivering_seconds = seconds(delivered.delivering_ns);
+        let timed = |step: MailStep| {
+            let times = measured.times(step);
+            let quantile = |share| seconds(times.quantile_ns(share));
+            let row = StepTimes {
+                count: times.count(),
+                p50_seconds: quantile(0.5),
+                p99_seconds: quantile(0.99),
+                p999_seconds: quantile(0.999),
+            };
+            (row.count > 0).then_some((step, row))
+        };
+        MailAnswer {
+            elapsed_seconds: seconds(delivered.elapsed_ns),
+            delivering_seconds,
+            waiting_seconds: seconds(delivered.elapsed_ns - delivered.delivering_ns),
+            deliveries_per_second: measured.counts.accepted() as f64
+                / delivering_seconds.max(f64::MIN_POSITIVE),
+            counts: measured.counts,
+            steps: MailStep::ALL.into_iter().filter_map(timed).collect(),
+            is_test,
+        }
+    }
+
+    /// Whether a server accepted every recipient.
+    pub(super) fn is_whole(&self) -> bool {
+        self.counts.queued == 0 && self.counts.failed == 0
+    }
+
+    /// The answer as a document.
+    pub(super) fn document(&self) -> Document {
+        let mut document = Document { title: "Mail".into(), ..Document::default() };
+        let deliveries = if self.is_test { "test deliveries" } else { "deliveries" };
+        let rate = format!("{} {deliveries} per second", count(self.deliveries_per_second as u64));
+        let accepted = count(self.counts.accepted());
+        let waiting = match self.waiting_seconds {
+            waiting if waiting > 0.0 => {
+                format!(", and {} of waiting for the next attempts", duration(waiting))
+            }
+            _ => String::new(),
+        };
+        let delivering = duration(self.delivering_seconds);
+        document.say(Text::toned(rate, Tone::Strong).and(format!(": {accepted} in {delivering}{waiting}")));
+        document.push(self.outcomes());
+        document.push(self.times());
+        document
+    }
+
+    /// Every recipient is in one of the first three rows; the others are there where there were any.
+    fn outcomes(&self) -> Table {
+        let counts = &self.counts;
+        let mut table = Table { class: "facts", ..Table::without_headings(2) };
+        let always = [
+            (if self.is_test { "tested" } else { "delivered" }, counts.accepted()),
+            ("failed", counts.failed),
+            ("still queued", counts.queued),
+        ];
+        let others = [
+            ("deferred", counts.deferred),
+            ("connections", counts.connections),
+            ("encrypted", counts.encrypted),
+            ("TLS failed", counts.not_encrypted),
+            ("not connected", counts.not_connected),
+            ("lost", counts.lost),
+            ("broken protocol", counts.faults),
+            ("timed out", counts.timeouts),
+            ("no descriptor or port", counts.exhausted),
+        ];
+        for (name, number) in always.into_iter().chain(others.into_iter().filter(|(_, number)| *number > 0)) {
+            table.push([name.to_owned(), count(number)]);
+        }
+        table
+    }
+
+    fn times(&self) -> Table {
+        let numbers = ["times", "p50", "p99", "p99.9"].map(Column::number);
+        let mut table = Table::of_columns([Column::from("step")].into_iter().chain(numbers).collect());
+        for (step, times) in &self.steps {
+            let [p50, p99, p999] = [times.p50_seconds, times.p99_seconds, times.p999_seconds].map(time);
+            table.push([step.name().to_owned(), count(times.count), p50, p99, p999]);
+        }
+        table
+    }
+}
