@@ -1,18 +1,17 @@
 //! Prints what single cells come to, one line each, to tune by:
 //! `cargo run --release -p selftest --example cells -- [--only GLOB] [--replicates N] [--seed S] [--list]
-//! [--table] [--dump CELL:REPLICATE]`; `--table` prints what `osdyno selftest` prints in place of the cells.
+//! [--dump CELL:REPLICATE]`
 
 use std::error::Error;
 use std::io::{self, Write};
 
 use selftest::run::{Plan, dump, run};
-use selftest::sheets::sheets;
 use selftest::text;
 use wildmatch::WildMatch;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut only, mut plan) = ("*".to_owned(), Plan { replicates: 100, seed: 1 });
-    let (mut list, mut table) = (false, false);
+    let mut list = false;
     let mut arguments = std::env::args().skip(1);
     let mut out = io::stdout().lock();
     while let Some(argument) = arguments.next() {
@@ -22,7 +21,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--replicates" => plan.replicates = value()?.parse()?,
             "--seed" => plan.seed = value()?.parse()?,
             "--list" => list = true,
-            "--table" => table = true,
             "--dump" => {
                 let value = value()?;
                 let (name, replicate) = value.rsplit_once(':').ok_or("CELL:REPLICATE")?;
@@ -42,10 +40,5 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         return Ok(());
     }
-    let all_counts = run(&cells, plan, &|_| ());
-    match table {
-        true => text::columns(&sheets(&all_counts), &mut out)?,
-        false => text::cells(&all_counts, &mut out)?,
-    }
-    Ok(())
+    Ok(text::cells(&run(&cells, plan, &|_| ()), &mut out)?)
 }

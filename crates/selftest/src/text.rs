@@ -65,28 +65,6 @@ pub fn cells(all_counts: &[CellCounts], out: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-/// Tables in columns.
-///
-/// # Errors
-/// Those of `out`.
-pub fn columns(sheets: &[Sheet], out: &mut impl Write) -> io::Result<()> {
-    for sheet in sheets {
-        let widths: Vec<usize> = (0..sheet.head.len())
-            .map(|column| {
-                let fields = sheet.rows.iter().chain([&sheet.head]).filter_map(|row| row.get(column));
-                fields.map(|field| field.chars().count()).max().unwrap_or(0)
-            })
-            .collect();
-        writeln!(out, "{}", sheet.title)?;
-        for row in [&sheet.head].into_iter().chain(&sheet.rows) {
-            let padded = row.iter().zip(&widths).map(|(field, width)| format!("  {field:<width$}"));
-            writeln!(out, "{}", padded.collect::<String>().trim_end())?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
 /// Tables in Markdown.
 ///
 /// # Errors

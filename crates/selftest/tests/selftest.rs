@@ -56,7 +56,6 @@ fn every_replicate_is_judged_and_counted() {
     assert!(rows.len() > 5, "{} promises", rows.len());
 
     let mut text = Vec::new();
-    text::columns(&sheets(&all_counts), &mut text).expect("a vector takes all");
     text::cells(&all_counts, &mut text).expect("a vector takes all");
     text::markdown(&sheets(&all_counts), &mut text).expect("a vector takes all");
     let text = String::from_utf8(text).expect("text");

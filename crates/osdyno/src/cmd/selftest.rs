@@ -1,22 +1,25 @@
 //! `osdyno selftest`: measures the error rates of the verdicts on simulated sweeps.
 
+use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+use ::report::document::terminal::Extent;
+use ::report::document::{Block, Document, Section, Table};
 use ::selftest::cells::{Cell, all};
 use ::selftest::counts::{CLASSES, CellCounts};
 use ::selftest::run::{Plan, dump, run};
-use ::selftest::sheets::{sheets, standing, word};
+use ::selftest::sheets::{Sheet, sheets, standing, word};
 use ::selftest::table::{Rate, RateTarget, Row, Standing, table};
 use ::selftest::text;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
+use serde::Serialize;
 use wildmatch::WildMatch;
 
-use super::Done;
+use super::{Done, write_json};
 use crate::console::{Console, results, tell};
 use crate::failure::Failure;
 
@@ -82,27 +85,18 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
 
     let rows = table(&all_counts);
     match args.format {
-        Format::Text => {
-            if !args.only.is_empty() {
-                text::cells(&all_counts, &mut out)?;
-                writeln!(out)?;
-            }
-            text::columns(&sheets(&all_counts), &mut out)?;
-        }
+        Format::Text => console.print(
+            &SelftestAnswer::new(&all_counts, &rows, plan).document(!args.only.is_empty()),
+            Extent::Short,
+        )?,
         Format::Markdown => {
             writeln!(out, "`{}`, {}: {}.\n", command(args, plan), today(), extent(&all_counts, plan))?;
             text::markdown(&sheets(&all_counts), &mut out)?;
         }
-        Format::Json => writeln!(out, "{:#}", document(&all_counts, &rows, plan))?,
-    }
-    let with = |standing| rows.iter().filter(move |row| row.standing == standing);
-    let missed: Vec<&Row> = with(Standing::Missed).collect();
-    if args.format == Format::Text {
-        let (kept, open) = (with(Standing::Kept).count(), with(Standing::Open).count());
-        let extent = extent(&all_counts, plan);
-        writeln!(out, "{extent}: {kept} promises kept, {open} open, {} missed", missed.len())?;
+        Format::Json => write_json(&SelftestAnswer::new(&all_counts, &rows, plan), &mut out)?,
     }
     out.flush()?;
+    let missed: Vec<&Row> = rows.iter().filter(|row| row.standing == Standing::Missed).collect();
     for row in &missed {
         let (all, worst) = (100.0 * row.all.value(), 100.0 * row.worst_rate.value());
         tell(&format!("missed: {}: {all:.1} %; {worst:.1} % in {}", row.claim, row.worst));
@@ -154,47 +148,150 @@ fn today() -> String {
     runner::rfc3339(SystemTime::now()).chars().take(10).collect()
 }
 
-fn document(all_counts: &[CellCounts], rows: &[Row], plan: Plan) -> Value {
-    let rate = |rate: Rate, (low, high): (f64, f64)| {
-        let Rate { count, of } = rate;
-        json!({ "count": count, "of": of, "rate": rate.value(), "low": low, "high": high })
-    };
-    let promise = |row: &Row| {
-        let (least, most) = match row.target {
-            RateTarget::AtMost(most) => (0.0, most),
-            RateTarget::AtLeast(least) => (least, 1.0),
-            RateTarget::Within(least, most) => (least, most),
+/// The answer of `osdyno selftest`.
+#[derive(Serialize)]
+struct SelftestAnswer<'a> {
+    /// Seed of every random choice.
+    seed: u64,
+    /// Simulations of each cell.
+    replicates: u64,
+    /// The promises, and what can be said of each.
+    promises: Vec<PromiseAnswer<'a>>,
+    /// The cells.
+    cells: Vec<CellAnswer>,
+    /// What was counted.
+    #[serde(skip)]
+    all_counts: &'a [CellCounts],
+    /// The promises.
+    #[serde(skip)]
+    rows: &'a [Row],
+}
+
+/// One promise.
+#[derive(Serialize)]
+struct PromiseAnswer<'a> {
+    /// What is counted.
+    promise: &'static str,
+    /// The least rate that is promised.
+    least: f64,
+    /// The largest.
+    most: f64,
+    /// The rate over all cells, with Wilson's 95 % interval.
+    measured: RateAnswer,
+    /// How many cells were counted.
+    cells: usize,
+    /// The cell that is farthest on the wrong side.
+    worst_cell: &'a str,
+    /// Its rate; the intervals of all cells together are of 95 %.
+    worst: RateAnswer,
+    /// `ok`, `open` or `MISSED`.
+    standing: &'static str,
+}
+
+/// A rate with its interval.
+#[derive(Serialize)]
+struct RateAnswer {
+    /// How many.
+    count: usize,
+    /// Of how many.
+    of: usize,
+    /// Their quotient.
+    rate: f64,
+    /// The low end of its interval.
+    low: f64,
+    /// The high end.
+    high: f64,
+}
+
+/// One cell.
+#[derive(Serialize)]
+struct CellAnswer {
+    /// Its name.
+    cell: String,
+    /// Its simulations.
+    replicates: usize,
+    /// Verdicts, each with its number.
+    words: BTreeMap<&'static str, usize>,
+    /// Verdicts that name the true curve.
+    right: usize,
+    /// Verdicts that contradict it.
+    wrong: usize,
+    /// Simulations in which growth was found.
+    found: usize,
+    /// Simulations in which systems were called different.
+    different: usize,
+    /// Steps that were reported.
+    steps: usize,
+}
+
+impl<'a> SelftestAnswer<'a> {
+    fn new(all_counts: &'a [CellCounts], rows: &'a [Row], plan: Plan) -> SelftestAnswer<'a> {
+        let promise = |row: &'a Row| {
+            let (least, most) = match row.target {
+                RateTarget::AtMost(most) => (0.0, most),
+                RateTarget::AtLeast(least) => (least, 1.0),
+                RateTarget::Within(least, most) => (least, most),
+            };
+            PromiseAnswer {
+                promise: row.claim,
+                least,
+                most,
+                measured: RateAnswer::new(row.all, row.interval),
+                cells: row.cells,
+                worst_cell: &row.worst,
+                worst: RateAnswer::new(row.worst_rate, row.worst_interval),
+                standing: standing(row.standing),
+            }
         };
-        json!({
-            "promise": row.claim,
-            "least": least,
-            "most": most,
-            "measured": rate(row.all, row.interval),
-            "cells": row.cells,
-            "worst_cell": row.worst,
-            "worst": rate(row.worst_rate, row.worst_interval),
-            "standing": standing(row.standing),
-        })
-    };
-    let cell = |counters: &CellCounts| {
-        let words = counters.classes.iter().zip(CLASSES).filter(|(count, _)| **count > 0);
-        let words: serde_json::Map<String, Value> =
-            words.map(|(count, class)| (word(class).to_owned(), json!(count))).collect();
-        json!({
-            "cell": counters.cell.name(),
-            "replicates": counters.replicates,
-            "words": words,
-            "right": counters.right(),
-            "wrong": counters.wrong(),
-            "found": counters.found(),
-            "different": counters.different(),
-            "steps": counters.steps,
-        })
-    };
-    json!({
-        "seed": plan.seed,
-        "replicates": plan.replicates,
-        "promises": rows.iter().map(promise).collect::<Vec<_>>(),
-        "cells": all_counts.iter().map(cell).collect::<Vec<_>>(),
-    })
+        let cell = |counts: &CellCounts| {
+            let words = counts.classes.iter().zip(CLASSES).filter(|(count, _)| **count > 0);
+            CellAnswer {
+                cell: counts.cell.name(),
+                replicates: counts.replicates,
+                words: words.map(|(count, class)| (word(class), *count)).collect(),
+                right: counts.right(),
+                wrong: counts.wrong(),
+                found: counts.found(),
+                different: counts.different(),
+                steps: counts.steps,
+            }
+        };
+        SelftestAnswer {
+            seed: plan.seed,
+            replicates: plan.replicates,
+            promises: rows.iter().map(promise).collect(),
+            cells: all_counts.iter().map(cell).collect(),
+            all_counts,
+            rows,
+        }
+    }
+
+    /// The tables of the answer as a document, below the cells where these are wanted.
+    fn document(&self, with_cells: bool) -> Document {
+        let mut document = Document { title: "Error rates".into(), ..Document::default() };
+        if with_cells {
+            let mut cells = Vec::new();
+            // A vector takes all.
+            let _ = text::cells(self.all_counts, &mut cells);
+            document.push(Block::Code(String::from_utf8_lossy(&cells).into_owned()));
+        }
+        for Sheet { title, head, rows } in sheets(self.all_counts) {
+            let columns = head.into_iter().map(Into::into).collect();
+            let mut table = Table { is_split: true, ..Table::of_columns(columns) };
+            rows.into_iter().for_each(|row| table.push(row));
+            document.push(Section { blocks: vec![table.into()], ..Section::new(title) });
+        }
+        let with = |standing| self.rows.iter().filter(|row| row.standing == standing).count();
+        let [kept, open, missed] = [Standing::Kept, Standing::Open, Standing::Missed].map(with);
+        let plan = Plan { seed: self.seed, replicates: self.replicates };
+        let extent = extent(self.all_counts, plan);
+        document.say(format!("{extent}: {kept} promises kept, {open} open, {missed} missed"));
+        document
+    }
+}
+
+impl RateAnswer {
+    fn new(rate: Rate, (low, high): (f64, f64)) -> RateAnswer {
+        RateAnswer { count: rate.count, of: rate.of, rate: rate.value(), low, high }
+    }
 }
