@@ -2,12 +2,13 @@
 //! is. All that shows a growth reads it here, so that one growth has one number.
 
 use record::Unit;
+use serde::Serialize;
 use stats::{Block, Interval, Verdict};
 
 use crate::highlight::worst;
 
 /// The cost at one n.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GrowthEnd {
     /// Which n.
     pub n: u64,

@@ -5,6 +5,7 @@
 //! come from the environment of the record; a fact that was not recorded gives no hint.
 
 use record::System;
+use serde::Serialize;
 use stats::{Interval, Verdict};
 
 /// How far a landmark may be from the place, as a share of it, when the interval does not reach it: objects
@@ -50,6 +51,40 @@ pub enum Mark {
         /// Whether a descriptor table is doubled there.
         doubles_table: bool,
     },
+}
+
+/// What a user can do where a cost changes at a landmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remedy {
+    /// Widen the range of ports, or bind explicit ports.
+    WidenPorts,
+    /// Raise the limit with ulimit.
+    RaiseLimit,
+    /// Raise the limit of the control group.
+    RaiseGroup,
+    /// Raise the setting with sysctl.
+    RaiseSetting,
+    /// Open a high descriptor early, so that the table has its size.
+    OpenHighDescriptor,
+}
+
+impl Landmark {
+    /// What to do about it; `None` where that is no setting.
+    pub fn remedy(&self) -> Option<Remedy> {
+        Some(match self.mark {
+            Mark::HalfOfPorts | Mark::Ports => Remedy::WidenPorts,
+            // Keys of facts are names with their area before the first dot (docs/record.md).
+            Mark::Fact(key) => match key.split('.').next()? {
+                "limit" => Remedy::RaiseLimit,
+                "cgroup" => Remedy::RaiseGroup,
+                "kernel" | "vm" | "fs" => Remedy::RaiseSetting,
+                _ => return None,
+            },
+            Mark::PowerOfTwo { doubles_table: true, .. } => Remedy::OpenHighDescriptor,
+            Mark::PowerOfTwo { .. } => return None,
+        })
+    }
 }
 
 /// At most two landmarks near a place in a series, what says most first. `grows` says what n counts, in the

@@ -1,6 +1,8 @@
 //! What a verdict supports beside its class.
 
-use stats::{Block, Verdict};
+use record::Unit;
+use serde::Serialize;
+use stats::{Asymptote, Block, Class, Interval, LocalExponent, Segment, Step, Verdict};
 
 /// A growth from here on is described by its largest jump, where no step is shown.
 const GROSS: f64 = 10.0;
@@ -60,4 +62,99 @@ pub fn gross_jump(verdict: &Verdict) -> Option<[&Block; 2]> {
         pairs.min_by(|a, b| width(*a).total_cmp(&width(*b)))
     };
     neighbours.or_else(narrow)
+}
+
+/// The direction of a cost whose largest change and whose end agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trend {
+    /// It ends higher than it begins.
+    Grows,
+    /// It ends lower than it begins.
+    Falls,
+    /// Its end and its largest change disagree.
+    Changes,
+}
+
+/// The direction of a cost.
+pub fn trend(verdict: &Verdict) -> Trend {
+    match (verdict.peak < 0.0, verdict.growth.value < 1.0) {
+        (true, true) => Trend::Falls,
+        (false, false) => Trend::Grows,
+        _ => Trend::Changes,
+    }
+}
+
+/// A change that the next step undoes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detour {
+    /// The cost falls and comes back.
+    Dent,
+    /// The cost rises and comes back.
+    Hump,
+}
+
+/// Two steps of which the second takes back most of the first, each in logarithms.
+pub fn detour(steps: &[Step]) -> Option<Detour> {
+    let [one, two] = steps else { return None };
+    let (one, two) = (one.ratio.value.ln(), two.ratio.value.ln());
+    let is_undone = one * two < 0.0 && (one + two).abs() <= one.abs().min(two.abs()) / 3.0;
+    is_undone.then_some(if one < 0.0 { Detour::Dent } else { Detour::Hump })
+}
+
+/// Whether there are measurements beyond the place of a limit: then it was none, and the cost only rose as if
+/// there were one.
+pub fn is_passed(limit: Asymptote, verdict: &Verdict) -> bool {
+    limit.n.value < verdict.n_high as f64
+}
+
+/// Whether nothing speaks against a line: the exponent may be 1, or is as good as 1.
+pub fn is_line(verdict: &Verdict) -> bool {
+    verdict.exponent.is_none_or(|Interval { low, high, .. }| {
+        low <= 1.0 && high >= 1.0 || low >= LINEAR[0] && high <= LINEAR[1]
+    })
+}
+
+/// An exponent whose interval is wider than this describes no curve.
+const EXPONENT_WIDEST: f64 = 1.0;
+
+/// The exponent of one power of n, where that describes the cost and says more than its class.
+pub fn known_exponent(verdict: &Verdict) -> Option<Interval> {
+    verdict.exponent.filter(|exponent| exponent.low > 0.0 && exponent.high - exponent.low < EXPONENT_WIDEST)
+}
+
+/// The slopes near both ends of a cost without a shape, where both are known.
+pub fn known_local_exponents(verdict: &Verdict) -> Option<[LocalExponent; 2]> {
+    let is_known = |local: &LocalExponent| local.exponent.high - local.exponent.low < EXPONENT_WIDEST;
+    verdict.local_exponents.filter(|both| both.iter().all(is_known))
+}
+
+/// Whether a stretch between steps has a shape worth a word.
+pub fn has_shape(segment: &Segment) -> bool {
+    !matches!(segment.class, Class::Flat | Class::Inconclusive | Class::Ambiguous | Class::Uneven)
+}
+
+/// The range of n where a series is furthest from its smallest n, of a rate where it is highest; `None` where
+/// that is its end.
+pub fn furthest(verdict: &Verdict, unit: Unit) -> Option<&Block> {
+    let size = |block: &&Block| match unit.more_is_better() {
+        true => block.cost.value,
+        false => block.relative.value.ln().abs(),
+    };
+    let furthest = verdict.blocks.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
+    furthest.filter(|block| block.n_high < verdict.n_high)
+}
+
+/// How many more the slope of a cost is given for: no more than were measured. `None` where a slope says
+/// nothing: of a rate, of two n, of a cost that falls, and of one with one jump that is most of its growth.
+pub fn slope_each(verdict: &Verdict, unit: Unit) -> Option<u64> {
+    let is_line = verdict.blocks.len() > 2 && verdict.growth.value > 1.0 && gross_jump(verdict).is_none();
+    let most = 10_u64.pow((verdict.n_high - verdict.n_low).max(1).ilog10()).min(1_000);
+    (is_line && !unit.more_is_better()).then_some(most)
+}
+
+/// Whether the line through a curve goes the way of its ends, so that its slope may be said of it.
+pub fn has_slope(verdict: &Verdict) -> bool {
+    (verdict.growth.value - 1.0) * verdict.marginal_cost.value > 0.0
 }

@@ -14,8 +14,10 @@ use stats::{
 use import::FileRead;
 
 use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
-use crate::{compare, sentences};
-use judge::{Finding, Findings};
+use crate::{compare, overview, sentences};
+use judge::hints::{Landmark, Remedy};
+use judge::verdict::{Detour, Trend, detour, is_passed, trend};
+use judge::{Finding, Findings, Growth, GrowthEnd, Highlight};
 
 /// Writes the findings as a JSON document.
 pub fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
@@ -43,6 +45,7 @@ pub(crate) struct Document<'a> {
     alpha: f64,
     looks: &'a [u32],
     systems: Vec<SystemEntry<'a>>,
+    findings: Vec<FindingEntry<'a>>,
     series: Vec<SeriesEntry<'a>>,
     comparisons: Vec<serde_json::Value>,
     notes: Vec<String>,
@@ -59,6 +62,57 @@ struct SystemEntry<'a> {
     /// What became of the loads beside its trials, trial by trial; absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     background: Vec<&'a record::HeldBackground>,
+}
+
+/// A growth that costs a user most, with the series that grow alike.
+#[derive(Debug, Serialize)]
+struct FindingEntry<'a> {
+    /// The series that costs most.
+    series: &'a str,
+    /// Its system.
+    system: &'a str,
+    /// The series that grow alike.
+    likewise: Vec<&'a str>,
+    /// The cost at small n.
+    from: Option<GrowthEnd>,
+    /// The cost at its highest.
+    to: Option<GrowthEnd>,
+    /// The second divided by the first.
+    growth: Option<Estimate>,
+    /// The n from which it grows; `null` where it grows everywhere alike.
+    place: Option<Estimate>,
+    /// The limit or setting that lies there, in words.
+    near: Option<String>,
+    /// What to do about that.
+    remedy: Option<Remedy>,
+    /// Variants that do the same and stay flat.
+    flat_variants: Vec<&'a str>,
+    /// Whether the documented expectation holds; `null` if that cannot be decided.
+    as_expected: Option<bool>,
+    /// All of it in a sentence.
+    words: String,
+}
+
+impl<'a> FindingEntry<'a> {
+    fn new(findings: &Findings, highlight: &Highlight<'a>) -> Self {
+        let first = highlight.first();
+        let growth = first.verdict.as_ref().and_then(Growth::of);
+        let near = highlight.place.as_ref().and_then(|place| place.near.first());
+        FindingEntry {
+            series: &first.label,
+            system: &first.key.system,
+            likewise: highlight.series.iter().skip(1).map(|finding| finding.label.as_str()).collect(),
+            from: growth.map(|growth| growth.from),
+            to: growth.map(|growth| growth.to),
+            growth: growth.map(|growth| growth.ratio.into()),
+            place: highlight.place.as_ref().map(|place| place.n.into()),
+            near: near.map(|near| plain(&sentences::landmark(near))),
+            remedy: near.and_then(Landmark::remedy),
+            flat_variants: highlight.flat_variants.clone(),
+            as_expected: findings.as_expected(first),
+            words: plain(&overview::sentence(findings, highlight)),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -86,11 +140,14 @@ struct SeriesEntry<'a> {
     modes: Vec<ModesEntry>,
     spikes: SpikesEntry,
     limit: Option<Estimate>,
+    limit_is_passed: Option<bool>,
     knee: Option<Estimate>,
     bend: Option<BendEntry>,
     exponent: Option<Estimate>,
     local_exponents: Vec<LocalExponentEntry>,
     turn: Option<TurnEntry>,
+    trend: Option<Trend>,
+    detour: Option<Detour>,
     segments: Vec<SegmentEntry>,
     warnings: Vec<String>,
     limited_by_generator: Option<serde_json::Value>,
@@ -247,6 +304,10 @@ impl<'a> Document<'a> {
             alpha: findings.alpha,
             looks: &findings.run.looks,
             systems: findings.systems.iter().map(system).collect(),
+            findings: judge::highlights(findings)
+                .iter()
+                .map(|one| FindingEntry::new(findings, one))
+                .collect(),
             series: findings.series.iter().map(|finding| SeriesEntry::of(findings, finding)).collect(),
             comparisons: findings.comparisons.iter().map(compare::entry).collect(),
             notes: sentences::notes(findings),
@@ -281,6 +342,9 @@ impl<'a> SeriesEntry<'a> {
             modes: v.map(|v| v.modes.iter().map(ModesEntry::of).collect()).unwrap_or_default(),
             spikes: v.map(|v| SpikesEntry::of(&v.spikes)).unwrap_or_default(),
             limit: v.and_then(|v| v.limit).map(|limit| limit.n.into()),
+            limit_is_passed: v.and_then(|v| Some(is_passed(v.limit?, v))),
+            trend: v.map(trend),
+            detour: v.and_then(|v| detour(&v.steps)),
             knee: v.and_then(|v| v.bend).filter(|bend| bend.before == 0.0).map(|bend| bend.n.into()),
             bend: v.and_then(|v| v.bend).map(|bend| BendEntry {
                 n: bend.n.into(),

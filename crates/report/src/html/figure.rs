@@ -363,7 +363,7 @@ fn of_change(finding: &Finding, v: &Verdict, growth: Growth, what: &str) -> Vec<
         let worst = factor_with_interval(block.relative);
         rows.push((format!("Worst, at n = {}", range(block.n_low, block.n_high)), worst));
     }
-    if let Some(each) = sentences::slope_each(v, unit) {
+    if let Some(each) = judge::verdict::slope_each(v, unit) {
         let name = if each == 1 { "For each".into() } else { format!("Per {} more", count(each)) };
         rows.push((name, unit.signed_interval(v.marginal_cost, each as f64)));
         if let Some(size) = v.doubling_size {

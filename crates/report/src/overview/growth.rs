@@ -1,6 +1,7 @@
 //! One growth as a sentence: its size and place, what lies there, and what to do.
 
-use judge::hints::{Landmark, Mark};
+use judge::hints::{Landmark, Remedy};
+use judge::verdict::is_passed;
 use judge::{Finding, Findings, Growth, Highlight};
 use stats::Class;
 
@@ -81,7 +82,7 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
             let ends = place::between(place.n).filter(|_| place.is_jump);
             let counted = |n: &str| place::counted(n, &finding.grows);
             let n = counted(&place_with_interval(place.n));
-            let ahead = v.limit.filter(|limit| limit.n == place.n && !sentences::is_passed(*limit, v));
+            let ahead = v.limit.filter(|limit| limit.n == place.n && !is_passed(*limit, v));
             let from = || match ahead {
                 Some(limit) => format!("towards a limit at {n}{}", sentences::extrapolated(limit, v)),
                 None => format!("from {n} on"),
@@ -101,19 +102,14 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
     }
 }
 
-/// What a reader can do where a cost changes at a landmark.
+/// The remedy as the end of a sentence.
 fn to_do(near: &Landmark) -> Option<&'static str> {
-    Some(match near.mark {
-        Mark::HalfOfPorts | Mark::Ports => "widen the range, or bind explicit ports",
-        Mark::Fact(key) if key.starts_with("limit.") => "raise the limit with ulimit",
-        Mark::Fact(key) if key.starts_with("cgroup.") => "raise the limit of the control group",
-        Mark::Fact(key) if ["kernel.", "vm.", "fs."].iter().any(|word| key.starts_with(word)) => {
-            "raise it with sysctl"
-        }
-        Mark::PowerOfTwo { doubles_table: true, .. } => {
-            "open a high descriptor early, so that the table has its size"
-        }
-        Mark::Fact(_) | Mark::PowerOfTwo { .. } => return None,
+    Some(match near.remedy()? {
+        Remedy::WidenPorts => "widen the range, or bind explicit ports",
+        Remedy::RaiseLimit => "raise the limit with ulimit",
+        Remedy::RaiseGroup => "raise the limit of the control group",
+        Remedy::RaiseSetting => "raise it with sysctl",
+        Remedy::OpenHighDescriptor => "open a high descriptor early, so that the table has its size",
     })
 }
 

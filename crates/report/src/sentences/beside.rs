@@ -5,7 +5,7 @@ use record::{System, Unit};
 use stats::{Bend, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
 
 use super::series::what_of;
-use super::verdict::{alternation, candidates, is_passed, name, place, several};
+use super::verdict::{alternation, candidates, name, place, several};
 use crate::place::span;
 use crate::quantity::Quantity;
 use crate::words::{
@@ -13,6 +13,7 @@ use crate::words::{
     place_with_interval, things,
 };
 use judge::hints::{Landmark, Mark};
+use judge::verdict::is_passed;
 use judge::{Finding, Findings};
 
 /// Spikes that take this share of the time are worth a line of the table.

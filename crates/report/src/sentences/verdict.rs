@@ -5,7 +5,10 @@ use stats::{
     Warning,
 };
 
-use judge::verdict::{Alternation, LINEAR, known_bound};
+use judge::verdict::{
+    Alternation, Detour, Trend, detour, has_shape, has_slope, is_line, is_passed, known_bound,
+    known_exponent, known_local_exponents, slope_each, trend,
+};
 use record::Unit;
 
 use crate::place::{between, range, span};
@@ -52,8 +55,8 @@ pub(crate) fn in_short(v: &Verdict, unit: Unit) -> String {
         Class::Flat => return format!("flat {}", bound(v.bound)),
         Class::Inconclusive => return format!("inconclusive{}", so_far(v, unit)),
         Class::Stepped => match v.steps.as_slice() {
-            [one, two] if undone(one, two) => {
-                return format!("{} {}", detour(one), change(one.ratio.value));
+            [one, ..] if let Some(detour) = detour(&v.steps) => {
+                return format!("{} {}", name_of_detour(detour), change(one.ratio.value));
             }
             _ => "stepped",
         },
@@ -81,7 +84,7 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
             Some(bend) => {
                 format!("linear with a bend at {}{after}{}", place_with_interval(bend.n), slopes(bend, unit))
             }
-            None if is_a_line(v) => format!("linear{after}{}", slope(v, unit)),
+            None if is_line(v) => format!("linear{after}{}", slope(v, unit)),
             None => format!("nearly linear{after}{}", like_a_power(v)),
         },
         Class::Sublinear | Class::Superlinear => format!("{}{after}{}", name(v.class), like_a_power(v)),
@@ -123,30 +126,16 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
     }
 }
 
-/// Whether nothing speaks against a line: the exponent may be 1, or is as good as 1.
-fn is_a_line(v: &Verdict) -> bool {
-    v.exponent.is_none_or(|Interval { low, high, .. }| {
-        low <= 1.0 && high >= 1.0 || low >= LINEAR[0] && high <= LINEAR[1]
-    })
-}
-
 /// `, like n^1.50 (1.45–1.55)`, where one power describes the cost and says more than its class.
 fn like_a_power(v: &Verdict) -> String {
-    match v.exponent {
-        Some(Interval { value, low, high }) if low > 0.0 && high - low < 1.0 => {
-            format!(", like n^{value:.2} ({low:.2}–{high:.2})")
-        }
-        _ => String::new(),
-    }
+    known_exponent(v).map_or_else(String::new, |Interval { value, low, high }| {
+        format!(", like n^{value:.2} ({low:.2}–{high:.2})")
+    })
 }
 
 /// `: like n^0.1 at 120, n^1.9 at 8 900`: how steep a cost without a shape is near either end.
 fn locally(v: &Verdict) -> String {
-    let Some([near, far]) = v.local_exponents else { return String::new() };
-    let known = |local: &LocalExponent| local.exponent.high - local.exponent.low < 1.0;
-    if !(known(&near) && known(&far)) {
-        return String::new();
-    }
+    let Some([near, far]) = known_local_exponents(v) else { return String::new() };
     // Without the sign of a zero.
     let rounded = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
     let of = |local: LocalExponent| format!("n^{:.1} at {}", rounded(local.exponent.value), about(local.n));
@@ -159,19 +148,13 @@ fn slopes(bend: Bend, unit: Unit) -> String {
     format!(", {} per {} before it, {} after it", slope(bend.before), count(1000), slope(bend.after))
 }
 
-/// Which way a cost goes, where its largest change and its end agree.
+/// The direction of a cost, in a word.
 fn grows_or_falls(v: &Verdict) -> &'static str {
-    match (v.peak < 0.0, v.growth.value < 1.0) {
-        (true, true) => "falls",
-        (false, false) => "grows",
-        _ => "changes",
+    match trend(v) {
+        Trend::Falls => "falls",
+        Trend::Grows => "grows",
+        Trend::Changes => "changes",
     }
-}
-
-/// Whether there are measurements beyond the place of a limit: then it was none, and the cost only rose as if
-/// there were one.
-pub(crate) fn is_passed(limit: Asymptote, v: &Verdict) -> bool {
-    limit.n.value < v.n_high as f64
 }
 
 /// `, extrapolated`: behind an n that is beyond what was measured.
@@ -246,8 +229,9 @@ fn stepped(steps: &[Step]) -> String {
     match steps {
         [] => "stepped".into(),
         [one] => format!("stepped {}, {}", place(one), change(one.ratio.value)),
-        [one, two] if undone(one, two) => {
-            format!("{} from {} to {}, {}", detour(one), count(one.n), count(two.n), change(one.ratio.value))
+        [one, two] if let Some(detour) = detour(steps) => {
+            let detour = name_of_detour(detour);
+            format!("{detour} from {} to {}, {}", count(one.n), count(two.n), change(one.ratio.value))
         }
         some if some.len() <= STEPS_NAMED => format!("stepped at {}", list(&named(some))),
         many => {
@@ -272,14 +256,11 @@ pub(crate) fn place(step: &Step) -> String {
     between(n).map_or_else(at, |ends| format!("between {ends}"))
 }
 
-/// Whether the second step takes back most of the first.
-fn undone(one: &Step, two: &Step) -> bool {
-    let (one, two) = (one.ratio.value.ln(), two.ratio.value.ln());
-    one * two < 0.0 && (one + two).abs() <= one.abs().min(two.abs()) / 3.0
-}
-
-fn detour(one: &Step) -> &'static str {
-    if one.ratio.value < 1.0 { "dent" } else { "hump" }
+fn name_of_detour(detour: Detour) -> &'static str {
+    match detour {
+        Detour::Dent => "dent",
+        Detour::Hump => "hump",
+    }
 }
 
 /// `approaches a limit, then stepped at 14 116, ×2 000, then flat`: the stretches in their order.
@@ -290,7 +271,7 @@ fn in_stretches(segments: &[Segment], steps: &[Step]) -> String {
     };
     if steps.len() >= STEPS_NAMED {
         let mut between: Vec<String> = Vec::new();
-        for segment in segments.iter().filter(|segment| says_a_shape(segment)) {
+        for segment in segments.iter().filter(|segment| has_shape(segment)) {
             let name = name(segment.class).to_string();
             if !between.contains(&name) {
                 between.push(name);
@@ -303,16 +284,12 @@ fn in_stretches(segments: &[Segment], steps: &[Step]) -> String {
     let mut parts: Vec<String> = Vec::new();
     for (i, segment) in segments.iter().enumerate() {
         // After the last step a flat stretch goes without saying.
-        if says_a_shape(segment) || i == 0 && segment.class == Class::Flat {
+        if has_shape(segment) || i == 0 && segment.class == Class::Flat {
             parts.push(name(segment.class).into());
         }
         parts.extend(steps.get(i).map(|step| steps_words(std::slice::from_ref(step))));
     }
     parts.join(", then ")
-}
-
-fn says_a_shape(segment: &Segment) -> bool {
-    !matches!(segment.class, Class::Flat | Class::Inconclusive | Class::Ambiguous | Class::Uneven)
 }
 
 /// `two lines (two kinds of call): 62 % flat and 38 % linear, alternating call by call`.
@@ -342,12 +319,7 @@ fn turned(Turn { n, before, after }: Turn) -> String {
 /// where it is highest, `, highest 118 000 /s at 500`.
 fn furthest(v: &Verdict, unit: Unit) -> String {
     let at = |block: &Block| range(block.n_low, block.n_high);
-    let size = |block: &&Block| match unit.more_is_better() {
-        true => block.cost.value,
-        false => block.relative.value.ln().abs(),
-    };
-    let furthest = v.blocks.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
-    match furthest.filter(|block| block.n_high < v.n_high) {
+    match judge::verdict::furthest(v, unit) {
         Some(block) if unit.more_is_better() => {
             format!(", highest {} at {}", unit.estimate(block.cost), at(block))
         }
@@ -358,22 +330,13 @@ fn furthest(v: &Verdict, unit: Unit) -> String {
 
 /// `, +1.3 µs per 1 000`; nothing where the line through a bent curve goes another way than its ends do.
 pub(crate) fn slope(v: &Verdict, unit: Unit) -> String {
-    let agrees = (v.growth.value - 1.0) * v.marginal_cost.value > 0.0;
-    match slope_each(v, unit).filter(|_| agrees) {
+    match slope_each(v, unit).filter(|_| has_slope(v)) {
         Some(each) => {
             let per = if each == 1 { "for each".into() } else { format!("per {}", count(each)) };
             format!(", {} {per}", unit.signed(v.marginal_cost.value * each as f64, 2))
         }
         None => String::new(),
     }
-}
-
-/// How many more the slope of a cost is given for: no more than were measured. `None` where a slope says
-/// nothing: of a rate, of two n, of a cost that falls, and of one of which one jump is most of the growth.
-pub(crate) fn slope_each(v: &Verdict, unit: Unit) -> Option<u64> {
-    let is_line = v.blocks.len() > 2 && v.growth.value > 1.0 && gross_jump(v, unit).is_none();
-    let most = 10_u64.pow((v.n_high - v.n_low).max(1).ilog10()).min(1_000);
-    (is_line && !unit.more_is_better()).then_some(most)
 }
 
 /// The largest jump, where it is most of a gross growth: `0.9 µs → 1.1 ms between 14 000 and 16 000`.
