@@ -56,7 +56,7 @@ pub enum Mark {
 /// What a user can do where a cost changes at a landmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Remedy {
+pub enum LandmarkRemedy {
     /// Widen the range of ports, or bind explicit ports.
     WidenPorts,
     /// Raise the limit with ulimit.
@@ -71,17 +71,17 @@ pub enum Remedy {
 
 impl Landmark {
     /// What to do about it; `None` where that is no setting.
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<LandmarkRemedy> {
         Some(match self.mark {
-            Mark::HalfOfPorts | Mark::Ports => Remedy::WidenPorts,
+            Mark::HalfOfPorts | Mark::Ports => LandmarkRemedy::WidenPorts,
             // Keys of facts are names with their area before the first dot (docs/record.md).
             Mark::Fact(key) => match key.split('.').next()? {
-                "limit" => Remedy::RaiseLimit,
-                "cgroup" => Remedy::RaiseGroup,
-                "kernel" | "vm" | "fs" => Remedy::RaiseSetting,
+                "limit" => LandmarkRemedy::RaiseLimit,
+                "cgroup" => LandmarkRemedy::RaiseGroup,
+                "kernel" | "vm" | "fs" => LandmarkRemedy::RaiseSetting,
                 _ => return None,
             },
-            Mark::PowerOfTwo { doubles_table: true, .. } => Remedy::OpenHighDescriptor,
+            Mark::PowerOfTwo { doubles_table: true, .. } => LandmarkRemedy::OpenHighDescriptor,
             Mark::PowerOfTwo { .. } => return None,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use net::smtp::{Mailbox, Text};
+use net::smtp::{ArgumentText, Mailbox};
 
 use crate::MailError;
 use crate::message::Message;
@@ -37,7 +37,8 @@ pub struct SessionSettings {
 impl SessionSettings {
     /// Whether the names in it can be sent.
     pub(crate) fn check(&self) -> Result<(), MailError> {
-        if Text::new(&self.helo).is_none_or(|name| name.get().is_empty() || name.get().contains(' ')) {
+        if ArgumentText::new(&self.helo).is_none_or(|name| name.get().is_empty() || name.get().contains(' '))
+        {
             return Err(MailError::Settings(format!("{:?} cannot be the name in EHLO", self.helo)));
         }
         match Mailbox::parse(&self.sender) {

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use clap::ValueEnum;
 use report::document::Document;
-use report::document::terminal::{self, Extent};
+use report::document::terminal::{self, Length};
 use report::{PrintableLines, Style, printable};
 
 /// Width of the output without a terminal: enough for every column of a table.
@@ -57,7 +57,7 @@ impl Console {
     }
 
     /// Prints a document on standard output.
-    pub(crate) fn print(&self, document: &Document, extent: Extent) -> io::Result<()> {
+    pub(crate) fn print(&self, document: &Document, extent: Length) -> io::Result<()> {
         let mut out = BufWriter::new(results());
         terminal::write(document, extent, &self.style, &mut out)?;
         out.flush()
@@ -67,7 +67,7 @@ impl Console {
     pub(crate) fn tell(&self, document: &Document) {
         let style = Style { colour: false, grouped: self.watched, ..self.style };
         let mut text = Vec::new();
-        let _ = terminal::write(document, Extent::Short, &style, &mut text)
+        let _ = terminal::write(document, Length::Short, &style, &mut text)
             .and_then(|()| io::stderr().write_all(&text));
     }
 }

@@ -10,7 +10,7 @@ use record::{
     Direction, Expect, Line, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape, Side, System, Tool,
     Trial, TrialParameters, Unit, Workload,
 };
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, html, table};
 
 const WORKLOADS: usize = 20;
@@ -27,7 +27,7 @@ fn main() -> io::Result<()> {
     let mut page = Counter::default();
     html::write(&recording, &findings, None, &mut page)?;
     let written = start.elapsed();
-    table::document(&findings).write(Extent::All, &Style::default(), &mut io::sink())?;
+    table::document(&findings).write(Length::All, &Style::default(), &mut io::sink())?;
     println!("{} measurements in {} series", findings.measurements(), findings.series.len());
     println!("judged   {:.2} s", judged.as_secs_f64());
     println!("written  {:.2} s", (written - judged).as_secs_f64());

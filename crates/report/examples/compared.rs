@@ -8,7 +8,7 @@ use std::io::{self, BufWriter};
 
 use judge::compare::Comparison;
 use report::Style;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 
 fn main() -> io::Result<()> {
     let [old, new, other] = emulated::three_kernels(20_000);
@@ -17,20 +17,20 @@ fn main() -> io::Result<()> {
     };
     let two = of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)])?;
     report::compare::document(&two).write(
-        Extent::All,
+        Length::All,
         &Style { width: 132, ..Style::default() },
         &mut io::stderr(),
     )?;
     let three = of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)])?;
     report::compare::document(&three).write(
-        Extent::All,
+        Length::All,
         &Style { width: 132, ..Style::default() },
         &mut io::stderr(),
     )?;
     let run = emulated::compared::one_run_of_three(20_000);
     let paired = of(&[("sandboxes.osdyno", &run)])?;
     report::compare::document(&paired).write(
-        Extent::All,
+        Length::All,
         &Style { width: 132, ..Style::default() },
         &mut io::stderr(),
     )?;

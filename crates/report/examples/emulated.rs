@@ -9,7 +9,7 @@ mod emulated;
 use std::io::{self, BufWriter};
 
 use judge::Findings;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, html, table};
 
 fn main() -> io::Result<()> {
@@ -29,7 +29,7 @@ fn main() -> io::Result<()> {
         pin(&mut findings);
     }
     table::document(&findings).write(
-        Extent::All,
+        Length::All,
         &Style { width: 132, ..Style::default() },
         &mut io::stderr(),
     )?;

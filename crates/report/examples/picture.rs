@@ -12,7 +12,7 @@ use import::{Import, Options};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::Unit;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::html::{Panel, picture};
 use report::{Style, table};
 
@@ -34,7 +34,7 @@ fn series(name: &str, panels: &[String]) -> Result<String, Box<dyn Error>> {
     let recording = import.finish()?.recording;
     let mut findings = Findings::of(&recording);
     findings.series.first_mut().ok_or("the file has no series")?.label = name.to_owned();
-    table::document(&findings).write(Extent::All, &STYLE, &mut io::stderr())?;
+    table::document(&findings).write(Length::All, &STYLE, &mut io::stderr())?;
     let panels = panels.iter().map(|word| panel(word)).collect::<Result<Vec<Panel>, _>>()?;
     Ok(picture(&recording, &findings, 0, &panels).ok_or("the series has no verdict")?)
 }
@@ -53,6 +53,6 @@ fn comparison() -> Result<String, Box<dyn Error>> {
     let run = emulated::compared::one_run_of_three(20_000);
     let compared =
         Comparison::of(&[("emulated", &run)]).map_err(|refusal| report::compare::refusal(&refusal))?;
-    report::compare::document(&compared).write(Extent::All, &STYLE, &mut io::stderr())?;
+    report::compare::document(&compared).write(Length::All, &STYLE, &mut io::stderr())?;
     Ok(report::compare::picture(&compared))
 }

@@ -13,11 +13,10 @@ use stats::{
 
 use import::FileRead;
 
-use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
-use crate::{compare, overview, sentences};
-use judge::hints::{Landmark, Remedy};
+use crate::json_parts::{Estimate, FindingEntry, SCHEMA, StopEntry, finite, limited, plain};
+use crate::{compare, sentences};
 use judge::verdict::{Detour, Trend, detour, is_passed, trend};
-use judge::{Finding, Findings, Growth, GrowthEnd, Highlight};
+use judge::{Finding, Findings};
 
 /// Writes the findings as a JSON document.
 pub fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
@@ -62,57 +61,6 @@ struct SystemEntry<'a> {
     /// What became of the loads beside its trials, trial by trial; absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     background: Vec<&'a record::HeldBackground>,
-}
-
-/// A growth that costs a user most, with the series that grow alike.
-#[derive(Debug, Serialize)]
-struct FindingEntry<'a> {
-    /// The series that costs most.
-    series: &'a str,
-    /// Its system.
-    system: &'a str,
-    /// The series that grow alike.
-    likewise: Vec<&'a str>,
-    /// The cost at small n.
-    from: Option<GrowthEnd>,
-    /// The cost at its highest.
-    to: Option<GrowthEnd>,
-    /// The second divided by the first.
-    growth: Option<Estimate>,
-    /// The n from which it grows; `null` where it grows everywhere alike.
-    place: Option<Estimate>,
-    /// The limit or setting that lies there, in words.
-    near: Option<String>,
-    /// What to do about that.
-    remedy: Option<Remedy>,
-    /// Variants that do the same and stay flat.
-    flat_variants: Vec<&'a str>,
-    /// Whether the documented expectation holds; `null` if that cannot be decided.
-    as_expected: Option<bool>,
-    /// All of it in a sentence.
-    words: String,
-}
-
-impl<'a> FindingEntry<'a> {
-    fn new(findings: &Findings, highlight: &Highlight<'a>) -> Self {
-        let first = highlight.first();
-        let growth = first.verdict.as_ref().and_then(Growth::of);
-        let near = highlight.place.as_ref().and_then(|place| place.near.first());
-        FindingEntry {
-            series: &first.label,
-            system: &first.key.system,
-            likewise: highlight.series.iter().skip(1).map(|finding| finding.label.as_str()).collect(),
-            from: growth.map(|growth| growth.from),
-            to: growth.map(|growth| growth.to),
-            growth: growth.map(|growth| growth.ratio.into()),
-            place: highlight.place.as_ref().map(|place| place.n.into()),
-            near: near.map(|near| plain(&sentences::landmark(near))),
-            remedy: near.and_then(Landmark::remedy),
-            flat_variants: highlight.flat_variants.clone(),
-            as_expected: findings.as_expected(first),
-            words: plain(&overview::sentence(findings, highlight)),
-        }
-    }
 }
 
 #[derive(Debug, Serialize)]

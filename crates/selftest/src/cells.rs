@@ -12,7 +12,7 @@ use crate::truths::{Term, TrueShape, Truth};
 
 /// One truth under one noise in one design with so many trials.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct TruthCell {
     /// The question that the sweeps answer.
     pub asked: Asked,
     /// What is true.
@@ -60,10 +60,10 @@ pub enum Asked {
     },
 }
 
-impl Cell {
+impl TruthCell {
     /// `TRUTH/NOISE/DESIGN/TRIALS`; the seed of its sweeps comes from it.
     pub fn name(&self) -> String {
-        let Cell { asked, truth, noise, design, trials } = self;
+        let TruthCell { asked, truth, noise, design, trials } = self;
         match asked {
             Asked::Verdict => format!("{}/{}/{}/{trials}", truth.name, noise.name, design.name),
             Asked::Comparison(ratio) => format!("compare-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
@@ -98,7 +98,7 @@ const PLACES: [f64; 3] = [0.3, 0.6, 0.9];
 pub(crate) const GROSS_RATIO: f64 = 28.0;
 
 /// All cells, each once.
-pub fn all() -> Vec<Cell> {
+pub fn all() -> Vec<TruthCell> {
     let mut cells = Vec::new();
     let groups = [
         constant,
@@ -126,12 +126,17 @@ pub fn all() -> Vec<Cell> {
     cells
 }
 
-fn cell(shape: TrueShape, noise: Noise, design: SweepDesign, trials: usize) -> Cell {
-    Cell { asked: Asked::Verdict, truth: Truth::new(shape), noise, design, trials }
+fn cell(shape: TrueShape, noise: Noise, design: SweepDesign, trials: usize) -> TruthCell {
+    TruthCell { asked: Asked::Verdict, truth: Truth::new(shape), noise, design, trials }
 }
 
 /// Each of `shapes` with each of the others.
-fn cross(shapes: &[TrueShape], noises: &[Noise], designs: &[SweepDesign], trials: &[usize]) -> Vec<Cell> {
+fn cross(
+    shapes: &[TrueShape],
+    noises: &[Noise],
+    designs: &[SweepDesign],
+    trials: &[usize],
+) -> Vec<TruthCell> {
     let mut cells = Vec::new();
     for shape in shapes {
         for noise in noises {
@@ -144,7 +149,7 @@ fn cross(shapes: &[TrueShape], noises: &[Noise], designs: &[SweepDesign], trials
 }
 
 /// Is a cost that does not change called anything else?
-fn constant() -> Vec<Cell> {
+fn constant() -> Vec<TruthCell> {
     let mut cells = cross(&[TrueShape::Constant], &noises::ALL, &[LOG20], &[5, 10, 40]);
     cells.extend(cross(&[TrueShape::Constant], &[noises::LOW, noises::HIGH], &[LOG8, LOG12, LOG20], &LADDER));
     cells.extend(cross(&[TrueShape::Constant], &[noises::QUIET, noises::NOISY], &[DENSE], &LADDER));
@@ -158,7 +163,7 @@ fn constant() -> Vec<Cell> {
 }
 
 /// Is growth of exactly the margin called flat?
-fn margin() -> Vec<Cell> {
+fn margin() -> Vec<TruthCell> {
     let terms: Vec<TrueShape> = Term::ALL.into_iter().map(TrueShape::Margin).collect();
     let mut shapes = terms.clone();
     shapes.push(TrueShape::Step(1.10, 0.9));
@@ -187,7 +192,7 @@ fn margin() -> Vec<Cell> {
 }
 
 /// Which family is named, and is it the right one?
-fn families() -> Vec<Cell> {
+fn families() -> Vec<TruthCell> {
     let growing = |growths: &[f64]| -> Vec<TrueShape> {
         let term = |term| growths.iter().map(move |growth| TrueShape::Grows(term, *growth));
         Term::ALL.into_iter().flat_map(term).collect()
@@ -201,7 +206,7 @@ fn families() -> Vec<Cell> {
 }
 
 /// How large must an effect be to be found?
-fn power() -> Vec<Cell> {
+fn power() -> Vec<TruthCell> {
     let mut shapes = GROWTHS.map(|growth| TrueShape::Grows(Term::Line, growth)).to_vec();
     shapes.extend([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| TrueShape::Step(ratio, 0.6)));
     let mut cells = cross(&shapes, &[noises::LOW], &[LOG20], &LADDER);
@@ -217,7 +222,7 @@ fn power() -> Vec<Cell> {
 }
 
 /// Are steps found, where they are?
-fn steps() -> Vec<Cell> {
+fn steps() -> Vec<TruthCell> {
     let shapes: Vec<TrueShape> =
         STEPS.into_iter().flat_map(|ratio| PLACES.map(|place| TrueShape::Step(ratio, place))).collect();
     let mut cells = cross(&shapes, &[noises::LOW], &[LOG20], &[10]);
@@ -231,7 +236,7 @@ fn steps() -> Vec<Cell> {
 }
 
 /// Hinges, limits, falls and two lines.
-fn other_shapes() -> Vec<Cell> {
+fn other_shapes() -> Vec<TruthCell> {
     let hinges: Vec<TrueShape> = [0.1, 0.5, 0.8]
         .into_iter()
         .flat_map(|from| [1.5, 5.0].map(|growth| TrueShape::Hinge(from, growth)))
@@ -257,7 +262,7 @@ fn other_shapes() -> Vec<Cell> {
 }
 
 /// Powers that are no family of their own, and lines with a bend.
-fn powers_and_bends() -> Vec<Cell> {
+fn powers_and_bends() -> Vec<TruthCell> {
     let term = |hundredths| [2.0, 5.0, 50.0].map(|growth| TrueShape::Grows(Term::Power(hundredths), growth));
     let powers: Vec<TrueShape> = [30, 70, 150, 250, 300].into_iter().flat_map(term).collect();
     let bends =
@@ -281,7 +286,7 @@ fn powers_and_bends() -> Vec<Cell> {
 }
 
 /// Is nothing false said of a smooth curve that belongs to no family?
-fn outside() -> Vec<Cell> {
+fn outside() -> Vec<TruthCell> {
     let curves: Vec<TrueShape> = OutsideCurve::all().map(TrueShape::Outside).collect();
     let mut cells = cross(&curves, &[noises::POINTS, noises::POINTS_HIGH], &[LOG27], &[10]);
     cells.extend(cross(&curves, &[noises::LOW], &[LOG20], &[10]));
@@ -289,7 +294,7 @@ fn outside() -> Vec<Cell> {
 }
 
 /// Constant costs that something else disturbs than noise.
-fn disturbed() -> Vec<Cell> {
+fn disturbed() -> Vec<TruthCell> {
     let shapes = [
         TrueShape::RandomSpikes,
         TrueShape::FixedSpikes,
@@ -301,7 +306,7 @@ fn disturbed() -> Vec<Cell> {
 }
 
 /// Three trials may say only what is gross.
-fn gross() -> Vec<Cell> {
+fn gross() -> Vec<TruthCell> {
     let shapes = [
         TrueShape::Constant,
         TrueShape::Grows(Term::Line, 1.5),
@@ -315,7 +320,7 @@ fn gross() -> Vec<Cell> {
 }
 
 /// Is the cost at one n told with an interval that holds it?
-fn one_level() -> Vec<Cell> {
+fn one_level() -> Vec<TruthCell> {
     let tails = [noises::STUDENT, noises::GAMMA, noises::PARETO, noises::NEIGHBOUR, noises::OFFSETS];
     let mut cells = cross(&[TrueShape::Constant], &[noises::LOW, noises::HIGH], &[ONE], &LADDER);
     cells.extend(cross(&[TrueShape::Constant], &tails, &[ONE], &[10, 40]));
@@ -323,7 +328,7 @@ fn one_level() -> Vec<Cell> {
 }
 
 /// Do references remove what is common, and nothing else?
-fn with_references() -> Vec<Cell> {
+fn with_references() -> Vec<TruthCell> {
     let constant = [TrueShape::Constant];
     let mut cells = cross(&constant, &[noises::COMMON], &[DENSE], &LADDER);
     let others = [noises::SEPARATE, noises::CALM];
@@ -339,14 +344,14 @@ fn with_references() -> Vec<Cell> {
 }
 
 /// Does a system differ from itself, and from another?
-fn comparisons() -> Vec<Cell> {
+fn comparisons() -> Vec<TruthCell> {
     let machines = [noises::QUIET, noises::NOISY, noises::REAL_SOCKET, noises::REAL_FORK];
     let mut same = cross(&[TrueShape::Constant], &noises::ALL, &[LOG8], &[10]);
     same.extend(cross(&[TrueShape::Constant], &machines, &[DENSE], &[5, 20]));
     same.extend(cross(&[TrueShape::Constant], &[noises::COMMON], &[DENSE], &[10]));
     let other = cross(&[TrueShape::Constant], &[noises::LOW, noises::OFFSETS], &[LOG8], &[10, 40]);
-    let asked = |cells: &[Cell], asked: Asked| -> Vec<Cell> {
-        cells.iter().map(|cell| Cell { asked, ..cell.clone() }).collect()
+    let asked = |cells: &[TruthCell], asked: Asked| -> Vec<TruthCell> {
+        cells.iter().map(|cell| TruthCell { asked, ..cell.clone() }).collect()
     };
     let mut cells = [asked(&same, Asked::Comparison(1.0)), asked(&same, Asked::Pairs(1.0))].concat();
     for ratio in [1.05, 1.10, 1.20] {
@@ -357,12 +362,13 @@ fn comparisons() -> Vec<Cell> {
 }
 
 /// Does a system differ from itself, where its boots do?
-fn over_boots() -> Vec<Cell> {
+fn over_boots() -> Vec<TruthCell> {
     let cells = |boots: &[usize]| {
         let trials: Vec<usize> = boots.iter().map(|boots| boots * BOOT_TRIALS).collect();
         cross(&[TrueShape::Constant], &[noises::LOW], &[LOG8], &trials)
     };
-    let asked = |cells: Vec<Cell>, asked: Asked| cells.into_iter().map(move |cell| Cell { asked, ..cell });
+    let asked =
+        |cells: Vec<TruthCell>, asked: Asked| cells.into_iter().map(move |cell| TruthCell { asked, ..cell });
     let same = |noise, in_pairs| Asked::Boots { ratio: 1.0, in_pairs, noise };
     let mut all = Vec::new();
     for noise in boots::ALL {
@@ -375,11 +381,11 @@ fn over_boots() -> Vec<Cell> {
 }
 
 /// Does the mean over many series tell a system from itself, where something moves all of them?
-fn means() -> Vec<Cell> {
+fn means() -> Vec<TruthCell> {
     let machine = cross(&[TrueShape::Constant], &[noises::OFFSETS], &[LOG8], &[10, 40]);
-    let asked = |in_pairs: bool, shared: SharedNoise| -> Vec<Cell> {
+    let asked = |in_pairs: bool, shared: SharedNoise| -> Vec<TruthCell> {
         let asked = Asked::Mean { in_pairs, shared };
-        machine.iter().map(|cell| Cell { asked, ..cell.clone() }).collect()
+        machine.iter().map(|cell| TruthCell { asked, ..cell.clone() }).collect()
     };
     suites::ALL
         .into_iter()
@@ -388,9 +394,10 @@ fn means() -> Vec<Cell> {
 }
 
 /// Do few trials tell contenders from their equals, and from one that costs far more?
-fn races() -> Vec<Cell> {
+fn races() -> Vec<TruthCell> {
     let cells = |trials: &[usize]| cross(&[TrueShape::Constant], &[noises::LOW], &[ONE], trials);
-    let asked = |cells: Vec<Cell>, asked: Asked| cells.into_iter().map(move |cell| Cell { asked, ..cell });
+    let asked =
+        |cells: Vec<TruthCell>, asked: Asked| cells.into_iter().map(move |cell| TruthCell { asked, ..cell });
     let same = Unequal::ALL
         .into_iter()
         .flat_map(|unequal| asked(cells(&[2, 3, 5, 10]), Asked::Race { ratio: 1.0, unequal }));

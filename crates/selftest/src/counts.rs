@@ -2,9 +2,9 @@
 
 use stats::{Answer, Class};
 
-use crate::cells::{Asked, Cell};
+use crate::cells::{Asked, TruthCell};
 use crate::claims::FalseClaims;
-use crate::replicate::{Answered, FIGURES, Figure, ReplicateOutcome};
+use crate::replicate::{Answered, FIGURES, JudgedFigure, ReplicateOutcome};
 use crate::rivals::Complexity;
 use crate::truths::{Term, TrueShape};
 
@@ -12,7 +12,7 @@ use crate::truths::{Term, TrueShape};
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellCounts {
     /// What was simulated.
-    pub cell: Cell,
+    pub cell: TruthCell,
     /// How often.
     pub replicates: usize,
     /// How often each word was said, in the order of [`CLASSES`].
@@ -33,7 +33,7 @@ pub struct CellCounts {
     pub lines: usize,
     /// How often every true step was found within a block.
     pub steps_in_place: usize,
-    /// How often each interval held the truth, of how many; in the order of [`Figure`].
+    /// How often each interval held the truth, of how many; in the order of [`JudgedFigure`].
     pub covered: [(usize, usize); FIGURES],
     /// How many verdicts on curves outside the families claim a false limit, step, shape and direction.
     pub false_claims: [usize; 4],
@@ -88,7 +88,7 @@ pub(crate) fn is_definite(class: Class) -> bool {
 
 impl CellCounts {
     /// Nothing counted yet.
-    pub fn new(cell: &Cell) -> CellCounts {
+    pub fn new(cell: &TruthCell) -> CellCounts {
         CellCounts {
             cell: cell.clone(),
             replicates: 0,
@@ -232,7 +232,7 @@ impl CellCounts {
     }
 
     /// How often an interval held the truth, of how many.
-    pub(crate) fn coverage(&self, figure: Figure) -> (usize, usize) {
+    pub(crate) fn coverage(&self, figure: JudgedFigure) -> (usize, usize) {
         self.covered[figure as usize]
     }
 

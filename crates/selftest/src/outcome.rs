@@ -24,7 +24,7 @@ pub struct ReplicateOutcome {
     pub lines: bool,
     /// Whether every true step was found within one block; `None` where there is none.
     pub steps_in_place: Option<bool>,
-    /// Whether each interval of [`Figure`] holds the truth; `None` where there is none to hold.
+    /// Whether each interval of [`JudgedFigure`] holds the truth; `None` where there is none to hold.
     pub covered: [Option<bool>; FIGURES],
     /// What is false of a curve outside the families; `None` of others.
     pub claims: Option<FalseClaims>,
@@ -45,7 +45,7 @@ pub enum Answered {
 
 /// What has an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
+pub enum JudgedFigure {
     /// [`stats::Verdict::growth`]
     Growth,
     /// [`stats::Verdict::marginal_cost`]
@@ -65,10 +65,10 @@ pub enum Figure {
 }
 
 /// How many there are.
-pub(crate) const FIGURES: usize = Figure::Value as usize + 1;
+pub(crate) const FIGURES: usize = JudgedFigure::Value as usize + 1;
 
 /// One figure, of which it is known whether its interval holds the truth.
-pub(crate) fn only(figure: Figure, holds: Option<bool>) -> [Option<bool>; FIGURES] {
+pub(crate) fn only(figure: JudgedFigure, holds: Option<bool>) -> [Option<bool>; FIGURES] {
     let mut covered = [None; FIGURES];
     covered[figure as usize] = holds;
     covered

@@ -3,12 +3,12 @@
 use stats::Class;
 
 use crate::boots::BOOT_TRIALS;
-use crate::cells::{Asked, Cell, GROSS_RATIO};
+use crate::cells::{Asked, GROSS_RATIO, TruthCell};
 use crate::counts::CellCounts;
 use crate::designs::ONE;
 use crate::noises;
 use crate::rate::{Rate, RateTarget};
-use crate::replicate::Figure;
+use crate::replicate::JudgedFigure;
 use crate::truths::{MARGIN, Term, TrueShape};
 
 /// One promise.
@@ -109,7 +109,7 @@ pub(crate) const PROMISES: &[Promise] = &[
         claim: "constant called flat, common noise, 40 trials",
         target: RateTarget::AtLeast(0.80),
         count: |counts| {
-            let Cell { noise, trials, .. } = counts.cell;
+            let TruthCell { noise, trials, .. } = counts.cell;
             let constant = counts.cell.truth.shape == TrueShape::Constant;
             (constant && noise == noises::COMMON && trials == 40).then(|| counts.rate(flat(counts)))
         },
@@ -156,31 +156,35 @@ pub(crate) const PROMISES: &[Promise] = &[
             one.then(|| counts.rate(counts.lines))
         },
     },
-    Promise { claim: "growth covered", target: COVERAGE, count: |counts| covered(counts, Figure::Growth) },
+    Promise {
+        claim: "growth covered",
+        target: COVERAGE,
+        count: |counts| covered(counts, JudgedFigure::Growth),
+    },
     Promise {
         claim: "marginal cost covered, lines",
         target: COVERAGE,
-        count: |counts| covered(counts, Figure::MarginalCost),
+        count: |counts| covered(counts, JudgedFigure::MarginalCost),
     },
     Promise {
         claim: "doubling size covered, lines",
         target: COVERAGE,
-        count: |counts| covered(counts, Figure::DoublingSize),
+        count: |counts| covered(counts, JudgedFigure::DoublingSize),
     },
     Promise {
         claim: "place of a step covered",
         target: RateTarget::AtLeast(0.93),
-        count: |counts| covered(counts, Figure::StepPlace),
+        count: |counts| covered(counts, JudgedFigure::StepPlace),
     },
     Promise {
         claim: "height of a step covered",
         target: COVERAGE,
-        count: |counts| covered(counts, Figure::StepHeight),
+        count: |counts| covered(counts, JudgedFigure::StepHeight),
     },
     Promise {
         claim: "all blocks covered together",
         target: RateTarget::AtLeast(0.93),
-        count: |counts| covered(counts, Figure::Blocks),
+        count: |counts| covered(counts, JudgedFigure::Blocks),
     },
     Promise {
         claim: "twice the margin found, 10 trials, low noise",
@@ -273,7 +277,7 @@ pub(crate) const PROMISES: &[Promise] = &[
         claim: "cost at one n covered",
         target: RateTarget::AtLeast(0.93),
         count: |cell| {
-            let (count, of) = cell.coverage(Figure::Value);
+            let (count, of) = cell.coverage(JudgedFigure::Value);
             (of > 0).then_some(Rate { count, of })
         },
     },
@@ -281,7 +285,7 @@ pub(crate) const PROMISES: &[Promise] = &[
         claim: "cost at one n known to 5 %, 20 trials, low noise",
         target: RateTarget::AtLeast(0.90),
         count: |counts| {
-            let Cell { design, noise, trials, .. } = counts.cell;
+            let TruthCell { design, noise, trials, .. } = counts.cell;
             let asked = design == ONE && noise == noises::LOW && trials == 20;
             asked.then(|| counts.rate(counts.said(|class| class == Class::Value)))
         },
@@ -348,7 +352,7 @@ fn change(counts: &CellCounts) -> f64 {
 
 /// Intervals are held to their promise where ten trials or more carry them, and where the truth has them: on
 /// constants and lines of moderate growth, and at large steps.
-fn covered(counts: &CellCounts, figure: Figure) -> Option<Rate> {
+fn covered(counts: &CellCounts, figure: JudgedFigure) -> Option<Rate> {
     let fit = match counts.cell.truth.shape {
         TrueShape::Constant => true,
         TrueShape::Grows(Term::Line, growth) => (1.4..=2.1).contains(&growth),

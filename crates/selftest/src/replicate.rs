@@ -7,12 +7,12 @@ use stats::{
 };
 
 use crate::boots::{BOOT_TRIALS, BootNoise};
-use crate::cells::{Asked, Cell};
+use crate::cells::{Asked, TruthCell};
 use crate::chance;
 use crate::claims::TrueCurve;
 pub(crate) use crate::outcome::FIGURES;
 use crate::outcome::only;
-pub use crate::outcome::{Answered, Figure, ReplicateOutcome};
+pub use crate::outcome::{Answered, JudgedFigure, ReplicateOutcome};
 use crate::races::{self, CONTENDERS, Unequal};
 use crate::references::References;
 use crate::rivals;
@@ -36,7 +36,7 @@ const CRASH_TOGETHER: f64 = 0.6;
 
 /// What all replicates of a cell have in common.
 pub(crate) struct Setup<'a> {
-    cell: &'a Cell,
+    cell: &'a TruthCell,
     name: String,
     sizes: Vec<u64>,
     /// The n at which references are timed.
@@ -59,7 +59,7 @@ fn plain(trials: &[SimulatedTrial]) -> Vec<&[f64]> {
 }
 
 impl<'a> Setup<'a> {
-    pub(crate) fn new(cell: &'a Cell) -> Setup<'a> {
+    pub(crate) fn new(cell: &'a TruthCell) -> Setup<'a> {
         let (sizes, range) = (cell.design.sizes(), cell.design.range());
         let costs = sizes.iter().map(|n| cell.truth.cost(*n as f64, range)).collect();
         let upper = sizes.iter().map(|n| cell.truth.upper(*n as f64, range)).collect();
@@ -219,7 +219,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The setup of one replicate: curves outside the families may be drawn anew for each.
-    pub(crate) fn of_replicate(cell: &'a Cell, seed: u64, replicate: u64) -> Setup<'a> {
+    pub(crate) fn of_replicate(cell: &'a TruthCell, seed: u64, replicate: u64) -> Setup<'a> {
         let setup = Setup::new(cell);
         match cell.truth.shape {
             TrueShape::Outside(curve) => {
@@ -259,7 +259,7 @@ impl<'a> Setup<'a> {
                 let covered = comparison.map(|comparison| holds(comparison.ratio, *ratio));
                 let rivals = rivals::of_two(&[plain(&systems[0]), plain(&systems[1])]);
                 ReplicateOutcome {
-                    covered: only(Figure::Ratio, covered),
+                    covered: only(JudgedFigure::Ratio, covered),
                     rivals: Some(rivals),
                     ..ReplicateOutcome::new(answer)
                 }
@@ -363,7 +363,7 @@ impl<'a> Setup<'a> {
         let (low, high) = self.cell.design.range();
         if low == high {
             let cost = BASE_SECONDS * self.block(verdict.n_low, verdict.n_high).0;
-            return only(Figure::Value, Some(holds(verdict.cost_low, cost)));
+            return only(JudgedFigure::Value, Some(holds(verdict.cost_low, cost)));
         }
         let smooth = matches!(truth.shape, TrueShape::Constant | TrueShape::Grows(..) | TrueShape::Falls(_));
         let line = match truth.shape {
@@ -417,7 +417,7 @@ fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &JudgeSettings) -> 
     };
     let covered = ratio.high.is_finite().then(|| holds(ratio, 1.0));
     ReplicateOutcome {
-        covered: only(Figure::Ratio, covered),
+        covered: only(JudgedFigure::Ratio, covered),
         ..ReplicateOutcome::answered(Answered::Answer(answer))
     }
 }

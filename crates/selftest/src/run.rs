@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::cells::Cell;
+use crate::cells::TruthCell;
 use crate::counts::CellCounts;
 use crate::replicate::Setup;
 
@@ -22,7 +22,7 @@ pub struct Plan {
 const BATCH: u64 = 20;
 
 /// Runs all replicates of all cells; `done` is called for each that is finished.
-pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellCounts> {
+pub fn run(cells: &[TruthCell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellCounts> {
     let batches: Vec<(usize, u64)> = (0..cells.len())
         .flat_map(|cell| (0..plan.replicates).step_by(BATCH as usize).map(move |first| (cell, first)))
         .collect();
@@ -66,7 +66,7 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellC
 ///
 /// # Errors
 /// Those of `out`.
-pub fn dump(cell: &Cell, seed: u64, replicate: u64, out: &mut impl Write) -> io::Result<()> {
+pub fn dump(cell: &TruthCell, seed: u64, replicate: u64, out: &mut impl Write) -> io::Result<()> {
     let setup = Setup::of_replicate(cell, seed, replicate);
     let (systems, _) = setup.systems(seed, replicate);
     writeln!(out, "series,trial,direction,n,value")?;

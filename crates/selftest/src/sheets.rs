@@ -6,7 +6,7 @@ use crate::cells::{Asked, GROWTHS, LADDER};
 use crate::counts::{CLASSES, CellCounts};
 use crate::designs::LOG20;
 use crate::noises::{self, Noise};
-use crate::table::{Rate, RateTarget, Row, Standing, table};
+use crate::table::{CellRow, Rate, RateTarget, Standing, table};
 use crate::truths::{Term, TrueShape};
 
 /// A table.
@@ -51,7 +51,7 @@ fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) -> Sheet {
 }
 
 fn promises(all_counts: &[CellCounts]) -> Sheet {
-    let row = |row: &Row| {
+    let row = |row: &CellRow| {
         vec![
             row.claim.to_owned(),
             target(row.target),

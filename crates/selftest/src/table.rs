@@ -10,7 +10,7 @@ pub use crate::rate::{Rate, RateTarget};
 
 /// One promise and what of it holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct CellRow {
     /// What is counted.
     pub claim: &'static str,
     /// What is promised.
@@ -43,12 +43,12 @@ pub enum Standing {
 }
 
 /// The promises to which `all_counts` contribute.
-pub fn table(all_counts: &[CellCounts]) -> Vec<Row> {
+pub fn table(all_counts: &[CellCounts]) -> Vec<CellRow> {
     PROMISES.iter().filter_map(|promise| promise.row(all_counts)).collect()
 }
 
 impl Promise {
-    fn row(&self, all_counts: &[CellCounts]) -> Option<Row> {
+    fn row(&self, all_counts: &[CellCounts]) -> Option<CellRow> {
         let rates: Vec<(&CellCounts, Rate)> = all_counts
             .iter()
             .filter_map(|counts| Some((counts, (self.count)(counts)?)))
@@ -63,7 +63,7 @@ impl Promise {
         });
         let together = |rate: &Rate| rate.interval(ERROR / rates.len() as f64);
         let beyond = |(_, rate): &(&CellCounts, Rate)| !self.target.touches(together(rate));
-        Some(Row {
+        Some(CellRow {
             claim: self.claim,
             target: self.target,
             all,
@@ -88,13 +88,13 @@ mod tests {
     use stats::{Answer, Class};
 
     use super::*;
-    use crate::cells::{Cell, all};
+    use crate::cells::{TruthCell, all};
     use crate::counts::CLASSES;
     use crate::replicate::{Answered, FIGURES, ReplicateOutcome};
 
     const REPLICATES: usize = 300;
 
-    fn named(name: &str) -> Cell {
+    fn named(name: &str) -> TruthCell {
         all().into_iter().find(|cell| cell.name() == name).expect("a cell of this name")
     }
 
@@ -112,7 +112,7 @@ mod tests {
         counts(name, count, Answered::Class(word), Answered::Class(Class::Inconclusive))
     }
 
-    fn row(counts: &CellCounts, claim: &str) -> Row {
+    fn row(counts: &CellCounts, claim: &str) -> CellRow {
         let rows = table(std::slice::from_ref(counts));
         rows.into_iter().find(|row| row.claim.starts_with(claim)).expect("a row of this claim")
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::counts::{CLASSES, CellCounts};
-use crate::replicate::Figure;
+use crate::replicate::JudgedFigure;
 use crate::sheets::Sheet;
 
 /// One line a cell: shares of the words in percent, and what goes with them.
@@ -25,7 +25,7 @@ pub fn cells(all_counts: &[CellCounts], out: &mut impl Write) -> io::Result<()> 
         write!(out, "{name:<width$} {:>6}", counts.replicates)?;
         if !counts.is_verdict() {
             let [faster, slower, small, same, open] = counts.answers.map(percent);
-            let (held, held_of) = counts.coverage(Figure::Ratio);
+            let (held, held_of) = counts.coverage(JudgedFigure::Ratio);
             writeln!(
                 out,
                 " faster {faster:.0} slower {slower:.0} small {small:.0} equivalent {same:.0} \
@@ -52,8 +52,13 @@ pub fn cells(all_counts: &[CellCounts], out: &mut impl Write) -> io::Result<()> 
             percent(counts.steps_in_place),
             percent(counts.lines),
         )?;
-        let figures =
-            [Figure::Growth, Figure::MarginalCost, Figure::DoublingSize, Figure::StepPlace, Figure::Blocks];
+        let figures = [
+            JudgedFigure::Growth,
+            JudgedFigure::MarginalCost,
+            JudgedFigure::DoublingSize,
+            JudgedFigure::StepPlace,
+            JudgedFigure::Blocks,
+        ];
         for (figure, width) in figures.into_iter().zip([5, 8, 8, 6, 6]) {
             match counts.coverage(figure) {
                 (_, 0) => write!(out, " {:>width$}", "-")?,

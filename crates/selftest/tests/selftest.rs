@@ -3,7 +3,7 @@
 
 use std::mem::discriminant;
 
-use selftest::cells::{Asked, Cell, all};
+use selftest::cells::{Asked, TruthCell, all};
 use selftest::run::{Plan, dump, run};
 use selftest::sheets::sheets;
 use selftest::table::table;
@@ -12,10 +12,10 @@ use selftest::text;
 const FEW: Plan = Plan { replicates: 3, seed: 7 };
 
 /// One cell of each kind of truth, of each noise and of each design, and a comparison of either kind.
-fn miniature() -> Vec<Cell> {
-    let mut kept: Vec<Cell> = Vec::new();
+fn miniature() -> Vec<TruthCell> {
+    let mut kept: Vec<TruthCell> = Vec::new();
     for cell in all() {
-        let known = |same: fn(&Cell, &Cell) -> bool| kept.iter().any(|other| same(other, &cell));
+        let known = |same: fn(&TruthCell, &TruthCell) -> bool| kept.iter().any(|other| same(other, &cell));
         let seen = known(|a, b| discriminant(&a.truth.shape) == discriminant(&b.truth.shape))
             && known(|a, b| a.noise == b.noise)
             && known(|a, b| a.design == b.design)
@@ -33,7 +33,7 @@ fn the_same_seed_gives_the_same_table_whatever_is_beside_it() {
     let all_counts = run(&cells, FEW, &|_| ());
     assert_eq!(run(&cells, FEW, &|_| ()), all_counts);
 
-    let reversed: Vec<Cell> = cells.iter().rev().cloned().collect();
+    let reversed: Vec<TruthCell> = cells.iter().rev().cloned().collect();
     let mut backwards = run(&reversed, FEW, &|_| ());
     backwards.reverse();
     assert_eq!(backwards, all_counts);
@@ -65,7 +65,7 @@ fn every_replicate_is_judged_and_counted() {
 
 #[test]
 fn names_are_unique() {
-    let mut names: Vec<String> = all().iter().map(Cell::name).collect();
+    let mut names: Vec<String> = all().iter().map(TruthCell::name).collect();
     let count = names.len();
     names.sort();
     names.dedup();

@@ -187,7 +187,7 @@ impl SeriesBlame {
     }
 }
 
-fn counted_table(all: &[CounterGrowth], heading: &str) -> Option<report::document::Block> {
+fn counted_table(all: &[CounterGrowth], heading: &str) -> Option<report::document::Element> {
     let numbers = ["at low n", "at high n"].map(Column::number);
     let mut table = Table::of_columns([Column::from(heading)].into_iter().chain(numbers).collect());
     for one in all {

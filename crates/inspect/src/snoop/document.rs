@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use report::document::{Block, Column, Document, Fold, Section, Table, Text, Tone};
+use report::document::{Element, Column, Document, Fold, Section, Table, Text, Tone};
 use report::printable;
 use report::words::count;
 
@@ -82,15 +82,15 @@ impl ServerAnswer {
     }
 
     /// All below that line.
-    fn blocks(&self) -> Vec<Block> {
-        let mut blocks: Vec<Block> =
+    fn blocks(&self) -> Vec<Element> {
+        let mut blocks: Vec<Element> =
             vec![Text::from(format!("process {}, on {}", self.process(), self.places())).into()];
         let items = |title: &str, sentences: Vec<String>| {
             let items = sentences.into_iter().map(|one| vec![Text::from(one).into()]).collect::<Vec<_>>();
             let mut section = Section::new(title);
             let is_empty = items.is_empty();
-            section.push(Block::Items { first: None, items });
-            (!is_empty).then(|| Block::from(section))
+            section.push(Element::Items { first: None, items });
+            (!is_empty).then(|| Element::from(section))
         };
         let Some(seen) = &self.recognition else {
             blocks.extend(items("Not seen", self.not_seen.in_words.clone()));
@@ -163,7 +163,7 @@ impl ServerAnswer {
                 waits(process),
             ]);
         }
-        let mut blocks = vec![Block::from(table)];
+        let mut blocks = vec![Element::from(table)];
         let hidden = self.processes.len().saturating_sub(PROCESSES_MAX);
         if hidden > 0 {
             blocks.push(Text::from(format!("and {hidden} more")).into());

@@ -1,7 +1,7 @@
 //! The steps before the first transaction: the greeting, the introduction, and TLS.
 
 use net::output::Output;
-use net::smtp::{Command, Extensions, Reply, Text};
+use net::smtp::{ArgumentText, Command, Extensions, Reply};
 
 use super::{Progress, Session, Stage};
 use crate::connection::TlsPolicy;
@@ -76,8 +76,8 @@ impl Session {
     }
 
     /// By which the engine introduces itself; it has checked that this is a name.
-    fn name(&self) -> Text<'_> {
-        Text::new(&self.settings.helo).unwrap_or_default()
+    fn name(&self) -> ArgumentText<'_> {
+        ArgumentText::new(&self.settings.helo).unwrap_or_default()
     }
 
     pub(super) fn send_ehlo(&mut self, now_ns: u64, output: &mut Output) {

@@ -10,13 +10,13 @@ pub const COMMAND_BYTES_MAX: usize = 1022;
 
 /// Text of one line: without control characters, and no longer than a command may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Text<'a>(&'a str);
+pub struct ArgumentText<'a>(&'a str);
 
-impl<'a> Text<'a> {
+impl<'a> ArgumentText<'a> {
     /// The text, if it has no control character and at most 500 octets.
-    pub fn new(text: &'a str) -> Option<Text<'a>> {
+    pub fn new(text: &'a str) -> Option<ArgumentText<'a>> {
         let is_allowed = text.len() <= 500 && !text.chars().any(char::is_control);
-        is_allowed.then_some(Text(text))
+        is_allowed.then_some(ArgumentText(text))
     }
 
     /// It.
@@ -29,9 +29,9 @@ impl<'a> Text<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
     /// The name by which a client introduces itself.
-    Ehlo(Text<'a>),
+    Ehlo(ArgumentText<'a>),
     /// The same, of a client that wants no extension.
-    Helo(Text<'a>),
+    Helo(ArgumentText<'a>),
     /// Begins a transaction.
     Mail {
         /// To which address failures are reported; `None` is the null path `<>`.
@@ -61,7 +61,7 @@ pub enum Command<'a> {
     /// Ends the session.
     Quit,
     /// Asks whether there is a user.
-    Vrfy(Text<'a>),
+    Vrfy(ArgumentText<'a>),
     /// Asks for help.
     Help,
     /// The connection is to be encrypted from here on.
@@ -202,8 +202,8 @@ fn without_argument<'a>(command: Command<'a>, argument: &str) -> Result<Command<
     if argument.is_empty() { Ok(command) } else { Err(CommandError::Argument("empty")) }
 }
 
-fn needed<'a>(argument: &'a str, what: &'static str) -> Result<Text<'a>, CommandError> {
-    let text = Text::new(argument).filter(|_| !argument.is_empty());
+fn needed<'a>(argument: &'a str, what: &'static str) -> Result<ArgumentText<'a>, CommandError> {
+    let text = ArgumentText::new(argument).filter(|_| !argument.is_empty());
     text.ok_or(CommandError::Argument(what))
 }
 
@@ -287,8 +287,8 @@ mod tests {
         Mailbox::parse(text).unwrap()
     }
 
-    fn text(text: &str) -> Text<'_> {
-        Text::new(text).unwrap()
+    fn text(text: &str) -> ArgumentText<'_> {
+        ArgumentText::new(text).unwrap()
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn text_cannot_carry_a_command() {
         for wrong in ["a\r\nQUIT", "a\nb", "a\0", "\u{85}", &"a".repeat(501)] {
-            assert_eq!(Text::new(wrong), None, "{wrong:?}");
+            assert_eq!(ArgumentText::new(wrong), None, "{wrong:?}");
         }
     }
 }

@@ -6,7 +6,7 @@
 //! - `mailbox` addresses;
 //! - `message` dots at the beginning of lines, for DATA.
 //!
-//! A field that holds a control character does not exist here: [`Mailbox`] and [`Text`] refuse it, and
+//! A field that holds a control character does not exist here: [`Mailbox`] and [`ArgumentText`] refuse it, and
 //! commands are made of these. So an address cannot smuggle in a command. No input of the other end causes a
 //! panic, or takes more memory than a limit: `fuzz/fuzz_targets/smtp_*.rs`.
 //!
@@ -20,7 +20,7 @@ mod mailbox;
 mod message;
 mod reply;
 
-pub use command::{COMMAND_BYTES_MAX, Command, CommandError, Text};
+pub use command::{ArgumentText, COMMAND_BYTES_MAX, Command, CommandError};
 pub use line::{LineBuffer, LineTooLong};
 pub use mailbox::{Mailbox, MailboxError};
 pub use message::{DotDecoder, dot_stuffed};

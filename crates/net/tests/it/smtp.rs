@@ -1,6 +1,8 @@
 //! What one end of SMTP writes the other end reads, however it is cut.
 
-use net::smtp::{Command, DotDecoder, EnhancedCode, Mailbox, ReplyParser, Text, dot_stuffed, write_reply};
+use net::smtp::{
+    ArgumentText, Command, DotDecoder, EnhancedCode, Mailbox, ReplyParser, dot_stuffed, write_reply,
+};
 use proptest::prelude::*;
 
 /// Calls the reader with the bytes in pieces, cut at these places, taken modulo what is left.
@@ -55,7 +57,7 @@ proptest! {
         if let Ok(mailbox) = Mailbox::parse(&text) {
             Command::Rcpt(mailbox).write(&mut written);
         }
-        if let Some(name) = Text::new(&text) {
+        if let Some(name) = ArgumentText::new(&text) {
             Command::Ehlo(name).write(&mut written);
         }
         for line in written.split_inclusive(|&byte| byte == b'\n') {

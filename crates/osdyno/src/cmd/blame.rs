@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::report::document::page;
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use inspect::blame::{BlameAnswer, folded, pprof};
 use judge::Findings;
 use record::{Recording, TrialParameters};
@@ -181,7 +181,7 @@ fn answer<'a>(
         write_file(file, args.force, |out| out.write_all(&pprof::profile(&blame)))?;
         places.push(("pprof", file));
     }
-    let extent = Extent::of(args.verbose);
+    let extent = Length::of(args.verbose);
     print_answer(&blame, |blame| blame.document(findings), extent, args.format, console)?;
     print_places(&places, args.format)?;
     Ok(exit_code(&blame))
@@ -204,7 +204,7 @@ pub(super) fn print_of_run(
     let document = blame.document(findings);
     write_file(file, false, |out| page::write(&document, out))?;
     writeln!(results())?;
-    console.print(&document, Extent::of(verbose))?;
+    console.print(&document, Length::of(verbose))?;
     Ok(exit_code(&blame))
 }
 

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use judge::compare::Comparison;
 
 use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
@@ -49,7 +49,7 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
         true => ::report::compare::document(compared),
         false => ::report::overview::systems(compared),
     };
-    let extent = if args.verbose { Extent::All } else { ::report::overview::SCREEN };
+    let extent = if args.verbose { Length::All } else { ::report::overview::SCREEN };
     match args.format {
         Format::Text => console.print(&document(&comparison), extent)?,
         Format::Json => {

@@ -11,7 +11,7 @@ use mail::dns::{Authority, AuthorityConduct, AuthorityCounts, ZonePlan};
 use net::load::Sources;
 use record::units;
 use report::document::Document;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::place::counted;
 use serde::Serialize;
 
@@ -115,7 +115,7 @@ pub(crate) fn dns(args: Args, console: &Console) -> Done {
     let answer = DnsAnswer::new(&counts);
     match format {
         Format::Text => console.tell(&answer.document()),
-        Format::Json => print_answer(&answer, DnsAnswer::document, Extent::Short, format, console)?,
+        Format::Json => print_answer(&answer, DnsAnswer::document, Length::Short, format, console)?,
     }
     Ok(ExitCode::SUCCESS)
 }

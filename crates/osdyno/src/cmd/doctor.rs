@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use clap::ValueEnum;
 use inspect::doctor::{
     Diagnosis, DoctorAnswer, MachineDemand, Prognosis, Recipe, diagnose, document, recipe_document,
@@ -82,7 +82,7 @@ impl Os {
 const RECIPE_COUNT: u64 = 100_000;
 
 pub(crate) fn doctor(args: &Args, console: &Console) -> Done {
-    let extent = Extent::of(args.verbose);
+    let extent = Length::of(args.verbose);
     if let Some(recipe) = args.os.and_then(Os::recipe) {
         let largest = args.demand.as_ref().and_then(|demand| demand.items().map(|(_, n)| n).max());
         let answer = recipe.answer(largest.unwrap_or(RECIPE_COUNT));

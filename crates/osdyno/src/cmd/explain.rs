@@ -6,7 +6,7 @@ pub(super) mod verdicts;
 
 use std::process::ExitCode;
 
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::document::{Document, Section, Text, Tone, markdown};
 
 use super::{Done, suggested};
@@ -30,7 +30,7 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
         let method = verdicts::method(&args.name).map(str::to_owned);
         return match method.or_else(|| page::offered(&args.name).map(|page| page.text)) {
             Some(text) => {
-                console.print(&markdown::document(&text), Extent::All)?;
+                console.print(&markdown::document(&text), Length::All)?;
                 Ok(ExitCode::SUCCESS)
             }
             None => define(&args.name, console),
@@ -42,7 +42,7 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     let title = Text::toned(workload.name, Tone::Strong).and(format!("  (version {})", workload.version));
     let mut document = markdown::document(&page::of_workload(workload).text);
     document.blocks.insert(0, title.into());
-    console.print(&document, Extent::All)?;
+    console.print(&document, Length::All)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -58,7 +58,7 @@ fn define(word: &str, console: &Console) -> Done {
         section.say(text);
         document.push(section);
     }
-    console.print(&document, Extent::All)?;
+    console.print(&document, Length::All)?;
     Ok(ExitCode::SUCCESS)
 }
 

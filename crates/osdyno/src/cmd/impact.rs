@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::report::document::page;
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use inspect::impact::{Cost, Demand, ImpactAnswer, NetworkPath, UsedOperation, measured_costs};
 use judge::Findings;
 use record::units::{self, Quantity, Unreadable};
@@ -85,7 +85,7 @@ pub(crate) fn impact(args: &Args, console: &Console) -> Done {
     if let Some(file) = &args.out {
         write_file(file, args.force, |out| page::write(&answer.document(), out))?;
     }
-    let extent = Extent::of(args.verbose);
+    let extent = Length::of(args.verbose);
     print_answer(&answer, ImpactAnswer::document, extent, args.format, console)?;
     if let Some(file) = &args.out {
         print_places(&[("page", file)], args.format)?;

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use ::report::document::{Document, Row, Section, Table, Text, Tone};
 use runner::Preset;
 use serde::Serialize;
@@ -93,7 +93,7 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
     let offers = offers().filter(|_| !args.default).map(Entry::Offer);
     let entries = workloads.chain(offers).collect();
     let answer = ListAnswer { entries, default: args.default.then_some(default) };
-    print_answer(&answer, ListAnswer::document, Extent::Short, args.format, console)?;
+    print_answer(&answer, ListAnswer::document, Length::Short, args.format, console)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use ::report::words::count;
 use clap::ValueEnum;
 use mail::dns::servers_of_resolv_conf;
@@ -297,7 +297,7 @@ fn deliver<R: Results + Send>(
     if args.results.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         console.tell(&answer.document());
     } else {
-        print_answer(&answer, MailAnswer::document, Extent::Short, args.format, console)?;
+        print_answer(&answer, MailAnswer::document, Length::Short, args.format, console)?;
     }
     if is_interrupted {
         return Ok(ExitCode::from(INTERRUPTED));

@@ -34,7 +34,7 @@ use std::process::ExitCode;
 use ::judge::Findings;
 use ::judge::compare::{Comparison, Refusal};
 use ::report::document::Document;
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use clap::ValueEnum;
 use record::Recording;
 use serde::Serialize;
@@ -189,7 +189,7 @@ impl Detail {
 fn print_answer<A: Serialize>(
     answer: &A,
     document: impl FnOnce(&A) -> Document,
-    extent: Extent,
+    extent: Length,
     format: Format,
     console: &Console,
 ) -> Result<(), Failure> {
@@ -234,7 +234,7 @@ fn print_findings(
             document
                 .blocks
                 .extend(systems.into_iter().flat_map(|one| ::report::compare::document(one).blocks));
-            (document, Extent::All)
+            (document, Length::All)
         }
     };
     Ok(console.print(&document, extent)?)
@@ -257,7 +257,7 @@ fn print_noise_floor(recording: &Recording, format: Format, console: &Console) -
         return Ok(());
     }
     writeln!(results())?;
-    Ok(console.print(&::report::noise_floor::document(recording), Extent::All)?)
+    Ok(console.print(&::report::noise_floor::document(recording), Length::All)?)
 }
 
 /// Warns why the systems of a run cannot be compared.

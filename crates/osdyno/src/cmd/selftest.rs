@@ -6,13 +6,13 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use ::report::document::terminal::Extent;
-use ::report::document::{Block, Document, Section, Table};
-use ::selftest::cells::{Cell, all};
+use ::report::document::terminal::Length;
+use ::report::document::{Element, Document, Section, Table};
+use ::selftest::cells::{TruthCell, all};
 use ::selftest::counts::{CLASSES, CellCounts};
 use ::selftest::run::{Plan, dump, run};
 use ::selftest::sheets::{Sheet, sheets, standing, word};
-use ::selftest::table::{Rate, RateTarget, Row, Standing, table};
+use ::selftest::table::{Rate, RateTarget, CellRow, Standing, table};
 use ::selftest::text;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -87,7 +87,7 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
     match args.format {
         Format::Text => console.print(
             &SelftestAnswer::new(&all_counts, &rows, plan).document(!args.only.is_empty()),
-            Extent::Short,
+            Length::Short,
         )?,
         Format::Markdown => {
             writeln!(out, "`{}`, {}: {}.\n", command(args, plan), today(), extent(&all_counts, plan))?;
@@ -96,7 +96,7 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
         Format::Json => write_json(&SelftestAnswer::new(&all_counts, &rows, plan), &mut out)?,
     }
     out.flush()?;
-    let missed: Vec<&Row> = rows.iter().filter(|row| row.standing == Standing::Missed).collect();
+    let missed: Vec<&CellRow> = rows.iter().filter(|row| row.standing == Standing::Missed).collect();
     for row in &missed {
         let (all, worst) = (100.0 * row.all.value(), 100.0 * row.worst_rate.value());
         tell(&format!("missed: {}: {all:.1} %; {worst:.1} % in {}", row.claim, row.worst));
@@ -104,7 +104,7 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
     Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn cells(only: &[String]) -> Result<Vec<Cell>, Failure> {
+fn cells(only: &[String]) -> Result<Vec<TruthCell>, Failure> {
     let globs: Vec<WildMatch> = only.iter().map(|glob| WildMatch::new(glob)).collect();
     let mut cells = all();
     cells.retain(|cell| globs.is_empty() || globs.iter().any(|glob| glob.matches(&cell.name())));
@@ -116,7 +116,7 @@ fn cells(only: &[String]) -> Result<Vec<Cell>, Failure> {
     Ok(cells)
 }
 
-fn replicate(wanted: &str) -> Result<(Cell, u64), Failure> {
+fn replicate(wanted: &str) -> Result<(TruthCell, u64), Failure> {
     let parts = wanted.rsplit_once(':').and_then(|(name, number)| Some((name, number.parse().ok()?)));
     let found = parts.and_then(|(name, number)| {
         all().into_iter().find(|cell| cell.name() == name).map(|cell| (cell, number))
@@ -164,7 +164,7 @@ struct SelftestAnswer<'a> {
     all_counts: &'a [CellCounts],
     /// The promises.
     #[serde(skip)]
-    rows: &'a [Row],
+    rows: &'a [CellRow],
 }
 
 /// One promise.
@@ -225,8 +225,8 @@ struct CellAnswer {
 }
 
 impl<'a> SelftestAnswer<'a> {
-    fn new(all_counts: &'a [CellCounts], rows: &'a [Row], plan: Plan) -> SelftestAnswer<'a> {
-        let promise = |row: &'a Row| {
+    fn new(all_counts: &'a [CellCounts], rows: &'a [CellRow], plan: Plan) -> SelftestAnswer<'a> {
+        let promise = |row: &'a CellRow| {
             let (least, most) = match row.target {
                 RateTarget::AtMost(most) => (0.0, most),
                 RateTarget::AtLeast(least) => (least, 1.0),
@@ -273,7 +273,7 @@ impl<'a> SelftestAnswer<'a> {
             let mut cells = Vec::new();
             // A vector takes all.
             let _ = text::cells(self.all_counts, &mut cells);
-            document.push(Block::Code(String::from_utf8_lossy(&cells).into_owned()));
+            document.push(Element::Code(String::from_utf8_lossy(&cells).into_owned()));
         }
         for Sheet { title, head, rows } in sheets(self.all_counts) {
             let columns = head.into_iter().map(Into::into).collect();

@@ -10,7 +10,7 @@ use clap::{ArgMatches, Command, FromArgMatches};
 use net::server::{ListeningServer, Report, ServerPlan};
 use net::worker::{COUNTERS, Counters, Limits};
 use record::units::{self, Unreadable};
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::document::{Column, Document, Section, Table};
 use serde::Serialize;
 
@@ -152,7 +152,7 @@ pub(crate) fn serve(args: Args, console: &Console) -> Done {
     let answer = answer(&counters);
     match format {
         Format::Text => console.tell(&answer.document()),
-        Format::Json => print_answer(&answer, ServeAnswer::document, Extent::Short, format, console)?,
+        Format::Json => print_answer(&answer, ServeAnswer::document, Length::Short, format, console)?,
     }
     Ok(ExitCode::SUCCESS)
 }

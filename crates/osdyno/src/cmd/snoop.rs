@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use inspect::snoop::{
     Collector, Holder, ListeningPlace, ObservedServer, ProbeMode, ServerAnswer, SnoopAnswer, SnoopError,
     Stage,
@@ -77,7 +77,7 @@ pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
     }
     let is_complete = warnings.is_empty() && servers.iter().all(|one| one.recognition.is_some());
     let answer = SnoopAnswer { schema: 1, servers, is_list: args.which.all_listening };
-    print_answer(&answer, SnoopAnswer::document, Extent::of(args.verbose), args.format, console)?;
+    print_answer(&answer, SnoopAnswer::document, Length::of(args.verbose), args.format, console)?;
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use inspect::doctor::{MachineDemand, shortfalls};
 use inspect::tune::{TuneAnswer, TuneError, TunePlan, UndoAnswer};
 use runner::{Examined, RunOptions, RunPlan};
@@ -73,7 +73,7 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
         demand: args.demand.clone(),
         is_asked: args.apply,
     };
-    print_answer(&answer, TuneAnswer::document, Extent::All, args.format, console)?;
+    print_answer(&answer, TuneAnswer::document, Length::All, args.format, console)?;
     let is_done = !args.apply || answer.left.is_empty();
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
@@ -95,7 +95,7 @@ fn plan(demand: Option<&MachineDemand>) -> Result<TunePlan, Failure> {
 
 fn undo(path: &Path, format: Format, console: &Console) -> Done {
     let answer = UndoAnswer { schema: 1, undone: inspect::tune::undo(path)? };
-    print_answer(&answer, UndoAnswer::document, Extent::All, format, console)?;
+    print_answer(&answer, UndoAnswer::document, Length::All, format, console)?;
     Ok(if answer.is_back() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 

@@ -49,8 +49,8 @@ pub(crate) fn of(compared: &Comparison) -> Vec<CostRow<'_>> {
     rows
 }
 
-/// The rows in the order in which a screen gives them up from the end: the first of each workload and variant,
-/// then the second of each, so that the whole of a job stands before its phases. Of two systems as they are.
+/// The rows, the first of each workload and variant, then the second of each: a screen gives them up from the
+/// end, and the whole of a job stands before its phases. Of two systems as they are.
 pub(crate) fn by_importance<'r, 'a>(compared: &Comparison, rows: &'r [CostRow<'a>]) -> Vec<&'r CostRow<'a>> {
     if compared.contenders.len() == 2 {
         return rows.iter().collect();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use roff::{Inline, Roff, bold, italic, roman};
 
-use super::{Block, Document, Table, Text, Tone};
+use super::{Document, Element, Table, Text, Tone};
 use crate::text::printable;
 
 /// What a page of the manual says besides its document.
@@ -43,24 +43,24 @@ pub fn write(manual: &Manual<'_>, document: &Document, out: &mut dyn Write) -> i
     roff.to_writer(out)
 }
 
-fn words(block: &Block) -> Option<String> {
-    if let Block::Paragraph(text) = block { Some(text.plain()) } else { None }
+fn words(block: &Element) -> Option<String> {
+    if let Element::Paragraph(text) = block { Some(text.plain()) } else { None }
 }
 
-fn blocks(all: &[Block], roff: &mut Roff) {
+fn blocks(all: &[Element], roff: &mut Roff) {
     for block in all {
         match block {
-            Block::Section(section) => {
+            Element::Section(section) => {
                 roff.control("SS", [printable(&section.title.plain()).as_ref()]);
                 blocks(&section.blocks, roff);
             }
-            Block::Paragraph(text) => drop(roff.control("PP", []).text(inlines(text))),
-            Block::Items { first, items } => {
+            Element::Paragraph(text) => drop(roff.control("PP", []).text(inlines(text))),
+            Element::Items { first, items } => {
                 for (place, item) in items.iter().enumerate() {
                     let mark = first.map_or("\\(bu".to_owned(), |first| format!("{}.", first + place as u64));
                     roff.control("IP", [mark.as_str(), "4"]);
                     match item.split_first() {
-                        Some((Block::Paragraph(text), rest)) => {
+                        Some((Element::Paragraph(text), rest)) => {
                             roff.text(inlines(text));
                             blocks(rest, roff);
                         }
@@ -68,25 +68,25 @@ fn blocks(all: &[Block], roff: &mut Roff) {
                     }
                 }
             }
-            Block::Code(code) => {
+            Element::Code(code) => {
                 roff.control("PP", []).control("RS", ["4"]).control("nf", []);
                 for line in code.lines() {
                     roff.text([roman(printable(line))]);
                 }
                 roff.control("fi", []).control("RE", []);
             }
-            Block::Names(names) => {
+            Element::Names(names) => {
                 let text = format!("{}: {}{}", names.label, names.items.join(", "), names.behind);
                 roff.control("PP", []).text([roman(printable(&text))]);
             }
-            Block::Table(table) => self::table(table, roff),
-            Block::Fold(fold) => {
+            Element::Table(table) => self::table(table, roff),
+            Element::Fold(fold) => {
                 roff.control("SS", [printable(&fold.title.plain()).as_ref()]);
                 blocks(&fold.blocks, roff);
             }
-            Block::Beside(inner) => blocks(inner, roff),
+            Element::Beside(inner) => blocks(inner, roff),
             // A manual has no drawings.
-            Block::Figure(_) => {}
+            Element::Figure(_) => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::{Block, Cell, Column, Document, Row, Section, Span, Table, Text, Tone};
+use super::{Cell, Column, Document, Element, Row, Section, Span, Table, Text, Tone};
 
 /// The text as a document of prose.
 pub fn document(text: &str) -> Document {
@@ -11,7 +11,7 @@ pub fn document(text: &str) -> Document {
 }
 
 /// The text as blocks; a heading opens a section, which ends at the next.
-pub fn blocks(text: &str) -> Vec<Block> {
+pub fn blocks(text: &str) -> Vec<Element> {
     let mut reader = Reader { levels: vec![Vec::new()], ..Reader::default() };
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
         reader.event(event);
@@ -21,12 +21,12 @@ pub fn blocks(text: &str) -> Vec<Block> {
 }
 
 /// Puts the blocks behind each heading into its section.
-fn in_sections(blocks: Vec<Block>) -> Vec<Block> {
-    let mut all: Vec<Block> = Vec::new();
+fn in_sections(blocks: Vec<Element>) -> Vec<Element> {
+    let mut all: Vec<Element> = Vec::new();
     for block in blocks {
         match (all.last_mut(), block) {
-            (_, section @ Block::Section(_)) => all.push(section),
-            (Some(Block::Section(section)), block) => section.blocks.push(block),
+            (_, section @ Element::Section(_)) => all.push(section),
+            (Some(Element::Section(section)), block) => section.blocks.push(block),
             (_, block) => all.push(block),
         }
     }
@@ -36,9 +36,9 @@ fn in_sections(blocks: Vec<Block>) -> Vec<Block> {
 #[derive(Default)]
 struct Reader {
     /// Finished blocks: of the text, and of each open item.
-    levels: Vec<Vec<Block>>,
+    levels: Vec<Vec<Element>>,
     /// The open lists: the number of the first item, and the items so far.
-    lists: Vec<(Option<u64>, Vec<Vec<Block>>)>,
+    lists: Vec<(Option<u64>, Vec<Vec<Element>>)>,
     /// The words of the open paragraph, heading or cell.
     text: Text,
     tone: Tone,
@@ -116,12 +116,12 @@ impl Reader {
             }
             TagEnd::List(_) => {
                 if let Some((first, items)) = self.lists.pop() {
-                    self.put(Block::Items { first, items });
+                    self.put(Element::Items { first, items });
                 }
             }
             TagEnd::CodeBlock => {
                 if let Some(code) = self.code.take() {
-                    self.put(Block::Code(code.trim_end().to_owned()));
+                    self.put(Element::Code(code.trim_end().to_owned()));
                 }
             }
             TagEnd::TableCell => self.cells.push(std::mem::take(&mut self.text)),
@@ -153,7 +153,7 @@ impl Reader {
         self.text = Text::default();
     }
 
-    fn put(&mut self, block: Block) {
+    fn put(&mut self, block: Element) {
         if let Some(blocks) = self.levels.last_mut() {
             blocks.push(block);
         }
@@ -169,7 +169,7 @@ mod tests {
     fn written(text: &str, width: usize, colour: bool) -> String {
         let mut out = Vec::new();
         let style = Style { width, colour, ..Style::default() };
-        assert!(terminal::write(&document(text), terminal::Extent::All, &style, &mut out).is_ok());
+        assert!(terminal::write(&document(text), terminal::Length::All, &style, &mut out).is_ok());
         String::from_utf8_lossy(&out).into_owned()
     }
 

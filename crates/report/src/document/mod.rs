@@ -6,6 +6,7 @@
 //! - [`manual`] writes one for man(1).
 //! - [`markdown`] reads one from a text in Markdown.
 
+mod columns;
 pub mod manual;
 pub mod markdown;
 pub mod page;
@@ -23,7 +24,7 @@ pub struct Document {
     /// Program, machine and time, above the title of a page.
     pub over: Vec<String>,
     /// All of it, from the answer to the evidence.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Element>,
     /// Whether it is to be read as text, with an empty line between two blocks.
     pub is_prose: bool,
     /// Rules of style and a script that its figures need, besides those of every page.
@@ -41,7 +42,7 @@ pub struct Assets {
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Block {
+pub enum Element {
     /// A heading and all below it.
     Section(Section),
     /// Words that are wrapped.
@@ -51,7 +52,7 @@ pub enum Block {
         /// The number of the first; none for dots.
         first: Option<u64>,
         /// The blocks of each.
-        items: Vec<Vec<Block>>,
+        items: Vec<Vec<Element>>,
     },
     /// Lines as they stand.
     Code(String),
@@ -64,7 +65,7 @@ pub enum Block {
     /// Evidence that is shown on demand.
     Fold(Fold),
     /// Blocks that stand side by side where a page is wide enough.
-    Beside(Vec<Block>),
+    Beside(Vec<Element>),
 }
 
 /// A heading and all below it.
@@ -75,7 +76,7 @@ pub struct Section {
     /// The heading.
     pub title: Text,
     /// All below it.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Element>,
 }
 
 /// Evidence that is shown on demand: by `--verbose` in a terminal, by a click in a page.
@@ -84,7 +85,7 @@ pub struct Fold {
     /// The heading.
     pub title: Text,
     /// All below it.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Element>,
     /// Whether a page shows it from the start.
     pub is_open: bool,
 }
@@ -239,7 +240,7 @@ pub struct Figure {
 
 impl Document {
     /// Adds a block.
-    pub fn push(&mut self, block: impl Into<Block>) {
+    pub fn push(&mut self, block: impl Into<Element>) {
         self.blocks.push(block.into());
     }
 
@@ -252,7 +253,7 @@ impl Document {
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn write(&self, extent: terminal::Extent, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, extent: terminal::Length, style: &Style, out: &mut dyn Write) -> io::Result<()> {
         terminal::write(self, extent, style, out)
     }
 }
@@ -264,7 +265,7 @@ impl Section {
     }
 
     /// Adds a block.
-    pub fn push(&mut self, block: impl Into<Block>) {
+    pub fn push(&mut self, block: impl Into<Element>) {
         self.blocks.push(block.into());
     }
 
@@ -321,39 +322,39 @@ impl From<&String> for Text {
     }
 }
 
-impl From<Text> for Block {
-    fn from(text: Text) -> Block {
-        Block::Paragraph(text)
+impl From<Text> for Element {
+    fn from(text: Text) -> Element {
+        Element::Paragraph(text)
     }
 }
 
-impl From<Section> for Block {
-    fn from(section: Section) -> Block {
-        Block::Section(section)
+impl From<Section> for Element {
+    fn from(section: Section) -> Element {
+        Element::Section(section)
     }
 }
 
-impl From<Names> for Block {
-    fn from(names: Names) -> Block {
-        Block::Names(names)
+impl From<Names> for Element {
+    fn from(names: Names) -> Element {
+        Element::Names(names)
     }
 }
 
-impl From<Table> for Block {
-    fn from(table: Table) -> Block {
-        Block::Table(table)
+impl From<Table> for Element {
+    fn from(table: Table) -> Element {
+        Element::Table(table)
     }
 }
 
-impl From<Figure> for Block {
-    fn from(figure: Figure) -> Block {
-        Block::Figure(figure)
+impl From<Figure> for Element {
+    fn from(figure: Figure) -> Element {
+        Element::Figure(figure)
     }
 }
 
-impl From<Fold> for Block {
-    fn from(fold: Fold) -> Block {
-        Block::Fold(fold)
+impl From<Fold> for Element {
+    fn from(fold: Fold) -> Element {
+        Element::Fold(fold)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Block, Cell, Document, Figure, Fold, Row, Span, Table, Text, Tone};
+use super::{Cell, Document, Element, Figure, Fold, Row, Span, Table, Text, Tone};
 use crate::html::{close, esc, open};
 
 /// Writes a document. The paragraphs before anything else are the head of the page, the first of them its
@@ -20,11 +20,11 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "<p class=\"over\">{}</p>", esc(over))?;
     }
     writeln!(out, "<h1>{}</h1>", esc(&document.title))?;
-    let is_paragraph = |block: &&Block| matches!(block, Block::Paragraph(_));
+    let is_paragraph = |block: &&Element| matches!(block, Element::Paragraph(_));
     let head = document.blocks.iter().take_while(is_paragraph).count();
     let (head, body) = document.blocks.split_at(head);
     for (place, block) in head.iter().enumerate() {
-        if let Block::Paragraph(text) = block {
+        if let Element::Paragraph(text) = block {
             let class = if place == 0 { "lead" } else { "remark" };
             writeln!(out, "<p class=\"{class}\">{}</p>", markup(text))?;
         }
@@ -38,13 +38,13 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes blocks whose headings are of this level.
-pub(crate) fn blocks(all: &[Block], level: u8, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn blocks(all: &[Element], level: u8, out: &mut dyn Write) -> io::Result<()> {
     all.iter().try_for_each(|block| self::block(block, level, out))
 }
 
-fn block(block: &Block, level: u8, out: &mut dyn Write) -> io::Result<()> {
+fn block(block: &Element, level: u8, out: &mut dyn Write) -> io::Result<()> {
     match block {
-        Block::Section(section) => {
+        Element::Section(section) => {
             write!(out, "<section{}>", id(&section.id))?;
             if !section.title.is_empty() {
                 write!(out, "<h{level}>{}</h{level}>", markup(&section.title))?;
@@ -53,11 +53,11 @@ fn block(block: &Block, level: u8, out: &mut dyn Write) -> io::Result<()> {
             blocks(&section.blocks, (level + 1).min(6), out)?;
             writeln!(out, "</section>")
         }
-        Block::Paragraph(text) => match class_of_paragraph(text) {
+        Element::Paragraph(text) => match class_of_paragraph(text) {
             "" => writeln!(out, "<p>{}</p>", markup(text)),
             class => writeln!(out, "<p class=\"{class}\">{}</p>", markup(text)),
         },
-        Block::Items { first, items } => {
+        Element::Items { first, items } => {
             let (tag, start) = match first {
                 Some(first) => ("ol", format!(" start=\"{first}\"")),
                 None => ("ul", String::new()),
@@ -66,31 +66,31 @@ fn block(block: &Block, level: u8, out: &mut dyn Write) -> io::Result<()> {
             for item in items {
                 write!(out, "<li>")?;
                 match item.as_slice() {
-                    [Block::Paragraph(text)] => write!(out, "{}", markup(text))?,
+                    [Element::Paragraph(text)] => write!(out, "{}", markup(text))?,
                     several => blocks(several, level, out)?,
                 }
                 writeln!(out, "</li>")?;
             }
             writeln!(out, "</{tag}>")
         }
-        Block::Code(code) => writeln!(out, "<pre><code>{}</code></pre>", esc_lines(code)),
-        Block::Names(names) => writeln!(
+        Element::Code(code) => writeln!(out, "<pre><code>{}</code></pre>", esc_lines(code)),
+        Element::Names(names) => writeln!(
             out,
             "<p class=\"list\"><strong>{}</strong>: {}{}</p>",
             esc(&names.label),
             esc(&names.items.join(", ")),
             esc(&names.behind)
         ),
-        Block::Table(table) => self::table(table, out),
-        Block::Figure(figure) => self::figure(figure, level, out),
-        Block::Fold(Fold { title, blocks: inner, is_open }) => {
+        Element::Table(table) => self::table(table, out),
+        Element::Figure(figure) => self::figure(figure, level, out),
+        Element::Fold(Fold { title, blocks: inner, is_open }) => {
             let open = if *is_open { " open" } else { "" };
             let title = if title.is_empty() { "more".into() } else { markup(title) };
             writeln!(out, "<details class=\"list\"{open}><summary>{title}</summary>")?;
             blocks(inner, level, out)?;
             writeln!(out, "</details>")
         }
-        Block::Beside(inner) => {
+        Element::Beside(inner) => {
             writeln!(out, "<div class=\"grid2\">")?;
             for block in inner {
                 writeln!(out, "<div>")?;

@@ -5,7 +5,7 @@ use judge::{Cause, Finding, Findings, Stop};
 
 use super::yields;
 use crate::compare::{table, words};
-use crate::document::{Block, Cell, Column, Narrow, Row, Section, Table, Text, Tone};
+use crate::document::{Cell, Column, Element, Narrow, Row, Section, Table, Text, Tone};
 use crate::place;
 use crate::quantity::Quantity;
 use crate::sentences;
@@ -53,7 +53,7 @@ pub(super) fn section(findings: &Findings, compared: &Comparison) -> Option<Sect
         section.push(measured(findings, name, &rankings));
     }
     if let Some(mut growths) = table::growths(findings, compared, true) {
-        if let Some(Block::Table(table)) = growths.blocks.first_mut() {
+        if let Some(Element::Table(table)) = growths.blocks.first_mut() {
             table.yields = Some(yields::CHANGES);
             table.more = ": --verbose";
         }

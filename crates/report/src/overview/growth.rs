@@ -1,6 +1,6 @@
 //! One growth as a sentence: its size and place, what lies there, and what to do.
 
-use judge::hints::{Landmark, Remedy};
+use judge::hints::{Landmark, LandmarkRemedy};
 use judge::verdict::is_passed;
 use judge::{Finding, Findings, Growth, Highlight};
 use stats::Class;
@@ -105,11 +105,11 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
 /// The remedy as the end of a sentence.
 fn to_do(near: &Landmark) -> Option<&'static str> {
     Some(match near.remedy()? {
-        Remedy::WidenPorts => "widen the range, or bind explicit ports",
-        Remedy::RaiseLimit => "raise the limit with ulimit",
-        Remedy::RaiseGroup => "raise the limit of the control group",
-        Remedy::RaiseSetting => "raise it with sysctl",
-        Remedy::OpenHighDescriptor => "open a high descriptor early, so that the table has its size",
+        LandmarkRemedy::WidenPorts => "widen the range, or bind explicit ports",
+        LandmarkRemedy::RaiseLimit => "raise the limit with ulimit",
+        LandmarkRemedy::RaiseGroup => "raise the limit of the control group",
+        LandmarkRemedy::RaiseSetting => "raise it with sysctl",
+        LandmarkRemedy::OpenHighDescriptor => "open a high descriptor early, so that the table has its size",
     })
 }
 

@@ -16,13 +16,13 @@ use judge::{Finding, Findings, Note};
 pub(crate) use self::growth::{name, sentence};
 pub(crate) use self::kind::Kind;
 pub(crate) use self::lists::{List, counts, of as lists};
-use crate::document::terminal::Extent;
+use crate::document::terminal::Length;
 use crate::document::{Column, Document, Section, Table, Text, Tone, Yields};
 use crate::words::things;
 use crate::{sentences, spark, table};
 
 /// A screen of 40 lines, with room for the places of the files that follow.
-pub const SCREEN: Extent = Extent::Screen(36);
+pub const SCREEN: Length = Length::Screen(36);
 
 /// Rows of the table of changes at the most.
 const ROWS_MAX: usize = 9;

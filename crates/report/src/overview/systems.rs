@@ -5,7 +5,7 @@ use judge::compare::{AnswerNote, Claim, Comparison, OfferedApart, Ranking, Ranki
 use super::lists::List;
 use super::yields;
 use crate::compare::{self, costs, words};
-use crate::document::{Block, Table, Text, Tone};
+use crate::document::{Element, Table, Text, Tone};
 use crate::environment;
 use crate::words::percent;
 
@@ -34,14 +34,14 @@ impl<'a> Pair<'a> {
 }
 
 /// The comparison as blocks: the claim, the facts that differ, the costs, then lists of the answers.
-pub(super) fn blocks(compared: &Comparison) -> Vec<Block> {
+pub(super) fn blocks(compared: &Comparison) -> Vec<Element> {
     let pairs: Vec<Pair<'_>> = compared
         .rankings
         .iter()
         .flat_map(|ranking| ranking.others().map(move |entry| (ranking, entry)))
         .map(|(ranking, entry)| Pair::of(compared, ranking, entry))
         .collect();
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<Element> = Vec::new();
     let interleaved = words::interleaved(compared).map(|text| Text::toned(text, Tone::Notable).into());
     blocks.extend(interleaved);
     blocks.push(Text::toned(words::title(compared), Tone::Strong).into());

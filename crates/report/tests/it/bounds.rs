@@ -6,7 +6,7 @@ use emulated::load::{self, Architecture, Saturated};
 use judge::Findings;
 use judge::compare::{Ranking, RankingEntry};
 use record::{Limitation, LimitedBy, Line, TrialKey};
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, json, table};
 use stats::Answer;
 
@@ -31,7 +31,7 @@ fn limited(names: &[&str]) -> Vec<Architecture> {
 fn shown(findings: &Findings) -> String {
     let mut out = Vec::new();
     table::document(findings)
-        .write(Extent::All, &Style { width: 132, ..Style::default() }, &mut out)
+        .write(Length::All, &Style { width: 132, ..Style::default() }, &mut out)
         .unwrap();
     String::from_utf8(out).unwrap()
 }

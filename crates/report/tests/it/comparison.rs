@@ -6,13 +6,13 @@ use emulated::compared::{one_run_of_three, pin_answers};
 use judge::compare::{Comparison, Ranking, Refusal};
 use record::Outcome;
 use report::Style;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{compare, overview};
 
 fn shown(compared: &Comparison, width: usize) -> String {
     let mut out = Vec::new();
     compare::document(compared)
-        .write(Extent::All, &Style { width, ..Style::default() }, &mut out)
+        .write(Length::All, &Style { width, ..Style::default() }, &mut out)
         .expect("written");
     String::from_utf8(out).expect("text")
 }

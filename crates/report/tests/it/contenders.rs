@@ -6,7 +6,7 @@ use emulated::load::{self, Architecture, Saturated};
 use judge::Findings;
 use judge::compare::{Comparison, Ranking, RankingEntry};
 use record::{Limitation, LimitedBy, Line, Outcome, TrialKey, Unit};
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, html, json, table};
 use stats::Answer;
 
@@ -29,7 +29,7 @@ fn free() -> Vec<Architecture> {
 
 fn shown(findings: &Findings, width: usize) -> String {
     let mut out = Vec::new();
-    table::document(findings).write(Extent::All, &Style { width, ..Style::default() }, &mut out).unwrap();
+    table::document(findings).write(Length::All, &Style { width, ..Style::default() }, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -260,7 +260,7 @@ fn of_a_rate_more_is_faster() {
     // Memory has no part in the mean of times.
     assert_eq!(document["geometric_means"][0]["of"], 16);
     let mut text = Vec::new();
-    report::compare::document(&compared).write(Extent::All, &Style::default(), &mut text).unwrap();
+    report::compare::document(&compared).write(Length::All, &Style::default(), &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("16 faster · 4 more"), "{text}");
     // Two runs are not pairs.
@@ -269,7 +269,7 @@ fn of_a_rate_more_is_faster() {
 
     let turned = Comparison::of(&[("new", &new), ("old", &old)]).unwrap();
     let mut text = Vec::new();
-    report::compare::document(&turned).write(Extent::All, &Style::default(), &mut text).unwrap();
+    report::compare::document(&turned).write(Length::All, &Style::default(), &mut text).unwrap();
     assert!(String::from_utf8(text).unwrap().contains("16 slower · 4 less"));
 }
 

@@ -3,7 +3,7 @@
 use crate::emulated;
 
 use judge::Findings;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, json, table};
 
 const ESCAPE: &str = "\u{1b}[2Jbind\u{7}";
@@ -19,7 +19,7 @@ fn a_terminal_is_not_given_orders() {
     for colour in [false, true] {
         let mut out = Vec::new();
         table::document(&findings)
-            .write(Extent::All, &Style { colour, ..Style::default() }, &mut out)
+            .write(Length::All, &Style { colour, ..Style::default() }, &mut out)
             .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("\\u{1b}[2Jbind\\u{7}"), "{text}");

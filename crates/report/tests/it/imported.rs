@@ -7,7 +7,7 @@ use import::{Import, Imported, Options};
 use judge::{Findings, MARGIN};
 use proptest::prelude::*;
 use record::Direction;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, json, table};
 
 fn import(name: &str, bytes: &[u8]) -> Option<Imported> {
@@ -90,7 +90,7 @@ fn bare_numbers_are_reported_as_such() {
     let findings = Findings::of_import(&read(&sample()).recording, MARGIN);
     let mut out = Vec::new();
     table::document(&findings)
-        .write(Extent::All, &Style { width: 132, ..Style::default() }, &mut out)
+        .write(Length::All, &Style { width: 132, ..Style::default() }, &mut out)
         .expect("written");
     let text = String::from_utf8(out).expect("text");
     assert!(!text.contains("µs"), "{text}");
@@ -175,7 +175,7 @@ fn judged(bytes: &[u8]) {
     let Some(imported) = import("forkbench", bytes) else { return };
     let findings = Findings::of_import(&imported.recording, MARGIN);
     assert_eq!(document(&findings)["series"].as_array().map(Vec::len), Some(findings.series.len()));
-    table::document(&findings).write(Extent::All, &Style::default(), &mut Vec::new()).expect("written");
+    table::document(&findings).write(Length::All, &Style::default(), &mut Vec::new()).expect("written");
     report::html::write(&imported.recording, &findings, None, &mut Vec::new()).expect("written");
 }
 

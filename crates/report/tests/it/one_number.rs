@@ -5,7 +5,7 @@ use crate::emulated;
 
 use judge::{Findings, Growth};
 use record::Recording;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::words::estimated_factor;
 use report::{Style, html, json, overview, table};
 
@@ -81,7 +81,7 @@ fn every_screen_says_the_same_growth() {
             // Wide enough for each paragraph to be one line, at either layout.
             let style = Style { width, ..Style::default() };
             let screen = text(|out| overview::document(&findings, None).write(overview::SCREEN, &style, out));
-            let verbose = text(|out| table::document(&findings).write(Extent::All, &style, out));
+            let verbose = text(|out| table::document(&findings).write(Length::All, &style, out));
             // Of two lines the distance is what is said.
             let is_one_line = |i: usize| {
                 findings.series[i].verdict.as_ref().is_some_and(|v| v.class != stats::Class::TwoLines)
@@ -126,7 +126,7 @@ fn a_finding_and_its_page_say_the_same_growth_and_place() {
                 Some(rest.split_at(rest[..=end].find(&first.grows).unwrap_or(end)))
             }) {
                 let style = Style { width: 400, ..Style::default() };
-                let table = text(|out| table::document(&findings).write(Extent::All, &style, out));
+                let table = text(|out| table::document(&findings).write(Length::All, &style, out));
                 assert!(table.contains(&format!("between {}", ends.trim())), "{name}: {ends} in\n{table}");
             }
             // A place is an n that was measured, unless it is an estimate with an interval.

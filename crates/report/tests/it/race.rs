@@ -5,7 +5,7 @@ use crate::emulated;
 use emulated::load::{self, Architecture};
 use judge::Findings;
 use judge::compare::{Comparison, GrowthClaim, Ranking, RankingEntry};
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, html, table};
 
 fn ranking<'a>(compared: &'a Comparison, name: &str) -> &'a Ranking {
@@ -102,7 +102,7 @@ fn the_growth_of_each_contender_is_reported() {
 
     let mut out = Vec::new();
     table::document(&findings)
-        .write(Extent::All, &Style { width: 132, ..Style::default() }, &mut out)
+        .write(Length::All, &Style { width: 132, ..Style::default() }, &mut out)
         .unwrap();
     let text = String::from_utf8(out).unwrap().replace('\u{202f}', " ");
     let (_, said) = text.split_once("How the times change from 1 to 1 000 connections\n").unwrap();

@@ -8,7 +8,7 @@ use emulated::{Emulated, lines, load, mixed, system};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::{Line, Outcome, Recording};
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, html, table};
 
 const SYSTEMS: usize = 16;
@@ -126,7 +126,7 @@ fn every_system_is_in_the_terminal_too() {
     let findings = Findings::of(&curves());
     let mut out = Vec::new();
     table::document(&findings)
-        .write(Extent::All, &Style { width: 132, ..Style::default() }, &mut out)
+        .write(Length::All, &Style { width: 132, ..Style::default() }, &mut out)
         .unwrap();
     let text = String::from_utf8(out).unwrap();
     for i in 0..SYSTEMS {

@@ -3,12 +3,12 @@
 use crate::emulated;
 
 use judge::Findings;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::{Style, table};
 
 fn shown(findings: &Findings, style: Style) -> String {
     let mut out = Vec::new();
-    table::document(findings).write(Extent::All, &style, &mut out).expect("written");
+    table::document(findings).write(Length::All, &style, &mut out).expect("written");
     String::from_utf8(out).expect("text")
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use ::report::bisect::{BisectAnswer, Bisection, Proof};
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use judge::Findings;
 use judge::bisect::{Round, Search, Steps};
 use record::{Recording, units};
@@ -99,7 +99,7 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
     let names: Vec<String> = list.iter().map(|target| target.name.clone()).collect();
     let found = Bisection { names: &names, search: &search, proofs: &proofs, margin: args.margin };
     let document = |_: &BisectAnswer<'_>| ::report::bisect::document(&found);
-    print_answer(&found.answer(), document, Extent::All, args.format, console)?;
+    print_answer(&found.answer(), document, Length::All, args.format, console)?;
     Ok(if found.is_certain() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 

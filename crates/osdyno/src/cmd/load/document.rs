@@ -1,6 +1,6 @@
 //! The answer of a load as a document: rate, latency and what makes them doubtful first, the evidence below.
 
-use ::report::document::{Block, Column, Document, Figure, Fold, Row, Section, Table, Text, Tone};
+use ::report::document::{Element, Column, Document, Figure, Fold, Row, Section, Table, Text, Tone};
 use ::report::html::{LoadMoment, LoadPlots};
 use ::report::place::counted;
 use ::report::quantity::{duration, time};
@@ -39,7 +39,7 @@ impl LoadAnswer {
         match (&self.found, &self.levels[..]) {
             (Some(found), _) => self.search(found, &mut document),
             (None, [level]) => {
-                document.blocks.extend(self.claims(level).into_iter().map(Block::from));
+                document.blocks.extend(self.claims(level).into_iter().map(Element::from));
                 self.say_background(&mut document);
                 document.push(self.evidence(0, level));
             }
@@ -64,7 +64,7 @@ impl LoadAnswer {
         let level = &found.confirmation;
         let seconds = duration(level.level.elapsed_seconds);
         document.push(Section::new(format!("{which}, {seconds} long")));
-        document.blocks.extend(self.claims(level).into_iter().map(Block::from));
+        document.blocks.extend(self.claims(level).into_iter().map(Element::from));
         document.push(self.evidence(0, level));
     }
 
@@ -80,7 +80,7 @@ impl LoadAnswer {
         self.say_background(document);
         document.push(levels_table(levels));
         for (place, level) in levels.iter().enumerate() {
-            let claims = self.claims(level).into_iter().map(Block::from);
+            let claims = self.claims(level).into_iter().map(Element::from);
             let blocks = claims.chain([self.evidence(place, level)]).collect();
             document.push(Fold { title: name(&level.level).into(), blocks, is_open: true });
         }
@@ -106,11 +106,11 @@ impl LoadAnswer {
     }
 
     /// Counts, distributions and drawings of one level.
-    fn evidence(&self, place: usize, judged: &JudgedLevel) -> Block {
+    fn evidence(&self, place: usize, judged: &JudgedLevel) -> Element {
         let level = &judged.level;
         let facts = self.facts(level).into();
         if level.latency.count == 0 {
-            return Block::Beside(vec![facts]);
+            return Element::Beside(vec![facts]);
         }
         let (id, name) = (format!("load{place}"), name(level));
         let moments: Vec<LoadMoment> = level.slices.iter().map(moment).collect();
@@ -119,7 +119,7 @@ impl LoadAnswer {
         tail.characters = bars::lines(&level.latency);
         let figures = [plots.latency_over_time(), Some(tail), plots.responses_over_time()];
         let figures = figures.into_iter().flatten().map(Figure::into);
-        Block::Beside([facts, distributions(level).into()].into_iter().chain(figures).collect())
+        Element::Beside([facts, distributions(level).into()].into_iter().chain(figures).collect())
     }
 
     /// Counts and rates, each with its name.
@@ -179,7 +179,7 @@ impl LoadAnswer {
         let reading = Text::toned(READING, Tone::Faint);
         Fold {
             title: "How to repeat it".into(),
-            blocks: vec![Block::Code(command), reading.into()],
+            blocks: vec![Element::Code(command), reading.into()],
             is_open: true,
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ::report::Style;
 use ::report::document::page;
-use ::report::document::terminal::{self, Extent};
+use ::report::document::terminal::{self, Length};
 use net::load::LoadSettings;
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ impl Outputs {
             write_file(path, self.force, |out| match format {
                 FileFormat::Page => page::write(&answer.document(), out),
                 FileFormat::Text => {
-                    terminal::write(&answer.document(), Extent::Short, &Style::default(), out)
+                    terminal::write(&answer.document(), Length::Short, &Style::default(), out)
                 }
                 FileFormat::Json => write_json(answer, out),
                 FileFormat::Csv => csv::write(answer, out),
@@ -90,7 +90,7 @@ impl Outputs {
     pub(super) fn print(&self, answer: &LoadAnswer, console: &Console) -> Result<(), Failure> {
         let mut out = BufWriter::new(results());
         match self.format {
-            LoadFormat::Text => console.print(&answer.document(), Extent::Short)?,
+            LoadFormat::Text => console.print(&answer.document(), Length::Short)?,
             LoadFormat::Json => write_json(answer, &mut out)?,
             LoadFormat::Csv => csv::write(answer, &mut out)?,
         }

@@ -6,7 +6,7 @@ use std::io::Write;
 use fastrand::Rng;
 use record::{Line, Reader, Recording, Series};
 use report::Style;
-use report::document::terminal::Extent;
+use report::document::terminal::Length;
 use report::export::{Format, SideTable};
 use serde_json::{Value, json};
 
@@ -137,16 +137,16 @@ pub(crate) fn draw(bytes: &[u8]) {
     let systems = judge::compare::Comparison::of(&[("damaged", &recording)]).ok();
     let twice = judge::compare::Comparison::of(&[("one", &recording), ("other", &recording)]).ok();
     for narrow in [style, Style { width: 60, ..style }] {
-        report::table::document(&findings).write(Extent::All, &narrow, out).expect("memory can be written");
+        report::table::document(&findings).write(Length::All, &narrow, out).expect("memory can be written");
         report::overview::document(&findings, systems.as_ref())
             .write(report::overview::SCREEN, &narrow, out)
             .expect("memory can be written");
     }
     report::html::write(&recording, &findings, systems.as_ref(), out).expect("memory can be written");
     report::json::write(&findings, out).expect("memory can be written");
-    report::noise_floor::document(&recording).write(Extent::All, &style, out).expect("memory can be written");
+    report::noise_floor::document(&recording).write(Length::All, &style, out).expect("memory can be written");
     for compared in systems.iter().chain(&twice) {
-        report::compare::document(compared).write(Extent::All, &style, out).expect("memory can be written");
+        report::compare::document(compared).write(Length::All, &style, out).expect("memory can be written");
         report::overview::systems(compared)
             .write(report::overview::SCREEN, &style, out)
             .expect("memory can be written");
