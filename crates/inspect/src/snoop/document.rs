@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use report::document::{Element, Column, Document, Fold, Section, Table, Text, Tone};
+use report::document::{Column, Document, Element, Fold, Section, Table, Text, Tone};
 use report::printable;
 use report::words::count;
 

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use ::report::document::terminal::Length;
-use ::report::document::{Element, Document, Section, Table};
+use ::report::document::{Document, Element, Section, Table};
 use ::selftest::cells::{TruthCell, all};
 use ::selftest::counts::{CLASSES, CellCounts};
 use ::selftest::run::{Plan, dump, run};
 use ::selftest::sheets::{Sheet, sheets, standing, word};
-use ::selftest::table::{Rate, RateTarget, CellRow, Standing, table};
+use ::selftest::table::{CellRow, Rate, RateTarget, Standing, table};
 use ::selftest::text;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -1,6 +1,6 @@
 //! The answer of a load as a document: rate, latency and what makes them doubtful first, the evidence below.
 
-use ::report::document::{Element, Column, Document, Figure, Fold, Row, Section, Table, Text, Tone};
+use ::report::document::{Column, Document, Element, Figure, Fold, Row, Section, Table, Text, Tone};
 use ::report::html::{LoadMoment, LoadPlots};
 use ::report::place::counted;
 use ::report::quantity::{duration, time};
