@@ -169,7 +169,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
 
     /// Nanoseconds in which there was nothing to do before the time of another attempt: no connection, and no
     /// question to DNS.
-    pub fn waiting_ns(&self) -> u64 {
+    pub(crate) fn waiting_ns(&self) -> u64 {
         self.waiting_ns
     }
 

@@ -36,4 +36,4 @@ pub mod words;
 
 pub use document::Tone;
 pub use printable_lines::PrintableLines;
-pub use text::{Style, printable, wrapped, write_columns, write_paragraph};
+pub use text::{Style, printable, wrapped};

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ::report::Style;
+use ::report::document::Document;
+use ::report::document::terminal::Extent;
 use background::BackgroundSpec;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
@@ -430,12 +432,10 @@ impl Screen {
             variants.contains(&finding.key.variant.as_str())
         });
         self.bar.suspend(|| {
-            for growth in growths {
-                let mut out = io::stderr().lock();
-                let text = format!("  found: {growth}");
-                // A closed standard error is not a failure.
-                let _ = ::report::write_paragraph(&text, 4, &self.style, &mut out);
-            }
+            let mut document = Document::default();
+            growths.iter().for_each(|growth| document.say(format!("  found: {growth}")));
+            // A closed standard error is not a failure.
+            let _ = document.write(Extent::Short, &self.style, &mut io::stderr().lock());
         });
     }
 

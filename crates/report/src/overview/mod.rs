@@ -62,9 +62,7 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     let mut document = Document::default();
     machine(findings, is_machine_known, &mut document);
     if let Some(systems) = systems {
-        let mut section = Section::default();
-        section.blocks = systems::blocks(systems);
-        document.blocks.push(section.into());
+        document.push(Section { blocks: systems::blocks(systems), ..Section::default() });
     }
     let highlights = judge::highlights(findings);
     document.push(growths(findings, &highlights));
