@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use ::report::Style;
 use ::report::document::Document;
-use ::report::document::terminal::Extent;
+use ::report::document::terminal::Length;
 use background::BackgroundSpec;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
@@ -435,7 +435,7 @@ impl Screen {
             let mut document = Document::default();
             growths.iter().for_each(|growth| document.say(format!("  found: {growth}")));
             // A closed standard error is not a failure.
-            let _ = document.write(Extent::Short, &self.style, &mut io::stderr().lock());
+            let _ = document.write(Length::Short, &self.style, &mut io::stderr().lock());
         });
     }
 
