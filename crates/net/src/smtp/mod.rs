@@ -6,9 +6,9 @@
 //! - `mailbox` addresses;
 //! - `message` dots at the beginning of lines, for DATA.
 //!
-//! A field that holds a control character does not exist here: [`Mailbox`] and [`ArgumentText`] refuse it, and
-//! commands are made of these. So an address cannot smuggle in a command. No input of the other end causes a
-//! panic, or takes more memory than a limit: `fuzz/fuzz_targets/smtp_*.rs`.
+//! A field that holds a control character does not exist here: [`Mailbox`] and [`ArgumentText`] refuse it,
+//! and commands are made of these. So an address cannot smuggle in a command. No input of the other end
+//! causes a panic, or takes more memory than a limit: `fuzz/fuzz_targets/smtp_*.rs`.
 //!
 //! Lines of commands and replies end in LF, with or without CR before it, as in most servers. The lines of a
 //! message do not, because a server that took LF for their end could be sent a second message inside the

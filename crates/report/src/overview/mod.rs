@@ -150,5 +150,5 @@ fn remarks(findings: &Findings, details: usize, document: &mut Document) {
     let mut section = Section::default();
     section.push(table);
     section.say(Text::toned(remarks::of_verbose(findings, details), Tone::Faint));
-    document.blocks.push(section.into());
+    document.push(section);
 }
