@@ -5,7 +5,7 @@
 //! precision to that trial, and a median wastes a third of the others. Below ten trials nothing is trimmed,
 //! and this is the mean with Student's t.
 
-use crate::interval::Interval;
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::cell::Cell;
 
@@ -148,6 +148,17 @@ pub(crate) fn tails(t: f64, freedom: f64) -> f64 {
 /// NaN without values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// An estimate with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
 }
 
 #[cfg(test)]

@@ -1,19 +1,9 @@
 //! Compares the same series on two systems.
 
-use crate::block::{Grid, Rows, column, measure, present_mean};
-use crate::boots::{ByBoot, by_boot, distinct, least_chance, of_pairs};
-use crate::centre::{Centre, Student, exp, influences, tails};
-use crate::centre::{FEWEST, MOST};
-use crate::crossing::{Crossing, crossings};
-use crate::drift::{inflation, inflation_of_pairs, wander};
-use crate::flat::first_that;
-use crate::interval::Interval;
-use crate::prior::{FEWEST_WITH_PRIOR, Prior};
-use crate::range::{Common, common_sizes};
-use crate::settings::JudgeSettings;
-use crate::simultaneous::level_of_each;
+use crate::centre::Interval;
+use crate::contrast::Contrast;
+use crate::judge::JudgeSettings;
 use crate::sweep::Sweep;
-use crate::unpaired::{Drift, difference, joint_influences};
 
 /// The five answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,372 +103,56 @@ pub fn compare(
     Some(contrast.at(&PerClaim::all(level)))
 }
 
-/// Two systems set against each other in one series, before an error rate is chosen.
-///
-/// The level of a trial is the mean of its log block medians. Paired, the unit is the difference of the
-/// levels of a pair, and the ratio is the trimmed mean of these with Student's t (Tukey & McLaughlin,
-/// Sankhyā A 25, 1963), which covered 93–98 % in simulated pairs of normal, exponential, contaminated and
-/// lognormal noise, even as an interval for the median. The exact interval of the sign test covers as well,
-/// is up to a quarter wider unless the noise is both heavy-tailed and seen in twenty pairs or more, and has
-/// no end below eleven pairs at the error rate of one series of thirty: so it was not taken. Unpaired,
-/// levels are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened for
-/// drift. Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other. Fewer
-/// than four trials a side leave every answer open: three against three cannot pass 5 % in any exact test.
-/// Pairs whose variance is [moderated](crate::moderate) by those of other series may claim from two on.
-///
-/// Where trials are of several boots, a boot takes the place of a trial in all of this, and a claim is never
-/// surer than so few boots allow (`boots.rs`).
-///
-/// References of the trials are not used. They remove noise from a change within a trial, because they do not
-/// depend on n; but what they cost on one system and on another may differ, and with it what is compared: a
-/// slower kernel is slower for references too.
-///
-/// What differs between two runs and never within one (a run of one boot, its placement in memory) cannot be
-/// told from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
-/// runs of one system, 40 trials each (`tests/comparison.rs`): without drift at most 6 % of 300 single
-/// comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and 0–1.3 % of those
-/// that are one of thirty.
-#[derive(Clone, Debug)]
-pub struct Contrast {
-    ranges: Vec<(u64, u64)>,
-    ends: (u64, u64),
-    trials: (usize, usize),
-    boots: Option<(usize, usize)>,
-    /// Observations of each that are independent: trials, boots, or pairs of them.
-    units: (usize, usize),
-    design: Design,
-    /// Logarithm of second over first.
-    ratio: Centre,
-    /// The same by range of n.
-    by_block: Vec<Centre>,
-    /// A row per trial, of the first and then of the second, or per pair: how far it moves each of
-    /// `by_block`.
-    influences: Vec<Vec<f64>>,
-    /// The pairs, where trials were made in pairs.
-    pub(crate) pairs: Option<Pairs>,
-    freedom: f64,
-    /// By how much drift widens the error of pairs.
-    widening: f64,
-    /// Observations of each side from which on something may be claimed.
-    fewest: usize,
-    tick: f64,
-    margin: f64,
-    floor: f64,
-    looks: u32,
-    seed: u64,
+/// Where the faster of two becomes the slower.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// Where the ratio is 1, by a line through the logarithms of the ranges of n beside it.
+    pub n: f64,
+    /// One is faster for certain up to here.
+    pub n_low: f64,
+    /// And the other from here on.
+    pub n_high: f64,
+    /// Whether the second is the faster one below and the slower one above.
+    pub faster_below: bool,
 }
 
-/// The pairs of trials of one series.
-#[derive(Clone, Debug)]
-pub(crate) struct Pairs {
-    /// In which round each was made, rising.
-    pub(crate) rounds: Vec<usize>,
-    /// The logarithm of the ratio of each.
-    ratios: Vec<f64>,
-    /// Influence of each on the logarithm of the ratio, times their number.
-    pub(crate) influences: Vec<f64>,
-}
-
-impl Pairs {
-    /// A trimmed mean follows the winsorised deviations over the share of the values that it keeps (Huber,
-    /// Robust Statistics, 1981, §3.3).
-    fn new(ratios: Vec<f64>, rounds: &[usize]) -> Pairs {
-        let freedom = Centre::new(&ratios).map_or(0.0, |centre| centre.freedom);
-        let count = ratios.iter().filter(|ratio| ratio.is_finite()).count() as f64;
-        let influences =
-            influences(&ratios).into_iter().map(|influence| influence * count / (freedom + 1.0)).collect();
-        Pairs { rounds: rounds.to_vec(), ratios, influences }
-    }
-}
-
-impl Contrast {
-    /// Sets `second` against `first`, whose trials are given in the order of time; for a paired design
-    /// trials at the same place are a pair, and one without values stands for a trial that is missing.
-    /// Nothing below `floor`, a share, will be claimed. `None` when no n is common, or no pair.
-    pub fn new(
-        first: &[Sweep<'_>],
-        second: &[Sweep<'_>],
-        design: Design,
-        floor: f64,
-        settings: &JudgeSettings,
-    ) -> Option<Contrast> {
-        let commons = [Common::new(first, settings.whole)?, Common::new(second, settings.whole)?];
-        let sizes = common_sizes(&commons[0].sizes, &commons[1].sizes);
-        let last = |common: &Common<'_>| common.sizes.last().copied().unwrap_or(0);
-        let ends = (last(&commons[0]), last(&commons[1]));
-        let mut places = commons.each_ref().map(|common| common.places.clone());
-        if design == Design::Paired {
-            let both: Vec<usize> =
-                places[0].iter().copied().filter(|place| places[1].contains(place)).collect();
-            places = [both.clone(), both];
-        }
-        let chosen: [Vec<Sweep<'_>>; 2] = [at_places(first, &places[0]), at_places(second, &places[1])];
-        let (Grid { ranges, .. }, rows) = measure(&sizes, [&chosen[0], &chosen[1]])?;
-
-        let cheapest = rows.iter().flat_map(levels).fold(f64::INFINITY, f64::min).exp();
-        let boots =
-            chosen.each_ref().map(|trials| trials.iter().map(|trial| trial.boot).collect::<Vec<u32>>());
-        let floor = floor.max(0.0).ln_1p();
-        let contrast = Contrast {
-            ends,
-            trials: (rows[0].len(), rows[1].len()),
-            boots: None,
-            units: (rows[0].len(), rows[1].len()),
-            design,
-            ratio: UNKNOWN,
-            by_block: Vec::new(),
-            influences: Vec::new(),
-            pairs: None,
-            freedom: 0.0,
-            widening: 1.0,
-            fewest: FEWEST as usize,
-            // Medians sit on ticks of the clock: no ratio is finer than one.
-            tick: (settings.tick_seconds / cheapest).ln_1p().max(0.0),
-            margin: settings.log_margin().max(floor),
-            floor,
-            looks: settings.looks.max(1),
-            seed: settings.seed,
-            ranges,
-        };
-        match design {
-            Design::Independent => contrast.independent(rows, [&boots[0], &boots[1]]),
-            Design::Paired => contrast.paired(&rows, &places[0], [&boots[0], &boots[1]]),
-        }
-    }
-
-    fn independent(self, rows: [Rows; 2], boots: [&[u32]; 2]) -> Option<Contrast> {
-        let grouped = [by_boot(&rows[0], boots[0]), by_boot(&rows[1], boots[1])];
-        let has_boots = grouped.iter().any(Option::is_some);
-        let [first, second] = grouped;
-        let [first_rows, second_rows] = rows;
-        let rows = &[first.map_or(first_rows, |by| by.rows), second.map_or(second_rows, |by| by.rows)];
-        let levels = &rows.each_ref().map(levels);
-        let drift = match has_boots {
-            // What drifts from boot to boot is in the differences of the boots.
-            true => Drift { inflation: [1.0; 2], wander: 0.0 },
-            false => {
-                Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(levels) }
-            }
-        };
-        let columns = |place: usize| rows.each_ref().map(|rows| column(rows, place));
-        let blocks = 0..self.ranges.len();
-        let influences_by_block: Vec<Vec<f64>> =
-            blocks.clone().map(|place| joint_influences(&columns(place))).collect();
-        let freedom = |levels: &Vec<f64>| Centre::new(levels).map_or(0.0, |centre| centre.freedom);
-        Some(Contrast {
-            ratio: difference(levels, drift)?,
-            by_block: blocks.map(|place| difference(&columns(place), drift).unwrap_or(UNKNOWN)).collect(),
-            influences: transposed(&influences_by_block, rows[0].len() + rows[1].len()),
-            boots: has_boots.then(|| (distinct(boots[0]).len(), distinct(boots[1]).len())),
-            units: (rows[0].len(), rows[1].len()),
-            freedom: levels.iter().map(freedom).fold(f64::INFINITY, f64::min),
-            ..self
-        })
-    }
-
-    fn paired(self, rows: &[Rows; 2], places: &[usize], boots: [&[u32]; 2]) -> Option<Contrast> {
-        let difference = |(first, second): (&Vec<f64>, &Vec<f64>)| -> Vec<f64> {
-            first.iter().zip(second).map(|(first, second)| second - first).collect()
-        };
-        let rows: Rows = rows[0].iter().zip(&rows[1]).map(difference).collect();
-        let grouped = by_boot(&rows, &of_pairs(boots));
-        let has_boots = grouped.is_some();
-        let ByBoot { rows, places } = grouped.unwrap_or_else(|| ByBoot { rows, places: places.to_vec() });
-        let ratios = levels(&rows);
-        let widening = if has_boots { 1.0 } else { inflation_of_pairs(&ratios).sqrt() };
-        let widened = |values: &[f64]| {
-            Centre::new(values).map(|centre| Centre { error: centre.error * widening, ..centre })
-        };
-        let blocks = 0..self.ranges.len();
-        let influences_by_block: Vec<Vec<f64>> =
-            blocks.clone().map(|place| influences(&column(&rows, place))).collect();
-        let ratio = widened(&ratios)?;
-        Some(Contrast {
-            ratio,
-            by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(UNKNOWN)).collect(),
-            influences: transposed(&influences_by_block, ratios.len()),
-            freedom: ratio.freedom,
-            widening,
-            boots: has_boots.then(|| (distinct(boots[0]).len(), distinct(boots[1]).len())),
-            units: (ratios.len(), ratios.len()),
-            pairs: Some(Pairs::new(ratios, &places)),
-            ..self
-        })
-    }
-
-    /// The logarithm of the ratio of each pair of trials, or of boots, in the order of time; none unless
-    /// paired.
-    pub fn pairs(&self) -> &[f64] {
-        self.pairs.as_ref().map_or(&[], |pairs| &pairs.ratios)
-    }
-
-    /// The variance of the ratio of one pair of trials with its degrees of freedom, where it has any. Boots
-    /// limit what can be certain by their number, and two runs by the drift between them.
-    pub(crate) fn variance(&self) -> Option<(f64, f64)> {
-        let Centre { error, freedom, .. } = self.ratio;
-        let is_known = self.design == Design::Paired && self.boots.is_none() && freedom >= 1.0;
-        is_known.then(|| ((error / self.widening).powi(2) * (freedom + 1.0), freedom))
-    }
-
-    /// Joins the variance with what all contrasts of its kind say.
-    pub(crate) fn join(&mut self, prior: Prior) {
-        let Some(variance) = self.variance() else { return };
-        let pairs = self.ratio.freedom + 1.0;
-        let (joined, freedom) = prior.join(variance);
-        self.ratio = Centre { error: (joined / pairs).sqrt() * self.widening, freedom, ..self.ratio };
-        self.fewest = FEWEST_WITH_PRIOR;
-    }
-
-    /// Degrees of freedom of the side that has fewer, or of the pairs.
-    pub(crate) fn freedom(&self) -> f64 {
-        self.freedom
-    }
-
-    /// Boots, or else trials, of the side that has fewer.
-    pub fn observations(&self) -> usize {
-        self.units.0.min(self.units.1)
-    }
-
-    pub(crate) fn log_margin(&self) -> f64 {
-        self.margin
-    }
-
-    /// The ratio with its interval at this error rate.
-    pub(crate) fn interval(&self, level: f64) -> Interval {
-        exp(self.around(self.ratio, &Student::new(level)))
-    }
-
-    /// Logarithm of the estimated ratio.
-    pub(crate) fn value(&self) -> f64 {
-        self.ratio.value
-    }
-
-    /// Whether the second takes less time, as far as the estimate goes.
-    pub fn is_faster(&self) -> bool {
-        self.ratio.value < 0.0
-    }
-
-    /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that
-    /// rate the interval just touches what the claim excludes. 1 where it cannot be made at all.
-    pub(crate) fn chances(&self) -> PerClaim {
-        let few = self.units.0.min(self.units.1) < self.fewest;
-        let chance = |distance: f64| {
-            if few || distance.is_nan() || distance <= self.tick || self.ratio.freedom < 1.0 {
-                1.0
-            } else if self.ratio.error == 0.0 {
-                0.0
-            } else {
-                tails(distance / self.ratio.error, self.ratio.freedom).max(self.exact_floor())
-            }
-        };
-        let size = self.ratio.value.abs();
-        PerClaim {
-            beyond: chance(size - self.margin),
-            within: chance(self.margin - size),
-            differs: chance(size - self.floor),
-        }
-    }
-
-    /// Without pairs nothing can be surer than that all trials of one side lie beyond all of the other: two
-    /// of all ways to share them out (Fisher, The Design of Experiments, 1935, §21). Student's t believes
-    /// more of four trials a side than they can know of the drift between two runs.
-    fn exact_floor(&self) -> f64 {
-        match (self.boots, self.design) {
-            (Some((first, second)), _) => least_chance(first, second),
-            (None, Design::Paired) => 0.0,
-            (None, Design::Independent) => least_chance(self.units.0, self.units.1),
-        }
-    }
-
-    /// What may be said where each kind of claim has its own error rate. The interval is the one of the
-    /// claim that is made, or that was tried, so that answer and interval do not contradict each other.
-    pub fn at(&self, levels: &PerClaim) -> SeriesComparison {
-        let chances = self.chances();
-        // A small difference must be more certain to be reported: of equal systems fewer than one in twenty
-        // differ.
-        let both = levels.within.min(levels.differs / 2.0);
-        let (answer, level) = if self.ratio.value.abs() > self.margin {
-            let answer = match chances.beyond <= levels.beyond {
-                true if self.is_faster() => Answer::Faster,
-                true => Answer::Slower,
-                false => Answer::Unresolved,
-            };
-            (answer, levels.beyond)
-        } else if chances.within <= both && chances.differs <= both {
-            (Answer::DifferentButSmall, both)
-        } else if chances.within <= levels.within {
-            (Answer::Equivalent, levels.within)
+/// Where the ratio lies on one side of 1 for certain, and then on the other; `floor` is what certainty must
+/// exceed. All ranges of n hold together, so all crossings do.
+///
+/// In a range of n whose typical ratio is below 1 the curve may already have crossed at its end, but not yet
+/// in its middle: so a crossing lies between the middles of the last certain range before it and the first
+/// behind it.
+pub(crate) fn crossings(logs: &[(u64, u64, Interval)], floor: f64) -> Vec<Crossing> {
+    let side = |(_, _, ratio): &(u64, u64, Interval)| {
+        if ratio.low > floor {
+            1
+        } else if ratio.high < -floor {
+            -1
         } else {
-            (Answer::Unresolved, levels.within)
-        };
-        let student = Student::new(level);
-        let more_helps = answer == Answer::Unresolved && self.tick <= self.margin;
-        let needed = if more_helps { self.needed(&student) } else { None };
-        let logs = self.logs_by_block(level);
-        SeriesComparison {
-            answer,
-            ratio: exp(self.around(self.ratio, &student)),
-            level,
-            margin: self.margin.exp_m1(),
-            floor: self.floor.exp_m1(),
-            n_low: self.ranges.first().map_or(0, |range| range.0),
-            n_high: self.ranges.last().map_or(0, |range| range.1),
-            ends: self.ends,
-            trials: self.trials,
-            boots: self.boots,
-            design: self.design,
-            trials_needed: needed.filter(|_| self.boots.is_none()),
-            boots_needed: needed.filter(|_| self.boots.is_some()),
-            crossings: crossings(&logs, self.floor),
-            blocks: logs.into_iter().map(|(low, high, logs)| (low, high, exp(logs))).collect(),
+            0
         }
-    }
-
-    fn around(&self, ratio: Centre, student: &Student) -> Interval {
-        let reach = ratio.reach(student).max(self.tick);
-        Interval { value: ratio.value, low: ratio.value - reach, high: ratio.value + reach }
-    }
-
-    /// Logarithms of the ratio by range of n, which hold together at `level`. The end of a run is decided by
-    /// changes within its trials, and these come from them too: they pay for the looks.
-    fn logs_by_block(&self, level: f64) -> Vec<(u64, u64, Interval)> {
-        let student = Student::new(level_of_each(&self.influences, level / f64::from(self.looks), self.seed));
-        let block =
-            |((low, high), centre): (&(u64, u64), &Centre)| (*low, *high, self.around(*centre, &student));
-        self.ranges.iter().zip(&self.by_block).map(block).collect()
-    }
-
-    /// Trials or boots a side after which the interval may lie within the margin, or beyond it where the
-    /// estimate does.
-    fn needed(&self, student: &Student) -> Option<u32> {
-        let now = 2.0 / (1.0 / self.units.0 as f64 + 1.0 / self.units.1 as f64);
-        let room = (self.margin - self.ratio.value.abs()).abs();
-        let most = self.units.0.max(self.units.1) as u32;
-        // A system with one boot has no more of them.
-        let of = |boots: usize, units: u32| if boots < 2 { 1 } else { units as usize };
-        let can_be_sure = |units: u32| {
-            self.boots.is_none_or(|(first, second)| {
-                least_chance(of(first, units), of(second, units)) <= student.level()
-            })
-        };
-        first_that((most + 1).max(FEWEST)..=MOST, |units| {
-            can_be_sure(*units) && self.ratio.with(f64::from(*units) / now).reach(student) <= room
-        })
-    }
+    };
+    let certain: Vec<usize> = (0..logs.len()).filter(|place| side(&logs[*place]) != 0).collect();
+    let turns = certain.windows(2).filter(|pair| side(&logs[pair[0]]) != side(&logs[pair[1]]));
+    turns.map(|pair| crossing(&logs[pair[0]..=pair[1]])).collect()
 }
 
-/// A range of n in which no trial of one side has a value.
-const UNKNOWN: Centre = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };
-
-/// The level of each row: the mean of its blocks.
-fn levels(rows: &Rows) -> Vec<f64> {
-    rows.iter().map(|row| present_mean(row)).collect()
-}
-
-fn at_places<'a>(sweeps: &[Sweep<'a>], places: &[usize]) -> Vec<Sweep<'a>> {
-    places.iter().map(|place| sweeps[*place]).collect()
-}
-
-fn transposed(columns: &[Vec<f64>], rows: usize) -> Vec<Vec<f64>> {
-    (0..rows).map(|row| column(columns, row)).collect()
+/// The crossing within ranges of n of which the first and the last are certain.
+fn crossing(logs: &[(u64, u64, Interval)]) -> Crossing {
+    let middle =
+        |(low, high, _): &(u64, u64, Interval)| (*low as f64).midpoint(*high as f64).max(f64::MIN_POSITIVE);
+    let value = |place: usize| logs[place].2.value;
+    // Where noise makes several, the one in the middle.
+    let turns: Vec<usize> =
+        (1..logs.len()).filter(|place| (value(*place - 1) < 0.0) != (value(*place) < 0.0)).collect();
+    let place = turns.get(turns.len() / 2).copied().unwrap_or(logs.len() - 1);
+    let (before, after) = (value(place - 1), value(place));
+    let share = if before == after { 0.5 } else { (before / (before - after)).clamp(0.0, 1.0) };
+    let (from, to) = (middle(&logs[place - 1]).ln(), middle(&logs[place]).ln());
+    Crossing {
+        n: (from + share * (to - from)).exp(),
+        n_low: middle(&logs[0]),
+        n_high: middle(&logs[logs.len() - 1]),
+        faster_below: value(0) < 0.0,
+    }
 }

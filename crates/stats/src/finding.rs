@@ -1,7 +1,7 @@
 //! Findings beside the verdict: steps, lines, modes, spikes, the difference between the two ways.
 
-use crate::class::Class;
-use crate::interval::Interval;
+use crate::centre::Interval;
+use crate::verdict::Class;
 
 /// A jump between two neighbouring n that every gate accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]

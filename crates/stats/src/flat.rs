@@ -5,9 +5,8 @@
 //! together at the given error rate.
 
 use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, against_baseline, column};
-use crate::centre::{Centre, FEWEST, MOST, Student, influences};
+use crate::centre::{Centre, FEWEST, Interval, MOST, Student, influences};
 use crate::growth::{ratios, trends};
-use crate::interval::Interval;
 use crate::simultaneous::level_of_each;
 use std::ops::RangeInclusive;
 

@@ -1,10 +1,8 @@
 //! The geometric mean of the ratios of several series, from trials in pairs.
 
-use crate::centre::FEWEST;
-use crate::centre::{Centre, Student, exp, mean};
-use crate::compare::{Contrast, Pairs};
+use crate::centre::{Centre, FEWEST, Interval, Student, exp, mean};
+use crate::contrast::{Contrast, Pairs};
 use crate::drift::inflation_of_pairs;
-use crate::interval::Interval;
 
 /// Resampled suites; the 95 % quantile of so many errs by 3 % of itself.
 const DRAWS: usize = 2_000;

@@ -3,9 +3,8 @@
 //! Each figure is computed for every trial and centred over the trials; each interval holds separately.
 
 use crate::block::column;
-use crate::centre::{Centre, Student, exp, mean};
+use crate::centre::{Centre, Interval, Student, exp, mean};
 use crate::finding::LocalExponent;
-use crate::interval::Interval;
 use crate::median::weighted_median;
 use crate::shape::NONE;
 

@@ -5,12 +5,11 @@
 //! Only what is found there is fitted as two lines.
 
 use crate::centre::mean;
-use crate::groups::Groups;
+use crate::groups::{Groups, Persistence};
 use crate::line_mixture::{LEAST_SHARE, LineMixture, SEPARATION};
 use crate::median::median;
 use crate::mixture::EVIDENCE;
 use crate::modes::{LEAST_DISTANCE, Point, Windows};
-use crate::persistence::Persistence;
 use crate::range::is_cost;
 use crate::sweep::Sweep;
 

@@ -1,6 +1,6 @@
 //! Medians and their intervals.
 
-use crate::interval::Interval;
+use crate::centre::Interval;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// The median by selection, which reorders `values`; `None` without values.

@@ -2,10 +2,10 @@
 
 use crate::block::column;
 use crate::centre::{Centre, tails};
-use crate::class::Class;
 use crate::search::{nearest, smooth_fits};
 use crate::shape::{Curve, Edges, Family, Fit, NONE, segment};
 use crate::simultaneous::chance_of_all;
+use crate::verdict::Class;
 
 /// Shapes this close to the best, by the criterion of Schwarz (Annals of Statistics 6, 1978), are not
 /// excluded.

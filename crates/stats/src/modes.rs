@@ -7,10 +7,9 @@
 
 use crate::centre::mean;
 use crate::finding::Modes;
-use crate::groups::{Groups, LEAST_TRIALS};
+use crate::groups::{Groups, LEAST_TRIALS, Persistence};
 use crate::median::median;
 use crate::mixture::{EVIDENCE, Pair};
-use crate::persistence::Persistence;
 use crate::range::is_cost;
 use crate::sweep::Sweep;
 use fastrand::Rng;

@@ -1,6 +1,7 @@
 //! Multiple comparisons: the error rate of each claim.
 
-use crate::compare::{Contrast, PerClaim, SeriesComparison};
+use crate::compare::{PerClaim, SeriesComparison};
+use crate::contrast::Contrast;
 
 /// Answers to all comparisons of a suite: a family per series, a contrast per pair of systems.
 ///

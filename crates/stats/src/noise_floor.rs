@@ -1,9 +1,7 @@
 //! The noise floor: the ratio that a system shows when it is measured against itself.
 
+use crate::centre::{Centre, Interval};
 use fastrand::Rng;
-
-use crate::centre::Centre;
-use crate::interval::Interval;
 
 /// Pairs of trials from which a floor is computed, and to which it applies: those of the first look. More
 /// trials make the intervals of a comparison narrower, but what differs from day to day was not seen in one

@@ -1,7 +1,6 @@
 //! The part of a whole, both measured anew in each trial: a ratio of sums, with its interval over trials.
 
-use crate::centre::Student;
-use crate::interval::Interval;
+use crate::centre::{Interval, Student};
 
 /// The error rate of the interval.
 const LEVEL: f64 = 0.05;

@@ -15,6 +15,8 @@
 //! differ by ten between series or between contenders, at 2, 3, 5 and 10 trials (`osdyno selftest --only
 //! 'race-*'`).
 
+use crate::contrast::Contrast;
+
 /// Fewer variances say nothing of how variances differ.
 const VARIANCES: usize = 3;
 /// The most degrees of freedom of a prior that a run can support.
@@ -87,6 +89,15 @@ fn trigamma(x: f64) -> f64 {
     }
     let square = 1.0 / (x * x);
     sum + 1.0 / x + square / 2.0 + square / x * (1.0 / 6.0 - square * (1.0 / 30.0 - square / 42.0))
+}
+
+/// Moderates the variances of contrasts of one kind, those of pairs of trials that have one; `freedom` is how
+/// many degrees of freedom the trials have between them, whatever number of series they measured.
+pub fn moderate<'c>(contrasts: impl Iterator<Item = &'c mut Contrast>, freedom: f64) {
+    let contrasts: Vec<&mut Contrast> = contrasts.collect();
+    let variances: Vec<(f64, f64)> = contrasts.iter().filter_map(|contrast| contrast.variance()).collect();
+    let Some(prior) = Prior::new(&variances, freedom) else { return };
+    contrasts.into_iter().for_each(|contrast| contrast.join(prior));
 }
 
 #[cfg(test)]

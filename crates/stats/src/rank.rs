@@ -1,7 +1,7 @@
 //! Ranks of several systems as intervals, because a single rank hides that two systems cannot be
 //! distinguished.
 
-use crate::compare::Contrast;
+use crate::contrast::Contrast;
 use crate::multiplicity::levels;
 
 /// The places that a system may have, 1 being the one that takes least time.

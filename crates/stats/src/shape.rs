@@ -6,9 +6,8 @@
 //! each stretch between two steps; what is fitted is how the cost goes inside.
 
 use crate::block::column;
-use crate::centre::{Centre, Student, mean};
-use crate::class::Class;
-use crate::interval::Interval;
+use crate::centre::{Centre, Interval, Student, mean};
+use crate::verdict::Class;
 
 /// How a cost depends on n, but for its level and for steps.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,20 +1,18 @@
 //! The shape of a cost that changes for certain: its steps, the shapes between them, and the class.
 
 use crate::block::Grid;
-use crate::centre::{Centre, Student, exp, mean};
-use crate::class::Class;
+use crate::centre::{Centre, Interval, Student, exp, mean};
 use crate::finding::{Asymptote, Bend, Segment, Step, Turn};
 use crate::flat::{Flatness, Layout};
 use crate::growth::growth;
-use crate::interval::Interval;
+use crate::judge::JudgeSettings;
 use crate::model_selection::{ModelSelection, lacks_fit};
 use crate::range::Common;
 use crate::search::place;
-use crate::settings::JudgeSettings;
 use crate::shape::{Curve, Family, Fit};
 use crate::step::{self, NEAR, Site};
-use crate::straight;
 use crate::turn::Ways;
+use crate::verdict::Class;
 use crate::view::View;
 
 /// Fewer blocks show no shape.
@@ -97,8 +95,7 @@ impl Fitted {
             let sign = self.facing.sign;
             let grown = self.models.growing();
             let best = grown.best();
-            let Some(rows) = best.and_then(|best| straight::along(common, view, (start, end), best, sign))
-            else {
+            let Some(rows) = best.and_then(|best| view.rows_along(common, (start, end), best, sign)) else {
                 break;
             };
             let curve = view.curve(&rows, (start, end));

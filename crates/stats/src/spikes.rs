@@ -7,7 +7,6 @@ use crate::baseline::{PARTS, Spreads, baselines};
 use crate::finding::{Period, Repeated, Spikes};
 use crate::median::median;
 use crate::range::is_cost;
-use crate::regular::{Regular, regular};
 use crate::sweep::Sweep;
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::ops::Range;
@@ -18,7 +17,7 @@ const TICKS: f64 = 3.0;
 const NEIGHBOURS: usize = 8;
 /// Fewer neighbours on a side say nothing.
 const FEWEST_NEIGHBOURS: usize = 3;
-/// Error rate of repeated n.
+/// Error rate of repeated n, and of a period.
 const ALPHA: f64 = 0.01;
 /// A part with fewer n has no rate of its own.
 const ENOUGH: usize = 30;
@@ -198,6 +197,54 @@ impl Period {
             time.map(|found| Period::Seconds(found.period))
         }
     }
+}
+
+/// Spacings within this share of a period keep to it, besides one grain.
+const KEEP: f64 = 0.02;
+/// A period is at least so many grains.
+const GRAINS: f64 = 8.0;
+/// At least this share of the spacings keeps to a period.
+const MOST: f64 = 0.25;
+
+/// A period, and how much of it there is.
+struct Regular {
+    period: f64,
+    /// Spacings that keep to it.
+    count: usize,
+}
+
+/// The period to which more spacings keep than chance allows.
+///
+/// Between spikes that come by chance, at whatever rate, a spacing lies within ±h of P with a
+/// probability of at most 2h/(eP), which is what an exponential distribution has where it is most
+/// (d·e^(−d) ≤ 1/e). Binomial, with Bonferroni over the spacings at which a window may begin.
+fn regular(mut spacings: Vec<f64>, grain: f64) -> Option<Regular> {
+    spacings.retain(|spacing| spacing.is_finite() && *spacing > 0.0);
+    spacings.sort_unstable_by(f64::total_cmp);
+    let total = spacings.len();
+    let mut best: Option<(f64, Regular)> = None;
+    let mut end = 0;
+    for start in 0..total {
+        let least = spacings[start];
+        // Half a window above the least.
+        let period = (least + grain) / (1.0 - KEEP);
+        let most = period * (1.0 + KEEP) + grain;
+        end = end.max(start);
+        while end < total && spacings[end] <= most {
+            end += 1;
+        }
+        let count = end - start;
+        if period < GRAINS * grain || count < 3 || (count as f64) < MOST * total as f64 {
+            continue;
+        }
+        let chance = 2.0 * (KEEP + grain / period) / std::f64::consts::E;
+        let tail = Binomial::new(chance.min(1.0), total as u64).map_or(1.0, |all| all.sf(count as u64 - 1));
+        if tail * (total as f64) < ALPHA && best.as_ref().is_none_or(|(least, _)| tail < *least) {
+            let period = median(&mut spacings[start..end].to_vec()).unwrap_or(period);
+            best = Some((tail, Regular { period, count }));
+        }
+    }
+    best.map(|(_, regular)| regular)
 }
 
 #[cfg(test)]

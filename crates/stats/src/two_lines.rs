@@ -1,19 +1,16 @@
 //! Two lines on which the measurements lie, each judged by itself.
 
-use std::collections::HashMap;
-
 use crate::block::Grid;
-use crate::centre::FEWEST;
-use crate::class::Class;
+use crate::centre::{FEWEST, Interval};
 use crate::finding::{FittedLine, Lines};
-use crate::interval::Interval;
+use crate::judge::JudgeSettings;
 use crate::lines;
 use crate::model_selection::ModelSelection;
 use crate::range::Common;
-use crate::settings::JudgeSettings;
 use crate::sweep::Sweep;
-use crate::verdict::Verdict;
+use crate::verdict::{Class, Verdict};
 use crate::view::View;
+use std::collections::HashMap;
 
 /// Two lines, each judged by itself, that part by more than the margin from the smallest n to the largest.
 /// Lines that do not part are two modes, and more than that only where both hold so much that the medians

@@ -1,19 +1,20 @@
 //! A series in blocks of n: the figures that every verdict carries, whatever its class.
 
-use crate::adjustment::Adjustment;
 use crate::block::{Grid, Rows, against_baseline, column, log_medians, present_mean};
-use crate::centre::{Centre, Student, exp};
-use crate::control::{Controlled, Controls};
+use crate::centre::{Centre, Interval, Student, exp};
+use crate::control::{Adjustment, Controlled, Controls};
 use crate::finding::LocalExponent;
 use crate::flat::{Flatness, Layout, ReferenceUncertainty};
 use crate::growth::{Blocks, growth, local_exponents, marginal_cost, top_decade_slope};
-use crate::interval::Interval;
+use crate::judge::JudgeSettings;
 use crate::median::{median, median_interval};
-use crate::range::Common;
+use crate::range::{Common, is_cost};
 use crate::references::changes_of_references;
-use crate::settings::JudgeSettings;
-use crate::shape::{Curve, NONE};
+use crate::shape::{Curve, Fit, NONE};
 use crate::verdict::Block;
+
+/// A block along which a shape changes by less than this, in logarithms, is its own middle.
+const STEEP: f64 = 0.05;
 
 /// A series through one grid of blocks.
 pub(crate) struct View {
@@ -66,6 +67,39 @@ impl View {
         let alpha = settings.error_rate() * if is_refused { PAYS } else { 1.0 };
         let flatness = Flatness::new(&rows, &layout, alpha, settings.seed, controls);
         Some(View { ranges, middles, baseline_blocks, raw, rows, adjustment, alpha, controls, flatness })
+    }
+
+    /// The log medians of blocks `start..end`; a steep block has its values carried to its middle along
+    /// `fit`, which is upside down where `sign` is −1. `None` where no block is steep.
+    ///
+    /// The median of noisy values that also rise exceeds the cost in the middle where a cost is constant in
+    /// one half of a block and rises in the other. Along its own shape a cost is level, and the two agree.
+    pub(crate) fn rows_along(
+        &self,
+        common: &Common<'_>,
+        (start, end): (usize, usize),
+        fit: &Fit,
+        sign: f64,
+    ) -> Option<Rows> {
+        let mut rows: Rows = self.rows.iter().map(|row| row[start..end].to_vec()).collect();
+        let mut is_steep = false;
+        for block in start..end {
+            let (low, high) = self.ranges[block];
+            let middle = fit.smooth_at(self.middles[block]);
+            let way = |n: u64| sign * (fit.smooth_at(n as f64) - middle);
+            if (way(high) - way(low)).abs() < STEEP {
+                continue;
+            }
+            is_steep = true;
+            for ((row, raw), trial) in rows.iter_mut().zip(&self.raw).zip(&common.trials) {
+                let values = trial.places(low, high).map(|place| (trial.n(place), trial.values[place]));
+                let costs = values.filter(|(_, value)| is_cost(*value));
+                let mut carried: Vec<f64> = costs.map(|(n, value)| value.ln() - way(n)).collect();
+                // What references have removed stays removed.
+                row[block - start] += median(&mut carried).map_or(0.0, |log| log - raw[block]);
+            }
+        }
+        is_steep.then_some(rows)
     }
 
     /// The mean curve of these rows, which lie in blocks `start..end`.
