@@ -182,7 +182,7 @@ impl Gather {
             [head].into_iter().chain(lines)
         });
         let end = [Line::End(End { status: EndStatus::Complete, elapsed_seconds: 0.0 })];
-        Recording::of(run(), head.into_iter().chain(workloads).chain(measured).chain(end))
+        Recording::from_run(run(), head.into_iter().chain(workloads).chain(measured).chain(end))
     }
 }
 

@@ -9,7 +9,6 @@
 //!
 //! Must never: know a workload, measure, judge, or look at this machine.
 
-mod background;
 #[cfg(feature = "file")]
 mod error;
 mod examination;
@@ -20,19 +19,14 @@ mod line;
 mod load;
 #[cfg(feature = "file")]
 mod loss;
-mod noise_floor;
-mod offered;
 mod profile;
-mod profile_order;
 #[cfg(feature = "file")]
 mod reader;
 mod recording;
 mod rules;
-mod seed;
 mod series;
 mod system;
 mod trial;
-mod unit;
 pub mod units;
 #[cfg(feature = "file")]
 mod upgrade;
@@ -41,20 +35,18 @@ mod workload;
 #[cfg(feature = "file")]
 mod writer;
 
-pub use background::{Background, HeldBackground};
 pub use examination::{Condition, ConditionWeight, Examination, Steadiness};
 pub use json::{LINE_BYTES_MAX, LineError, SentLine, parse_line, write_line};
 pub use line::{End, EndStatus, Line, Run, SCHEMA, Tool};
 pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose, Tester};
-pub use noise_floor::NoiseFloor;
-pub use offered::OfferedLevel;
-pub use profile::{Count, Frame, InUse, Profile, ProfileWindow, Stack};
-pub use profile_order::{NRange, ProfileOrder, ProfiledSeries};
+pub use profile::{Count, Frame, InUse, NRange, Profile, ProfileOrder, ProfileWindow, ProfiledSeries, Stack};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
-pub use series::{Series, SeriesKey};
-pub use system::{Processors, ResourceLimit, System, resource};
-pub use trial::{Check, Outcome, Server, Trial, TrialClock, TrialKey, TrialParameters};
-pub use unit::Unit;
+pub use series::{Series, SeriesKey, Unit};
+pub use system::{NoiseFloor, Processors, ResourceLimit, System, resource};
+pub use trial::{
+    Background, Check, HeldBackground, OfferedLevel, Outcome, Server, Trial, TrialClock, TrialKey,
+    TrialParameters,
+};
 pub use workload::{Direction, Expect, JobPart, SeriesKind, Shape, Side, Variant, Workload, page, summary};
 #[cfg(feature = "file")]
 pub use {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::seed::seed;
+use crate::json::seed;
 use crate::{
     GeneratorLevel, Histogram, Limitation, NoiseFloor, Profile, Series, System, Trial, TrialKey, Workload,
 };

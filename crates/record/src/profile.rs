@@ -1,10 +1,10 @@
-//! Where the time of an operation went: what was sampled in a trial of its own.
+//! Where the time of an operation goes: which series a trial samples, and what it sampled.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Direction, NRange, TrialKey};
+use crate::{Direction, TrialKey};
 
 /// What was sampled of one series in one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,5 +140,44 @@ impl Profile {
     /// name, are left out.
     pub fn functions<'a>(&'a self, stack: &'a Stack) -> impl DoubleEndedIterator<Item = &'a Frame> {
         stack.frames.iter().filter_map(|&place| self.frames.get(place as usize))
+    }
+}
+
+/// The series that a trial samples. Such a trial is not judged: the sampler takes part of its time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfileOrder {
+    /// Processor time from one sample to the next.
+    pub period_seconds: f64,
+    /// The series, each with the n at which it is sampled.
+    pub series: Vec<ProfiledSeries>,
+}
+
+/// A series of a trial that is sampled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfiledSeries {
+    /// Name of the operation.
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+    /// The n where it is cheap.
+    pub low: NRange,
+    /// The n where it is expensive.
+    pub high: NRange,
+}
+
+/// A range of n, with both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NRange {
+    /// Smallest n.
+    pub n_low: u64,
+    /// Largest n.
+    pub n_high: u64,
+}
+
+impl NRange {
+    /// Whether n is in it.
+    #[must_use]
+    pub fn contains(self, n: u64) -> bool {
+        (self.n_low..=self.n_high).contains(&n)
     }
 }

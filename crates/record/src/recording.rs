@@ -80,11 +80,11 @@ impl Recording {
     pub fn new(lines: impl IntoIterator<Item = Line>) -> Option<Self> {
         let mut lines = lines.into_iter();
         let Some(Line::Run(run)) = lines.next() else { return None };
-        Some(Recording::of(run, lines))
+        Some(Recording::from_run(run, lines))
     }
 
     /// Puts the lines behind a run's head in order.
-    pub fn of(run: Run, lines: impl IntoIterator<Item = Line>) -> Self {
+    pub fn from_run(run: Run, lines: impl IntoIterator<Item = Line>) -> Self {
         let mut recording = Recording {
             run,
             systems: Vec::new(),

@@ -81,6 +81,6 @@ pub fn run_with<E: Executor>(
     lines.extend(workloads(plan).map(Line::Workload));
     let writer = create(head.clone(), &lines)?;
     on_event(RunEvent::Begun { systems: &systems });
-    let recording = Recording::of(head, lines);
+    let recording = Recording::from_run(head, lines);
     Ok(RunLoop::new(plan, measured, clock, interrupt, writer, recording).run(on_event))
 }

@@ -78,7 +78,7 @@ impl<'a> Sample<'a> {
     pub(super) fn floor(&self) -> f64 {
         let Some(floor) = &self.system.noise_floor else { return 0.0 };
         let settings = self.recording.settings(&self.system.name, &self.key.workload);
-        settings.map_or(floor.share, |settings| floor.of(&self.key, settings))
+        settings.map_or(floor.share, |settings| floor.series_share(&self.key, settings))
     }
 
     /// All measurements of a trial but those at some levels. What the generator limited says nothing of the

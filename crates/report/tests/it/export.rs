@@ -122,7 +122,7 @@ fn load() -> Recording {
     let lost = HeldBackground { rates: Vec::new(), is_held: false, ..held.clone() };
     let mut trials = bare.trials.clone();
     trials[0].held_background = vec![held, lost];
-    Recording::of(bare.run.clone(), lines.chain(trials.into_iter().map(Line::Trial)))
+    Recording::from_run(bare.run.clone(), lines.chain(trials.into_iter().map(Line::Trial)))
 }
 
 fn side(format: Format, table: SideTable) -> String {
