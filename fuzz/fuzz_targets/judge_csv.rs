@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let Ok(imported) = import.finish() else { return };
-    let findings = Findings::of_import(&imported.recording, MARGIN);
+    let findings = Findings::from_import(&imported.recording, MARGIN);
     let mut text = Vec::new();
     json::write(&findings, &mut text).expect("memory can be written");
     serde_json::from_slice::<serde_json::Value>(&text).expect("JSON");

@@ -155,7 +155,7 @@ pub(crate) fn of_variant(
     (system, workload, variant): (&System, &Workload, &str),
     settings: &JudgeSettings,
 ) -> Vec<Finding> {
-    let mut stops = stops::of(trials);
+    let mut stops = stops::from_trials(trials);
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }

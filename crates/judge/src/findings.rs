@@ -97,13 +97,13 @@ fn backgrounds(recording: &Recording) -> Vec<SystemBackground> {
 
 impl Findings {
     /// Judges every series of a recording.
-    pub fn of(recording: &Recording) -> Findings {
+    pub fn from_recording(recording: &Recording) -> Findings {
         Findings::with_margin(recording, MARGIN)
     }
 
     /// Judges numbers that were measured elsewhere: each series from its first n on, for what is cold on our
     /// own way up says nothing of theirs.
-    pub fn of_import(recording: &Recording, margin: f64) -> Findings {
+    pub fn from_import(recording: &Recording, margin: f64) -> Findings {
         Judgements::new(margin, true).findings(recording)
     }
 
@@ -162,7 +162,7 @@ impl Findings {
 
     /// Where a series changes, and what lies near there.
     pub fn place(&self, finding: &Finding) -> Option<Place> {
-        Place::of(finding.verdict.as_ref()?, &finding.grows, self.system(finding)?)
+        Place::from_verdict(finding.verdict.as_ref()?, &finding.grows, self.system(finding)?)
     }
 
     /// Whether a verdict agrees with the documented expectation; `None` where the data do not say. A cost

@@ -1,10 +1,12 @@
 //! The growth of a series: from which n to which, from which cost to which, and how many times as much that
-//! is. All that shows a growth reads it here, so that one growth has one number.
+//! is; and between which two ranges of n the cost grows. All that shows a growth reads it here, so that one
+//! growth has one number.
 
-use record::Unit;
+use record::{NRange, Unit};
 use serde::Serialize;
-use stats::{Block, Interval, Verdict};
+use stats::{Block, Class, Interval, Step, Verdict};
 
+use crate::Finding;
 use crate::highlight::worst;
 
 /// The cost at one n.
@@ -29,7 +31,7 @@ pub struct Growth {
 
 impl Growth {
     /// The growth of a verdict; `None` where there is one n only.
-    pub fn of(verdict: &Verdict) -> Option<Growth> {
+    pub fn from_verdict(verdict: &Verdict) -> Option<Growth> {
         let from = GrowthEnd { n: verdict.n_low, cost: verdict.cost_low };
         let to = GrowthEnd { n: verdict.n_high, cost: verdict.cost_high };
         (from.n < to.n).then_some(Growth { from, to, ratio: verdict.growth })
@@ -45,4 +47,66 @@ pub fn worse_before_the_end(verdict: &Verdict, unit: Unit) -> Option<&Block> {
         false => block.relative.low > verdict.growth.high,
     };
     (is_certain && block.n_high < verdict.n_high).then_some(block)
+}
+
+/// Each range of n is this part of all n, where the cost rises everywhere.
+const PARTS: u64 = 4;
+
+/// Two ranges of n between which a cost grows, to be looked at in other trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrowthWindows {
+    /// Where it is cheap.
+    pub low: NRange,
+    /// Where it is expensive.
+    pub high: NRange,
+    /// The first n behind the step that lies between them; `None` where the cost rises without one.
+    pub step: Option<u64>,
+}
+
+impl GrowthWindows {
+    /// Those of a series in seconds that grows, or steps up, for certain and by more than the margin: on both
+    /// sides of its largest step, else at both ends of n. `None` for any other.
+    pub fn from_finding(finding: &Finding) -> Option<GrowthWindows> {
+        if finding.levels || finding.unit != Unit::Seconds {
+            return None;
+        }
+        GrowthWindows::from_verdict(finding.verdict.as_ref()?)
+    }
+
+    fn from_verdict(verdict: &Verdict) -> Option<GrowthWindows> {
+        let grows = match verdict.class {
+            Class::Sublinear | Class::LinearLike | Class::Superlinear | Class::ApproachingLimit => true,
+            // What changes for certain may as well fall.
+            Class::Stepped | Class::TwoLines | Class::Composite | Class::Ambiguous | Class::Uneven => {
+                verdict.peak > 0.0
+            }
+            Class::Value | Class::Flat | Class::SmallGrowth | Class::Decreasing | Class::Inconclusive => {
+                false
+            }
+        };
+        if !grows || verdict.n_high <= verdict.n_low {
+            return None;
+        }
+        around_a_step(verdict).or_else(|| Some(at_both_ends(verdict)))
+    }
+}
+
+fn at_both_ends(verdict: &Verdict) -> GrowthWindows {
+    let part = ((verdict.n_high - verdict.n_low) / PARTS).max(1);
+    let low = NRange { n_low: verdict.n_low, n_high: (verdict.n_low + part).min(verdict.n_high - 1) };
+    let high = NRange { n_low: (verdict.n_high - part).max(low.n_high + 1), n_high: verdict.n_high };
+    GrowthWindows { low, high, step: None }
+}
+
+/// From the step before it to the step behind it, without the n that may lie on either side.
+fn around_a_step(verdict: &Verdict) -> Option<GrowthWindows> {
+    let rising = |step: &&Step| step.ratio.value > 1.0;
+    let largest = verdict.steps.iter().filter(rising);
+    let step = largest.max_by(|one, other| one.ratio.value.total_cmp(&other.ratio.value))?;
+    let before = verdict.steps.iter().filter(|other| other.n < step.n).map(|other| other.n_high).max();
+    let behind = verdict.steps.iter().filter(|other| other.n > step.n).map(|other| other.n_low).min();
+    let low = NRange { n_low: before.unwrap_or(verdict.n_low), n_high: step.n_low.checked_sub(1)? };
+    let high = NRange { n_low: step.n_high, n_high: behind.map_or(verdict.n_high, |n| n.saturating_sub(1)) };
+    let is_range = |range: NRange| range.n_low <= range.n_high;
+    (is_range(low) && is_range(high)).then_some(GrowthWindows { low, high, step: Some(step.n) })
 }

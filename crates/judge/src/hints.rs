@@ -89,7 +89,7 @@ impl Landmark {
 
 /// At most two landmarks near a place in a series, what says most first. `grows` says what n counts, in the
 /// words of the workload. Where powers of two are all that was measured, a place near one says nothing.
-pub fn of(verdict: &Verdict, n: Interval, grows: &str, system: &System) -> Vec<Landmark> {
+pub fn landmarks_near(verdict: &Verdict, n: Interval, grows: &str, system: &System) -> Vec<Landmark> {
     let mut found = near((n.value, n.low, n.high), grows, system);
     if is_on_powers(verdict) {
         found.retain(|landmark| !matches!(landmark.mark, Mark::PowerOfTwo { .. }));
@@ -152,7 +152,7 @@ fn landmarks(grows: &str, system: &System) -> Vec<Landmark> {
     }
     let mut facts = |resource: &[&str], known: &[&'static str]| {
         if counts(grows, resource) {
-            marks.extend(known.iter().filter_map(|key| Landmark::of(system, key)));
+            marks.extend(known.iter().filter_map(|key| Landmark::from_fact(system, key)));
         }
     };
     facts(DESCRIPTORS, &["limit.descriptors.soft", "limit.descriptors.hard", "fs.nr_open"]);
@@ -218,7 +218,7 @@ fn number(system: &System, key: &str) -> Option<f64> {
 }
 
 impl Landmark {
-    fn of(system: &System, key: &'static str) -> Option<Landmark> {
+    fn from_fact(system: &System, key: &'static str) -> Option<Landmark> {
         number(system, key).map(|at| Landmark { at, mark: Mark::Fact(key) })
     }
 }

@@ -18,13 +18,11 @@
 
 pub mod bisect;
 pub mod compare;
-mod engine;
 pub mod environment;
 mod finding;
 mod findings;
 pub mod generator;
 mod growth;
-mod growth_windows;
 mod highlight;
 pub mod hints;
 mod judgements;
@@ -40,8 +38,7 @@ pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED};
 pub use findings::{Findings, Note, SystemBackground};
 pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
-pub use growth::{Growth, GrowthEnd, worse_before_the_end};
-pub use growth_windows::GrowthWindows;
+pub use growth::{Growth, GrowthEnd, GrowthWindows, worse_before_the_end};
 pub use highlight::{Highlight, highlights, improves, worsens, worst};
 pub use judgements::Judgements;
 pub use place::Place;

@@ -20,11 +20,11 @@ pub struct Place {
 impl Place {
     /// The place where a cost rises most: its largest step, else its largest jump, else where it bends, else
     /// the limit that it approaches. `None` where it rises everywhere alike.
-    pub fn of(verdict: &Verdict, grows: &str, system: &System) -> Option<Place> {
+    pub fn from_verdict(verdict: &Verdict, grows: &str, system: &System) -> Option<Place> {
         let jump = step(verdict).or_else(|| jump(verdict));
         let is_jump = jump.is_some();
         let n = jump.or(verdict.bend.map(|bend| bend.n)).or_else(|| verdict.limit.map(|limit| limit.n))?;
-        Some(Place { n, is_jump, near: hints::of(verdict, n, grows, system) })
+        Some(Place { n, is_jump, near: hints::landmarks_near(verdict, n, grows, system) })
     }
 
     /// What lies here of that which runs out on a system: a range of ports, a number of descriptors.

@@ -82,7 +82,7 @@ pub(crate) fn not_offered(workload: &Workload, trials: &[&Trial]) -> Option<Stop
 }
 
 /// The stops of some trials, the most frequent first.
-pub(crate) fn of(trials: &[&Trial]) -> Vec<Stop> {
+pub(crate) fn from_trials(trials: &[&Trial]) -> Vec<Stop> {
     let mut stops: Vec<Stop> = Vec::new();
     for trial in trials {
         let Some((cause, n)) = cause(&trial.outcome) else { continue };

@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
     let recording = Recording::new(lines()).expect("begins with its run line");
     let before = peak_megabytes();
     let start = Instant::now();
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let judged = start.elapsed();
     let mut page = Counter::default();
     html::write(&recording, &findings, None, &mut page)?;

@@ -13,7 +13,7 @@ use report::document::terminal::Length;
 fn main() -> io::Result<()> {
     let [old, new, other] = emulated::three_kernels(20_000);
     let of = |recordings: &[(&str, &record::Recording)]| {
-        Comparison::of(recordings).map_err(|refusal| io::Error::other(report::compare::refusal(&refusal)))
+        Comparison::new(recordings).map_err(|refusal| io::Error::other(report::compare::refusal(&refusal)))
     };
     let two = of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)])?;
     report::compare::document(&two).write(

@@ -23,7 +23,7 @@ fn main() -> io::Result<()> {
     } else {
         emulated::recording(emulated::system("local", &facts), &workloads, 10, 7)
     };
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     if wished("pinned") {
         let pin = if wished("shapes") { emulated::pinned::pin_shapes } else { emulated::pinned::pin };
         pin(&mut findings);

@@ -32,7 +32,7 @@ fn series(name: &str, panels: &[String]) -> Result<String, Box<dyn Error>> {
     let mut import = Import::new(Options { unit: Some(Unit::Seconds), ..Options::default() });
     import.read(name, BufReader::new(io::stdin().lock()))?;
     let recording = import.finish()?.recording;
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     findings.series.first_mut().ok_or("the file has no series")?.label = name.to_owned();
     table::document(&findings).write(Length::All, &STYLE, &mut io::stderr())?;
     let panels = panels.iter().map(|word| panel(word)).collect::<Result<Vec<Panel>, _>>()?;
@@ -52,7 +52,7 @@ fn panel(word: &str) -> Result<Panel, String> {
 fn comparison() -> Result<String, Box<dyn Error>> {
     let run = emulated::compared::one_run_of_three(20_000);
     let compared =
-        Comparison::of(&[("emulated", &run)]).map_err(|refusal| report::compare::refusal(&refusal))?;
+        Comparison::new(&[("emulated", &run)]).map_err(|refusal| report::compare::refusal(&refusal))?;
     report::compare::document(&compared).write(Length::All, &STYLE, &mut io::stderr())?;
     Ok(report::compare::picture(&compared))
 }

@@ -111,7 +111,7 @@ pub(crate) struct FindingEntry<'a> {
 impl<'a> FindingEntry<'a> {
     pub(crate) fn new(findings: &Findings, highlight: &Highlight<'a>) -> Self {
         let first = highlight.first();
-        let growth = first.verdict.as_ref().and_then(Growth::of);
+        let growth = first.verdict.as_ref().and_then(Growth::from_verdict);
         let near = highlight.place.as_ref().and_then(|place| place.near.first());
         FindingEntry {
             series: &first.label,

@@ -98,7 +98,7 @@ fn row(finding: &Finding, common: &CommonRange, below: Vec<Text>) -> Row {
     let at = |cost: String, n: u64, common: u64| {
         if n == common { cost } else { format!("{cost} at {}", count(n)) }
     };
-    let (first, last, growth) = match Growth::of(verdict) {
+    let (first, last, growth) = match Growth::from_verdict(verdict) {
         Some(Growth { from, to, ratio }) => {
             let (low, high) = finding.unit.estimates_with_interval(from.cost, to.cost);
             (at(low, from.n, common.low), at(high, to.n, common.high), factor_with_interval(ratio))

@@ -55,7 +55,7 @@ impl BlameAnswer {
             margin: findings.margin,
         };
         for finding in &findings.series {
-            let growing = GrowthWindows::of(finding);
+            let growing = GrowthWindows::from_finding(finding);
             match profiles.get(&finding.key) {
                 Some(profiles) => {
                     let step = growing.and_then(|windows| windows.step);

@@ -64,7 +64,7 @@ fn shares_are_those_of_the_difference_and_not_of_the_time() {
     // Most of the time is in `copy` on both sides, and the growth is in `search`.
     let recording =
         recording(8, &[("copy bind", 500, 500), ("search bind", 10, 410), ("lock search bind", 0, 100)]);
-    let blame = BlameAnswer::new(&recording, &Findings::of(&recording));
+    let blame = BlameAnswer::new(&recording, &Findings::from_recording(&recording));
     let [series] = &blame.series[..] else { panic!("{blame:?}") };
     assert!(series.is_seen && blame.unexplained.is_empty(), "{series:?}");
     let of = |name: &str| series.functions.iter().find(|one| one.name == name).expect("a function");
@@ -82,7 +82,7 @@ fn shares_are_those_of_the_difference_and_not_of_the_time() {
 fn where_no_function_holds_half_by_itself_the_innermost_that_holds_it_is_named() {
     let recording =
         recording(8, &[("a walk bind", 10, 110), ("b walk bind", 10, 110), ("c other bind", 10, 90)]);
-    let blame = BlameAnswer::new(&recording, &Findings::of(&recording));
+    let blame = BlameAnswer::new(&recording, &Findings::from_recording(&recording));
     assert_eq!(blame.series[0].holder.as_ref().map(|one| one.name.as_str()), Some("walk"));
 }
 
@@ -90,7 +90,7 @@ fn where_no_function_holds_half_by_itself_the_innermost_that_holds_it_is_named()
 fn samples_that_show_no_growth_and_too_few_trials_blame_nothing() {
     for (trials, stacks) in [(8, ("walk bind", 100, 100)), (2, ("walk bind", 10, 500))] {
         let recording = recording(trials, &[stacks]);
-        let blame = BlameAnswer::new(&recording, &Findings::of(&recording));
+        let blame = BlameAnswer::new(&recording, &Findings::from_recording(&recording));
         let [series] = &blame.series[..] else { panic!("{blame:?}") };
         // One trial of three has more samples than the others, so the growth of the first is not certain.
         assert!(trials == 8 || !series.is_seen, "{series:?}");
@@ -101,6 +101,6 @@ fn samples_that_show_no_growth_and_too_few_trials_blame_nothing() {
 #[test]
 fn a_growth_without_samples_is_named() {
     let recording = recording(0, &[]);
-    let blame = BlameAnswer::new(&recording, &Findings::of(&recording));
+    let blame = BlameAnswer::new(&recording, &Findings::from_recording(&recording));
     assert_eq!((blame.series.len(), blame.unexplained.len()), (0, 1));
 }

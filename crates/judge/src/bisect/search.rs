@@ -92,8 +92,8 @@ impl Search {
         if parts.is_empty() {
             self.open.push((first, last));
         }
-        let found: Vec<ListPart> = of(&parts, Change::Changed);
-        self.open.extend(of(&parts, Change::Open));
+        let found: Vec<ListPart> = parts_with(&parts, Change::Changed);
+        self.open.extend(parts_with(&parts, Change::Open));
         let is_same = !parts.is_empty() && parts.iter().all(|(_, step)| *step == Change::Same);
         if is_same && answers.ends == Change::Changed && parts.len() > 1 {
             self.spread.push((first, last));
@@ -145,7 +145,7 @@ impl Search {
     }
 }
 
-fn of(parts: &[(ListPart, Change)], wanted: Change) -> Vec<ListPart> {
+fn parts_with(parts: &[(ListPart, Change)], wanted: Change) -> Vec<ListPart> {
     parts.iter().filter(|(_, step)| *step == wanted).map(|(part, _)| *part).collect()
 }
 

@@ -53,7 +53,7 @@ impl Steps {
     ///
     /// Every comparison has its share of the error rate: of all steps and the two ends, in all series, at all
     /// looks (Bonferroni).
-    pub fn of(recording: &Recording, findings: &Findings, margin: f64) -> Steps {
+    pub fn new(recording: &Recording, findings: &Findings, margin: f64) -> Steps {
         let findings: Vec<Finding> =
             findings.series.iter().filter(|finding| !finding.detail).cloned().collect();
         let has_number = |system: &record::System| {
@@ -116,7 +116,7 @@ fn together(series: impl Iterator<Item = Option<SeriesStep>>) -> Change {
 /// The variants of which more boots may settle a step. What has changed is settled whatever the other series
 /// of that step say.
 pub fn unsettled(recording: &Recording, findings: &Findings, margin: f64) -> BTreeSet<String> {
-    let steps = Steps::of(recording, findings, margin);
+    let steps = Steps::new(recording, findings, margin);
     let count = steps.measured.len().saturating_sub(1);
     let of = |place: usize| {
         steps.series.iter().filter_map(move |series| Some((series, (*series.steps.get(place)?)?)))

@@ -6,10 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Direction, Recording, Series, SeriesKey, System, Trial, TrialParameters, Unit};
+use record::{Direction, GeneratorLevel, Recording, Series, SeriesKey, System, Trial, TrialParameters, Unit};
 
-use super::offered;
-use super::result::LevelValue;
+use super::result::{LevelValue, OfferedLoad};
 use super::sample::Sample;
 use crate::generator::{BoundsOf, is_of_server};
 use crate::series::{is_of_levels, median, sweep};
@@ -72,8 +71,8 @@ pub(super) fn sample<'a>(
         limited: limited.as_ref().is_some_and(|limited| limited.at(*n)),
         at_least: at_least.as_ref().is_some_and(|at_least| at_least.at(*n)),
     };
-    let offered = offered::loads(recording, trials, &key);
-    let mut stops = stops::of(trials);
+    let offered = offered_loads(recording, trials, &key);
+    let mut stops = stops::from_trials(trials);
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
@@ -146,4 +145,23 @@ fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
         }
     }
     levels
+}
+
+/// By level, the load under which a series was measured; empty where that was not one that all were offered.
+fn offered_loads(recording: &Recording, trials: &[&Trial], key: &SeriesKey) -> BTreeMap<u64, OfferedLoad> {
+    // What a closed loop measured does not depend on what is offered after it.
+    let is_closed_loop = |level: &GeneratorLevel| {
+        let of = [&level.of.system, &level.of.workload, &level.of.variant];
+        let is_of = of == [&key.system, &key.workload, &key.variant] && level.intended_per_second.is_none();
+        is_of && (level.series.is_empty() || level.series.contains(&key.name))
+    };
+    if recording.generators.iter().any(is_closed_loop) {
+        return BTreeMap::new();
+    }
+    let offered = trials.iter().flat_map(|trial| &trial.order.offered);
+    let load = |level: &record::OfferedLevel| OfferedLoad {
+        per_second: level.per_second,
+        spacing_seconds: level.spacing_seconds,
+    };
+    offered.map(|level| (level.n, load(level))).collect()
 }

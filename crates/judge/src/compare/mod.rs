@@ -9,7 +9,6 @@ mod claim;
 mod growth;
 mod levels;
 mod notes;
-mod offered;
 mod over_systems;
 mod pairs;
 mod ranking;

@@ -1,9 +1,9 @@
 //! What shortened the comparison of two, or why there is none.
 
-use super::offered;
+use super::pairs::offered_apart;
 use super::result::{AnswerNote, NoAnswer, Reference, Shortened, WithoutNumber};
 use super::sample::Sample;
-use crate::engine;
+use crate::environment;
 use crate::generator::LimitedLevels;
 use crate::stops::{Cause, Stop};
 
@@ -27,7 +27,7 @@ pub(super) fn note(
 
 /// Why one has no answer although it has numbers: it is the first of another engine.
 pub(super) fn apart(first: &Sample<'_>, sample: &Sample<'_>) -> AnswerNote {
-    let named = |sample: &Sample<'_>| (sample.name.clone(), engine::of(sample.system).to_owned());
+    let named = |sample: &Sample<'_>| (sample.name.clone(), environment::engine(sample.system).to_owned());
     AnswerNote::NoAnswer(NoAnswer::OtherEngine([named(first), named(sample)]))
 }
 
@@ -38,7 +38,7 @@ fn why_not(samples: &[&Sample<'_>]) -> Option<NoAnswer> {
     let limited: Vec<(String, LimitedLevels)> = limited.collect();
     match samples {
         _ if !without.is_empty() => Some(NoAnswer::WithoutNumber(without)),
-        [first, other] if let Some(apart) = offered::apart(first, other) => {
+        [first, other] if let Some(apart) = offered_apart(first, other) => {
             Some(NoAnswer::OfferedApart(apart))
         }
         _ if !limited.is_empty() => Some(NoAnswer::Limited(limited)),
@@ -80,7 +80,7 @@ fn shortened(
     let is_compared = |sample: &Sample<'_>| reference == Reference::Best && sample.unit.more_is_better();
     let limited = |sample: &Sample<'_>| sample.limited.clone().filter(|_| !is_compared(sample));
     let limited: [Option<LimitedLevels>; 2] = [limited(first), limited(other)];
-    let offered = offered::apart(first, other);
+    let offered = offered_apart(first, other);
     let nothing = offered.is_none() && stops.iter().all(Vec::is_empty) && limited.iter().all(Option::is_none);
     let shorter = if one < two { first } else { other };
     let is_shorter = nothing && (one.min(two) as f64) < SHORTER * one.max(two) as f64;

@@ -4,7 +4,7 @@
 use record::Unit;
 
 use super::result::{Comparison, LevelValue, Ranking, RankingEntry};
-use crate::engine;
+use crate::environment;
 
 /// Fewer levels have no trend.
 const TREND_LEVELS: usize = 3;
@@ -72,7 +72,7 @@ pub fn over_systems(comparisons: &[Comparison]) -> Vec<OverSystems> {
 
 /// The workload and the engine of a comparison of contenders on one system.
 fn group(compared: &Comparison) -> Option<(&str, &str)> {
-    Some((compared.workload.as_deref()?, engine::of(&compared.contenders.first()?.system)))
+    Some((compared.workload.as_deref()?, environment::engine(&compared.contenders.first()?.system)))
 }
 
 /// One series, which all systems have.

@@ -2,7 +2,7 @@
 
 use stats::{Contrast, Design, JudgeSettings, Sweep};
 
-use super::offered;
+use super::result::{OfferedApart, OfferedLoad};
 use super::sample::{Costs, Sample};
 use crate::finding::{ALPHA, SEED, looks};
 
@@ -43,7 +43,7 @@ pub(super) fn contrast(
     };
     let floor = first.floor().max(second.floor());
     let (design, numbers) = pairing(first, second);
-    let apart = offered::apart(first, second).map_or(Vec::new(), |apart| apart.levels);
+    let apart = offered_apart(first, second).map_or(Vec::new(), |apart| apart.levels);
     let mut sides = [costs(first, &numbers[0], over, &apart), costs(second, &numbers[1], over, &apart)];
     // Variants of one system were measured in the same boots, and what a boot does to both cancels.
     if !is_one_system(first, second) {
@@ -110,4 +110,24 @@ fn rounds(one: &Sample<'_>, two: &Sample<'_>) -> Option<Vec<u32>> {
     let most = one.started.len().max(two.started.len());
     // Where one has many more trials than the other, pairs would leave out most of what is known.
     (2 * both.len() > most && times.len() > 1 && times.windows(2).all(follows)).then_some(both)
+}
+
+/// Rates are rounded to one digit when they are chosen: two that differ by less than this share are the same.
+const SAME: f64 = 1e-6;
+
+/// Where these two were offered different loads; `None` where they were not. Rivals of one run are offered
+/// the same. Runs that were made one after the other may have found different rates, and a response time at
+/// one rate is not comparable with one at another: the difference would be that of the loads.
+pub(super) fn offered_apart(first: &Sample<'_>, other: &Sample<'_>) -> Option<OfferedApart> {
+    let is_same = |a: f64, b: f64| (a - b).abs() <= SAME * a.abs().max(b.abs());
+    let differs = |a: &OfferedLoad, b: &OfferedLoad| {
+        !is_same(a.per_second, b.per_second) || !is_same(a.spacing_seconds, b.spacing_seconds)
+    };
+    let both = first.offered.iter().filter_map(|(n, load)| Some((*n, load, other.offered.get(n)?)));
+    let apart: Vec<(u64, &OfferedLoad, &OfferedLoad)> = both.filter(|(_, a, b)| differs(a, b)).collect();
+    let (_, one, two) = *apart.last()?;
+    Some(OfferedApart {
+        levels: apart.iter().map(|(n, ..)| *n).collect(),
+        last: [(first.name.clone(), *one), (other.name.clone(), *two)],
+    })
 }

@@ -13,7 +13,7 @@ use super::notes::{apart, note};
 use super::pairs::{Over, contrast};
 use super::result::{Mean, Ranking, RankingEntry, Ratio, Reference};
 use super::sample::Sample;
-use crate::engine;
+use crate::environment;
 use crate::finding::{ALPHA, SEED};
 
 /// Nothing is claimed of fewer trials than these (METHODOLOGY.md).
@@ -108,7 +108,7 @@ pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64)
 fn against_first(field: Field<'_>, margin: f64) -> Contrasted<'_> {
     let samples = &field.samples;
     let systems: Vec<&System> = samples.iter().map(|sample| sample.system).collect();
-    let references = engine::references(&systems);
+    let references = environment::references(&systems);
     let is_ranked = (3..=RANKED_MOST).contains(&samples.len());
     let count = samples.len();
     let places = (0..count).flat_map(|first| (first + 1..count).map(move |second| (first, second)));

@@ -6,10 +6,10 @@ use super::levels::{OfCurve, sample, trials};
 use super::ranking::{Compared, Field, compare};
 use super::result::{Comparison, Contender, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
 use super::sample::Sample;
+use crate::environment;
 use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN};
 use crate::findings::Findings;
 use crate::generator::Bounds;
-use crate::{engine, environment};
 
 /// Why nothing could be compared at all.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,13 +29,13 @@ pub enum Refusal {
 impl Comparison {
     /// Compares every system of the recordings with the first system of the first. A recording of one system
     /// is called by the name given, and one of several by that and the names in it.
-    pub fn of(recordings: &[(&str, &Recording)]) -> Result<Comparison, Refusal> {
+    pub fn new(recordings: &[(&str, &Recording)]) -> Result<Comparison, Refusal> {
         Comparison::with_margin(recordings, MARGIN)
     }
 
     /// Compares with another idea of what matters.
     pub fn with_margin(recordings: &[(&str, &Recording)], margin: f64) -> Result<Comparison, Refusal> {
-        let judged = |recording| Findings::of(recording).series;
+        let judged = |recording| Findings::from_recording(recording).series;
         let judged: Vec<(&str, &Recording, Vec<Finding>)> =
             recordings.iter().map(|(name, recording)| (*name, *recording, judged(recording))).collect();
         between(&sources(&judged), margin)
@@ -46,7 +46,7 @@ impl Comparison {
     pub fn of_judged(name: &str, recording: &Recording, findings: &Findings) -> Result<Comparison, Refusal> {
         let series = match findings.margin == GROWTH_MARGIN {
             true => findings.series.clone(),
-            false => Findings::of(recording).series,
+            false => Findings::from_recording(recording).series,
         };
         between(&sources(&[(name, recording, series)]), MARGIN)
     }
@@ -71,7 +71,7 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
     let fields = fields(sources, &refused);
     let Compared { rankings, means, ratios, pairs } = compare(fields, Reference::First, margin);
     let systems: Vec<&System> = sources.iter().map(|source| &source.contender.system).collect();
-    let references = engine::references(&systems);
+    let references = environment::references(&systems);
     let has_answer = |ranking: &super::Ranking| ranking.others().any(|standing| standing.overall.is_some());
     if !rankings.iter().any(has_answer) {
         let without: Vec<WithoutNumber> = sources.iter().filter_map(Source::without_number).collect();
@@ -101,7 +101,7 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
 
 /// What executes each of them.
 fn engines(sources: &[Source<'_>]) -> Vec<(String, String)> {
-    let engine = |source: &Source<'_>| engine::of(source.system).to_owned();
+    let engine = |source: &Source<'_>| environment::engine(source.system).to_owned();
     sources.iter().map(|source| (source.contender.name.clone(), engine(source))).collect()
 }
 
@@ -115,7 +115,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(key: &SeriesKey) -> Kind {
+    fn from_key(key: &SeriesKey) -> Kind {
         Kind {
             workload: key.workload.clone(),
             variant: key.variant.clone(),
@@ -135,7 +135,7 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn finding(&self, kind: &Kind) -> Option<&Finding> {
-        self.findings.iter().find(|finding| Kind::of(&finding.key) == *kind)
+        self.findings.iter().find(|finding| Kind::from_key(&finding.key) == *kind)
     }
 
     /// What it has of a series.
@@ -196,7 +196,7 @@ fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source
 fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
     let mut kinds: Vec<(Kind, &str, &str)> = Vec::new();
     for finding in sources.iter().flat_map(|source| &source.findings) {
-        let kind = Kind::of(&finding.key);
+        let kind = Kind::from_key(&finding.key);
         match kinds.iter_mut().find(|(known, ..)| *known == kind) {
             Some((_, label, _)) if finding.measurements > 0 => *label = &finding.label,
             Some(_) => {}

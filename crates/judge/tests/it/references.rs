@@ -69,7 +69,7 @@ fn only(findings: &Findings) -> &Finding {
 
 #[test]
 fn what_a_cost_shares_with_its_references_is_removed() {
-    let [with, without] = [true, false].map(|references| Findings::of(&recording(references)));
+    let [with, without] = [true, false].map(|references| Findings::from_recording(&recording(references)));
     let (with, without) = (only(&with), only(&without));
     assert_eq!(with.references, ["stat"]);
     let (with, without) = (with.verdict.as_ref().unwrap(), without.verdict.as_ref().unwrap());

@@ -62,7 +62,7 @@ fn open(recording: &Recording, compares: bool) -> BTreeSet<String> {
     let systems = || recording.systems.iter().map(|system| system.name.as_str());
     let all: Vec<MeasuredVariant<'_>> =
         systems().flat_map(|system| ["a", "b"].map(|variant| MeasuredVariant { system, variant })).collect();
-    undecided(recording, &Findings::of(recording), &all, compares)
+    undecided(recording, &Findings::from_recording(recording), &all, compares)
 }
 
 fn names(names: &[&str]) -> BTreeSet<String> {
@@ -74,11 +74,15 @@ fn names(names: &[&str]) -> BTreeSet<String> {
 fn variants_that_are_not_resolved_go_on() {
     let cost = |_: &str, variant: &str| if variant == "a" { 1e-3 } else { 1.05e-3 };
     let flat = load(&["local"], false, 10, 0.1, cost);
-    let findings = Findings::of(&flat);
+    let findings = Findings::from_recording(&flat);
     assert!(findings.series.iter().all(|f| f.verdict.as_ref().unwrap().class == Class::Flat));
     assert_eq!(open(&flat, true), names(&[]), "each verdict is definite, and nobody compares them");
     let close = load(&["local"], true, 10, 0.1, cost);
-    let last = Findings::of(&close).comparisons[0].rankings[0].standings[1].last.clone().unwrap().comparison;
+    let last = Findings::from_recording(&close).comparisons[0].rankings[0].standings[1]
+        .last
+        .clone()
+        .unwrap()
+        .comparison;
     assert_eq!(last.answer, Answer::Unresolved);
     assert_eq!(open(&close, true), names(&["a", "b"]), "the best too: the other is set against it");
     let far = load(&["local"], true, 10, 0.1, |_, variant| if variant == "a" { 1e-3 } else { 2e-3 });
@@ -94,7 +98,7 @@ fn systems_that_are_not_resolved_go_on() {
     assert_eq!(open(&two, false), names(&[]), "one system against itself has no answer to wait for");
     let only_a =
         [MeasuredVariant { system: "old", variant: "a" }, MeasuredVariant { system: "new", variant: "a" }];
-    let open = undecided(&two, &Findings::of(&two), &only_a, true);
+    let open = undecided(&two, &Findings::from_recording(&two), &only_a, true);
     assert_eq!(open, names(&[]), "what was not measured has no say");
 }
 
@@ -111,7 +115,7 @@ fn a_series_is_judged_once_at_each_look() {
         let undue =
             judgements.of_workload(&load(&["old", "new"], true, 30, 0.1, costs), "race", &|_, _| false);
         assert_eq!(undue.series, findings.series, "they keep their last ones");
-        assert_eq!(Findings::of(recording), findings);
+        assert_eq!(Findings::from_recording(recording), findings);
         assert_eq!(judgements.count(), judged, "no trial came");
     }
 }
@@ -120,8 +124,8 @@ fn a_series_is_judged_once_at_each_look() {
 #[test]
 fn no_time_is_proposed_for_details() {
     let mut recording = load(&["local"], false, 3, 0.1, |_, _| 1e-3);
-    let settlement = Findings::of(&recording).settlement.unwrap();
+    let settlement = Findings::from_recording(&recording).settlement.unwrap();
     assert_eq!(settlement.settles, 2, "both variants");
     recording.workloads[0].series[0].detail = true;
-    assert_eq!(Findings::of(&recording).settlement, None);
+    assert_eq!(Findings::from_recording(&recording).settlement, None);
 }

@@ -71,7 +71,7 @@ pub(crate) fn blame(args: &Args, console: &Console) -> Done {
     }
     let measured = read(&args.run)?;
     let is_sampled = !measured.profiles.is_empty() || !measured.sampled_trials.is_empty();
-    let findings = Findings::of(&measured);
+    let findings = Findings::from_recording(&measured);
     let grows = !BlameAnswer::new(&measured, &findings).unexplained.is_empty();
     if is_sampled || !grows {
         if let Some(out) = &args.out {

@@ -102,7 +102,7 @@ fn costs(args: &Args) -> Result<Vec<Cost>, Failure> {
     let mut costs = args.cost.clone();
     let mut labels = Vec::new();
     for path in &args.runs {
-        let findings = Findings::of(&read(path)?);
+        let findings = Findings::from_recording(&read(path)?);
         let mut measured = measured_costs(&findings, &args.used);
         if args.runs.len() > 1 {
             for cost in &mut measured {

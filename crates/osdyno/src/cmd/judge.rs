@@ -167,7 +167,7 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
         imported.remarks.iter().for_each(|remark| warn(remark));
     }
     tell_bad_lines(&imported.bad_lines);
-    let findings = Findings::of_import(&imported.recording, args.margin);
+    let findings = Findings::from_import(&imported.recording, args.margin);
     if format == JudgeFormat::Text {
         print_findings(&findings, None, Detail::Everything, Format::Text, console)?;
     } else {

@@ -58,7 +58,7 @@ fn a_cost_that_was_made_to_grow_is_found_with_the_growth_it_was_given() {
     let size = ["run", "thread", "-n", "2000", "--preset", "full", "--budget", "150s", "--out", "a.osdyno"];
     run_well(folder.path(), &[&size[..], &[&constant, &growing]].concat());
     let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
-    let findings = judge::Findings::of(&recording);
+    let findings = judge::Findings::from_recording(&recording);
     let [constant, growing] = ["constant", "growing"].map(|system| verdict(&findings, system));
     assert!(
         matches!(constant.class, stats::Class::Flat | stats::Class::SmallGrowth | stats::Class::Inconclusive),

@@ -246,7 +246,7 @@ fn a_series_without_a_noise_floor_of_its_own_settings_has_that_of_all() {
     };
     let floor_of = |key, settings: &[(&str, &str)]| {
         let owned = settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        sample::noise_floor().of(&key, &owned.collect())
+        sample::noise_floor().series_share(&key, &owned.collect())
     };
     assert_eq!(floor_of(key("close", Direction::Down), &[]), 0.03);
     assert_eq!(floor_of(key("bind", Direction::Up), &[]), 0.02);

@@ -332,7 +332,7 @@ fn numbers(
     let what = sentences::capital(sentences::what_of(finding));
     let mut rows: Vec<(String, String)> =
         vec![(format!("{what} at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low))];
-    rows.extend(Growth::of(v).into_iter().flat_map(|growth| of_change(finding, v, growth, &what)));
+    rows.extend(Growth::from_verdict(v).into_iter().flat_map(|growth| of_change(finding, v, growth, &what)));
     if finding.expect != Expect::Any {
         rows.push(("Documented expectation".into(), expected(findings, finding)));
     }

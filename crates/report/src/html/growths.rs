@@ -54,7 +54,7 @@ pub(super) fn is_shown(source: &Source<'_>) -> bool {
 fn rows<'a>(source: &Source<'a>) -> Vec<(Numbered<'a>, f64, Growth)> {
     let is_shown = |finding: &Finding| !finding.detail && !source.findings.is_ranked_elsewhere(finding);
     let row = |(i, finding): Numbered<'a>| {
-        let growth = Growth::of(finding.verdict.as_ref()?)?;
+        let growth = Growth::from_verdict(finding.verdict.as_ref()?)?;
         let worse = growth.ratio.value.ln() * if finding.unit.more_is_better() { -1.0 } else { 1.0 };
         worse.is_finite().then_some(((i, finding), worse, growth))
     };

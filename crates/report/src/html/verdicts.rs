@@ -47,7 +47,7 @@ fn row(source: &Source<'_>, (i, finding): Numbered<'_>, out: &mut dyn Write) -> 
             "<tr class=\"{classes}\">{name}<td class=\"verdict\" colspan=\"6\">{words}</td></tr>"
         );
     };
-    let (low, high, growth) = match Growth::of(v) {
+    let (low, high, growth) = match Growth::from_verdict(v) {
         Some(Growth { from, to, ratio }) => {
             let (low, high) = finding.unit.estimates_with_interval(from.cost, to.cost);
             (low, high, factor_with_interval(ratio))

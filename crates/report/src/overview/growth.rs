@@ -72,7 +72,7 @@ pub(crate) fn sentence(findings: &Findings, highlight: &Highlight<'_>) -> String
 /// `1.2 µs → 3.1 ms (×2 600) from 13 911 (13 900–13 920) bound sockets on`.
 fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
     let Some(v) = &finding.verdict else { return String::new() };
-    let Some(growth) = Growth::of(v) else { return String::new() };
+    let Some(growth) = Growth::from_verdict(v) else { return String::new() };
     let (low, high) = finding.unit.estimates(growth.from.cost, growth.to.cost);
     let size = format!("{low} → {high} ({})", estimated_factor(growth.ratio));
     let at = place::at(growth.to.n, &finding.grows);

@@ -69,7 +69,7 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
 
 /// `, near half of net.ipv4.ip_local_port_range (14 116)`; nothing where nothing is near.
 fn hints(v: &Verdict, n: Interval, grows: &str, system: &System) -> String {
-    let near = judge::hints::of(v, n, grows, system);
+    let near = judge::hints::landmarks_near(v, n, grows, system);
     let near: Vec<String> = near.iter().map(|near| format!("near {}", landmark(near))).collect();
     if near.is_empty() { String::new() } else { format!(", {}", list(&near)) }
 }

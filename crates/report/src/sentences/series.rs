@@ -21,7 +21,7 @@ pub(crate) fn tone(finding: &Finding) -> Tone {
 /// `1.2 (1.1–1.3) µs → 3.1 (2.9–3.3) ms from n = 100 to 14 229`; of one n the cost there.
 pub(crate) fn ends(verdict: &Verdict, unit: Unit) -> String {
     let span = span(verdict.n_low, verdict.n_high);
-    match Growth::of(verdict) {
+    match Growth::from_verdict(verdict) {
         Some(Growth { from, to, .. }) => {
             let (low, high) = unit.estimates_with_interval(from.cost, to.cost);
             format!("{low} → {high} {span}")

@@ -19,7 +19,7 @@ fn contender<'a>(ranking: &'a Ranking, variant: &str) -> &'a RankingEntry {
 }
 
 fn of(field: &[Architecture]) -> Findings {
-    Findings::of(&load::race(field, 10, 7))
+    Findings::from_recording(&load::race(field, 10, 7))
 }
 
 /// Four, of which the generator limits these everywhere.
@@ -115,7 +115,7 @@ fn a_lower_bound_of_time_is_never_ranked() {
     let (by, series, why) = (LimitedBy::Time, vec!["p99".into()], "900 requests had no response".into());
     let end = lines.len() - 1;
     lines.insert(end, Line::Limited(Limitation { of: key, n: Some(1_000), by, series, why }));
-    let findings = Findings::of(&record::Recording::new(lines).unwrap());
+    let findings = Findings::from_recording(&record::Recording::new(lines).unwrap());
     let inetd = |name| contender(ranking(&findings, name), "inetd").clone();
     assert_eq!(inetd("p99").last.unwrap().comparison.n_high, 500);
     assert_eq!(inetd("p50").last.unwrap().comparison.n_high, 1_000);

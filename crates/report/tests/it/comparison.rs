@@ -24,12 +24,12 @@ fn note(compared: &Comparison, row: &Ranking, other: usize) -> Option<String> {
 #[test]
 fn two_kernels_and_three() {
     let [old, new, other] = emulated::three_kernels(20_000);
-    let mut two = Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)]).unwrap();
+    let mut two = Comparison::new(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)]).unwrap();
     assert_eq!(two.rankings[3].standings[1].answer().unwrap().answer, stats::Answer::Slower);
     pin_answers(&mut two);
     insta::assert_snapshot!("two", shown(&two, 120));
     let mut three =
-        Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)]).unwrap();
+        Comparison::new(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)]).unwrap();
     pin_answers(&mut three);
     insta::assert_snapshot!("three", shown(&three, 120));
     assert_eq!(three.judged(), (12, 14));
@@ -50,10 +50,10 @@ fn two_kernels_and_three() {
 #[test]
 fn on_one_screen() {
     let [old, new, other] = emulated::three_kernels(20_000);
-    let mut two = Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)]).unwrap();
+    let mut two = Comparison::new(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)]).unwrap();
     pin_answers(&mut two);
     let mut three =
-        Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)]).unwrap();
+        Comparison::new(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)]).unwrap();
     pin_answers(&mut three);
     let screen = |compared: &Comparison, width: usize| {
         let mut out = Vec::new();
@@ -75,7 +75,7 @@ fn on_one_screen() {
 #[test]
 fn every_system_has_its_cost() {
     let run = one_run_of_three(2_000);
-    let compared = Comparison::of(&[("run", &run)]).unwrap();
+    let compared = Comparison::new(&[("run", &run)]).unwrap();
     let mut out = Vec::new();
     overview::systems(&compared)
         .write(overview::SCREEN, &Style { width: 160, ..Style::default() }, &mut out)
@@ -92,7 +92,7 @@ fn every_system_has_its_cost() {
     assert!(row("mmap").trim_end().ends_with('—'), "{}", row("mmap"));
 
     let mut page = Vec::new();
-    let findings = judge::Findings::of(&run);
+    let findings = judge::Findings::from_recording(&run);
     report::html::write(&run, &findings, Some(&compared), &mut page).expect("written");
     let page = String::from_utf8(page).expect("text");
     let table = page.split("class=\"verdicts costs\"").nth(1).expect("a table of costs");
@@ -124,21 +124,21 @@ fn two_runs_that_cannot_tell_name_the_command_that_can() {
         String::from_utf8(out).expect("text")
     };
     let (old, new) = (run(1), run(2));
-    let compared = Comparison::of(&[("old.osdyno", &old), ("new.osdyno", &new)]).expect("two runs");
+    let compared = Comparison::new(&[("old.osdyno", &old), ("new.osdyno", &new)]).expect("two runs");
     let text = screen(&compared);
     let first = text.lines().next().expect("a line");
     assert!(first.contains("made one after the other") && first.contains("osdyno run"), "{text}");
     assert!(first.contains("--system old= --system new=COMMAND"), "{text}");
     let one = one_run_of_three(2_000);
-    let paired = Comparison::of(&[("run", &one)]).expect("a run of three");
+    let paired = Comparison::new(&[("run", &one)]).expect("a run of three");
     assert!(!screen(&paired).contains("made one after the other"));
 }
 
 #[test]
 fn a_run_of_several_systems_is_one_screen_and_one_page() {
     let run = one_run_of_three(2_000);
-    let compared = Comparison::of(&[("run", &run)]).unwrap();
-    let findings = judge::Findings::of(&run);
+    let compared = Comparison::new(&[("run", &run)]).unwrap();
+    let findings = judge::Findings::from_recording(&run);
     for width in (60..=160).step_by(20) {
         let mut out = Vec::new();
         let style = Style { width, ..Style::default() };
@@ -175,7 +175,7 @@ fn each_engine_has_its_own_reference() {
     let (here, old) = (run("here", native, 1), run("old", &[("machine.hypervisor", "QEMU TCG")], 2));
     let (new, there) = (run("new", tcg, 3), run("there", &[], 4));
     let all = [("here", &here), ("old", &old), ("new", &new), ("there", &there)];
-    let compared = Comparison::of(&all).expect("two of each engine");
+    let compared = Comparison::new(&all).expect("two of each engine");
     assert_eq!(compared.references, [0, 1, 1, 0]);
     for ranking in &compared.rankings {
         let entries = &ranking.standings;
@@ -205,7 +205,7 @@ fn each_engine_has_its_own_reference() {
         assert!(text.contains("only systems on the same engine are compared"), "{text}");
     }
 
-    let refusal = Comparison::of(&[("here", &here), ("new", &new)]).expect_err("one of each");
+    let refusal = Comparison::new(&[("here", &here), ("new", &new)]).expect_err("one of each");
     let said = compare::refusal(&refusal);
     assert!(said.contains("here runs natively and new runs on QEMU TCG, and only systems"), "{said}");
 }
@@ -220,7 +220,7 @@ fn what_no_system_measured_is_said_in_one_sentence() {
         emulated::recording(emulated::system(name, &[]), &workloads, 10, seed)
     };
     let (one, two) = (run("one", 1), run("two", 2));
-    let compared = Comparison::of(&[("one", &one), ("two", &two)]).expect("a comparison");
+    let compared = Comparison::new(&[("one", &one), ("two", &two)]).expect("a comparison");
     let nowhere = compared.rankings.iter().filter(|ranking| !ranking.is_measured()).count();
     let mut page = Vec::new();
     compare::write_html(&compared, &mut page).expect("a page");
@@ -240,13 +240,13 @@ fn other_settings_are_refused() {
     for trial in &mut set.trials {
         trial.order.settings.insert("arch".into(), "uring".into());
     }
-    let refusal = Comparison::of(&[("a", &plain), ("b", &set)]).unwrap_err();
+    let refusal = Comparison::new(&[("a", &plain), ("b", &set)]).unwrap_err();
     assert_eq!(
         compare::refusal(&refusal),
         "nothing can be compared: socket has different settings: the defaults in a and arch=uring in b"
     );
     let same = [("a", &set), ("b", &set.clone())];
-    assert!(Comparison::of(&same).is_ok_and(|compared| compared.refused.is_empty()));
+    assert!(Comparison::new(&same).is_ok_and(|compared| compared.refused.is_empty()));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn other_versions_are_refused() {
     two.truncate(1);
     two[0].version = 2;
     let record = |w: &[_]| emulated::recording(emulated::system("local", &[]), w, 10, 1);
-    let refusal = Comparison::of(&[("a", &record(&one)), ("b", &record(&two))]).unwrap_err();
+    let refusal = Comparison::new(&[("a", &record(&one)), ("b", &record(&two))]).unwrap_err();
     assert_eq!(
         compare::refusal(&refusal),
         "nothing can be compared: socket has different versions: version 1 in a and version 2 in b"
@@ -268,8 +268,8 @@ fn one_system_is_not_a_comparison() {
     let mut workloads = emulated::mixed(300);
     workloads.truncate(1);
     let one = emulated::recording(emulated::system("local", &[]), &workloads, 10, 1);
-    assert_eq!(Comparison::of(&[("a", &one)]).unwrap_err(), Refusal::Alone("a".into()));
-    assert_eq!(Comparison::of(&[]).unwrap_err(), Refusal::NothingCommon);
+    assert_eq!(Comparison::new(&[("a", &one)]).unwrap_err(), Refusal::Alone("a".into()));
+    assert_eq!(Comparison::new(&[]).unwrap_err(), Refusal::NothingCommon);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn only_what_is_said_by_range_of_n_pays_for_looks() {
     let compared = |looks: [&[u32]; 2]| {
         let [mut old, mut new, _] = emulated::three_kernels(2_000);
         (old.run.looks, new.run.looks) = (looks[0].to_vec(), looks[1].to_vec());
-        let mut compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
+        let mut compared = Comparison::new(&[("old", &old), ("new", &new)]).unwrap();
         compared.rankings.swap_remove(0).standings.swap_remove(1).overall.unwrap().comparison
     };
     let width = |i: &stats::Interval| (i.high / i.low).ln();
@@ -298,7 +298,7 @@ fn only_what_is_said_by_range_of_n_pays_for_looks() {
 #[test]
 fn one_run_of_three_systems() {
     let run = one_run_of_three(6_000);
-    let mut compared = Comparison::of(&[("sandboxes.osdyno", &run)]).unwrap();
+    let mut compared = Comparison::new(&[("sandboxes.osdyno", &run)]).unwrap();
     let names: Vec<&str> = compared.contenders.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["plain", "sandbox", "other"]);
     let row = |compared: &Comparison, label: &str| {

@@ -19,7 +19,7 @@ fn contender<'a>(ranking: &'a Ranking, variant: &str) -> &'a RankingEntry {
 }
 
 fn of(field: &[Architecture]) -> Findings {
-    Findings::of(&load::race(field, 10, 7))
+    Findings::from_recording(&load::race(field, 10, 7))
 }
 
 /// Without the generator as a limit.
@@ -88,7 +88,7 @@ fn the_reference_has_trials_enough() {
         Line::Trial(trial) => !is_late(&trial.order.variant, trial.order.trial),
         _ => true,
     });
-    let findings = Findings::of(&record::Recording::new(lines).unwrap());
+    let findings = Findings::from_recording(&record::Recording::new(lines).unwrap());
     let throughput = ranking(&findings.comparisons[0], "throughput");
     assert_eq!(throughput.best().unwrap().name, "epoll");
     assert!(throughput.behind().any(|(entry, _)| entry.name == "inetd"));
@@ -106,7 +106,7 @@ fn rounds_are_pairs() {
                 trial.started_seconds += shift;
             }
         }
-        Findings::of(&record::Recording::new(lines).unwrap())
+        Findings::from_recording(&record::Recording::new(lines).unwrap())
     };
     let answer = |findings: &Findings| {
         let inetd = contender(ranking(&findings.comparisons[0], "throughput"), "inetd").clone();
@@ -143,7 +143,7 @@ fn who_cannot_run_here_has_a_reason() {
         }
     }
     let recording = record::Recording::new(lines).unwrap();
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let throughput = ranking(&findings.comparisons[0], "throughput");
     let last = throughput.standings.last().unwrap();
     assert!(last.name == "uring" && last.levels.is_empty() && last.rank.is_none());
@@ -174,7 +174,7 @@ fn variants_of_a_curve_are_compared_too() {
         }
     }
     let recording = record::Recording::new(lines).unwrap();
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let [compared] = findings.comparisons.as_slice() else { panic!("one workload") };
     let wait = ranking(compared, "select");
     let levels: Vec<u64> = contender(wait, "epoll").levels.iter().map(|level| level.n).collect();
@@ -203,7 +203,7 @@ fn equals_are_not_distinguished() {
         .map(|one| Architecture { name: one.name, stops: None, generator: None, ..free()[2] })
         .collect();
     let told = |seed: &u64| {
-        let findings = Findings::of(&load::race(&field, 10, *seed));
+        let findings = Findings::from_recording(&load::race(&field, 10, *seed));
         let mut all = findings.comparisons[0].rankings.iter().flat_map(|ranking| &ranking.standings);
         all.any(|contender| contender.rank.is_none_or(|rank| (rank.best, rank.worst) != (1, 12)))
     };
@@ -242,7 +242,7 @@ fn of_a_rate_more_is_faster() {
         .map(|one| Architecture { rate: 1.2 * one.rate, memory: 1.25 * one.memory, ..one })
         .collect();
     let new = load::race(&field, 10, 8);
-    let compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
+    let compared = Comparison::new(&[("old", &old), ("new", &new)]).unwrap();
     let mut out = Vec::new();
     report::compare::write_json(&compared, &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
@@ -267,7 +267,7 @@ fn of_a_rate_more_is_faster() {
     assert!(text.contains("geometric mean of 16 series, each weighing the same: ×0.8"), "{text}");
     assert!(text.contains("no claim without paired trials"), "{text}");
 
-    let turned = Comparison::of(&[("new", &new), ("old", &old)]).unwrap();
+    let turned = Comparison::new(&[("new", &new), ("old", &old)]).unwrap();
     let mut text = Vec::new();
     report::compare::document(&turned).write(Length::All, &Style::default(), &mut text).unwrap();
     assert!(String::from_utf8(text).unwrap().contains("16 slower · 4 less"));
@@ -281,7 +281,7 @@ fn what_the_generator_limited_is_not_compared() {
     let mut words = |said: Saturated| {
         field[3].generator = Some(said);
         let new = load::race(&field, 10, 8);
-        let compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
+        let compared = Comparison::new(&[("old", &old), ("new", &new)]).unwrap();
         let row = compared.rankings.iter().find(|row| row.label == "race/uring throughput").unwrap();
         let answer = row.standings[1].answer().map(|answer| (answer.n_high, answer.ends));
         let note = row.standings[1].note.as_ref().map(|note| report::compare::note(&compared, 1, note));
@@ -313,7 +313,7 @@ fn in_a_terminal() {
 /// Said once of all, and not of each ratio that it has no interval and of each variant that it may be any.
 #[test]
 fn that_nothing_is_certain_is_said_once() {
-    let findings = Findings::of(&load::race(&free(), 1, 7));
+    let findings = Findings::from_recording(&load::race(&free(), 1, 7));
     let text = shown(&findings, 100);
     assert_eq!(text.matches("no difference from the best is certain").count(), 1, "{text}");
     assert!(!text.contains("no interval") && !text.contains("1st"), "{text}");
@@ -321,7 +321,7 @@ fn that_nothing_is_certain_is_said_once() {
     // With trials enough to know how they vary, how many more it takes is known too.
     let field: Vec<Architecture> =
         ["one", "two"].map(|name| Architecture { name, stops: None, ..free()[2] }).to_vec();
-    let text = shown(&Findings::of(&load::race(&field, 3, 7)), 100);
+    let text = shown(&Findings::from_recording(&load::race(&field, 3, 7)), 100);
     assert_eq!(
         text.matches("no difference from the best is certain; one may be after ").count(),
         1,
@@ -333,7 +333,7 @@ fn that_nothing_is_certain_is_said_once() {
 #[test]
 fn in_a_page() {
     let recording = load::race(&load::four(), 10, 7);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     load::pin(&mut findings);
     let page = page(&recording, &findings);
     let start = page.find("<div class=\"comparison\">").unwrap();
@@ -424,7 +424,7 @@ fn hostile_names_are_text() {
         }
     }
     let recording = record::Recording::new(lines).unwrap();
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     assert_eq!(findings.comparisons[0].rankings.len(), 5);
     let page = page(&recording, &findings);
     assert!(!page.contains("<script>alert") && !page.contains('\u{1b}'));
@@ -437,7 +437,7 @@ fn hostile_names_are_text() {
 fn two_trials_tell_what_is_gross() {
     let four = free();
     let behind = |field: &[Architecture], seed: u64| {
-        let findings = Findings::of(&load::race(field, 2, seed));
+        let findings = Findings::from_recording(&load::race(field, 2, seed));
         let throughput = ranking(&findings.comparisons[0], "throughput");
         throughput.behind().map(|(entry, _)| entry.name.clone()).collect::<Vec<String>>()
     };

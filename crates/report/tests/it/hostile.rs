@@ -15,7 +15,7 @@ fn a_terminal_is_not_given_orders() {
     workloads[0].name = ESCAPE;
     let mut system = emulated::system("local", &[]);
     system.warnings.push("steal \u{1b}]0;title\u{7} 0.4 %".into());
-    let findings = Findings::of(&emulated::recording(system, &workloads, 10, 1));
+    let findings = Findings::from_recording(&emulated::recording(system, &workloads, 10, 1));
     for colour in [false, true] {
         let mut out = Vec::new();
         table::document(&findings)
@@ -34,7 +34,8 @@ fn a_document_is_json_whatever_the_names() {
     let mut workloads = emulated::mixed(200);
     workloads.truncate(1);
     workloads[0].name = ESCAPE;
-    let findings = Findings::of(&emulated::recording(emulated::system("local", &[]), &workloads, 10, 1));
+    let findings =
+        Findings::from_recording(&emulated::recording(emulated::system("local", &[]), &workloads, 10, 1));
     let mut out = Vec::new();
     json::write(&findings, &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();

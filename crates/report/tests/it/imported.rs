@@ -40,7 +40,7 @@ fn each_direction_is_a_finding_of_its_own() {
     let imported = read(&text);
     let down = imported.recording.series().find(|(key, _)| key.direction == Direction::Down);
     assert_eq!(down.expect("the way down").1.len(), 11);
-    let findings = Findings::of_import(&imported.recording, MARGIN);
+    let findings = Findings::from_import(&imported.recording, MARGIN);
     let found: Vec<_> =
         findings.series.iter().map(|f| (f.label.as_str(), f.trials, f.measurements)).collect();
     assert_eq!(found, [("a", 12, 12 * 300), ("a (down)", 11, 11 * 300)]);
@@ -51,7 +51,7 @@ fn each_direction_is_a_finding_of_its_own() {
 #[test]
 fn what_cannot_be_judged_is_there_and_says_why() {
     let imported = read("series,trial,n,value\na,1,1,nan\na,1,2,inf\na,1,3,0\na,1,4,-1\nb,1,1,x\nc,1,1,2\n");
-    let findings = Findings::of_import(&imported.recording, MARGIN);
+    let findings = Findings::from_import(&imported.recording, MARGIN);
     let document = document(&findings);
     let said: Vec<_> = document["series"].as_array().expect("series").iter().collect();
     assert_eq!(said.iter().map(|s| &s["series"]).collect::<Vec<_>>(), ["a", "b", "c"]);
@@ -67,7 +67,10 @@ fn what_cannot_be_judged_is_there_and_says_why() {
 #[test]
 fn a_header_alone_has_no_findings() {
     let imported = read("series,trial,n,value\n");
-    assert_eq!(document(&Findings::of_import(&imported.recording, MARGIN))["series"], serde_json::json!([]));
+    assert_eq!(
+        document(&Findings::from_import(&imported.recording, MARGIN))["series"],
+        serde_json::json!([])
+    );
 }
 
 /// Ten trials of three series, with numbers from a fixed rule.
@@ -87,7 +90,7 @@ fn sample() -> String {
 
 #[test]
 fn bare_numbers_are_reported_as_such() {
-    let findings = Findings::of_import(&read(&sample()).recording, MARGIN);
+    let findings = Findings::from_import(&read(&sample()).recording, MARGIN);
     let mut out = Vec::new();
     table::document(&findings)
         .write(Length::All, &Style { width: 132, ..Style::default() }, &mut out)
@@ -103,7 +106,7 @@ fn bare_numbers_are_reported_as_such() {
 
 #[test]
 fn the_document_has_what_it_promises() {
-    let document = document(&Findings::of_import(&read(&sample()).recording, MARGIN));
+    let document = document(&Findings::from_import(&read(&sample()).recording, MARGIN));
     for series in document["series"].as_array().expect("series") {
         for field in [
             "series",
@@ -173,7 +176,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 /// Whatever is in the file, all that is made of it ends, and says nothing that is not finite.
 fn judged(bytes: &[u8]) {
     let Some(imported) = import("forkbench", bytes) else { return };
-    let findings = Findings::of_import(&imported.recording, MARGIN);
+    let findings = Findings::from_import(&imported.recording, MARGIN);
     assert_eq!(document(&findings)["series"].as_array().map(Vec::len), Some(findings.series.len()));
     table::document(&findings).write(Length::All, &Style::default(), &mut Vec::new()).expect("written");
     report::html::write(&imported.recording, &findings, None, &mut Vec::new()).expect("written");

@@ -41,7 +41,7 @@ fn factors(text: &str) -> Vec<String> {
 /// Each series that grows, and its factor as words say it.
 fn growths(findings: &Findings) -> Vec<(String, usize, String)> {
     let growth = |(i, finding): (usize, &judge::Finding)| {
-        let growth = Growth::of(finding.verdict.as_ref()?)?;
+        let growth = Growth::from_verdict(finding.verdict.as_ref()?)?;
         let label = report::sentences::label(findings, finding);
         Some((label, i, estimated_factor(growth.ratio).replace('\u{202f}', " ")))
     };
@@ -51,7 +51,7 @@ fn growths(findings: &Findings) -> Vec<(String, usize, String)> {
 #[test]
 fn a_program_divides_the_costs_and_finds_the_growth() {
     for (name, recording) in recordings() {
-        let findings = Findings::of(&recording);
+        let findings = Findings::from_recording(&recording);
         let document: serde_json::Value =
             serde_json::from_str(&text(|out| json::write(&findings, out))).expect("a document");
         for (label, i, said) in growths(&findings) {
@@ -75,7 +75,7 @@ fn a_program_divides_the_costs_and_finds_the_growth() {
 #[test]
 fn every_screen_says_the_same_growth() {
     for (name, recording) in recordings() {
-        let findings = Findings::of(&recording);
+        let findings = Findings::from_recording(&recording);
         let shown = growths(&findings);
         for width in [60, 100, 140] {
             // Wide enough for each paragraph to be one line, at either layout.
@@ -107,12 +107,12 @@ fn every_screen_says_the_same_growth() {
 #[test]
 fn a_finding_and_its_page_say_the_same_growth_and_place() {
     for (name, recording) in recordings() {
-        let findings = Findings::of(&recording).without_details();
+        let findings = Findings::from_recording(&recording).without_details();
         let page = text(|out| html::write(&recording, &findings, None, out));
         for highlight in judge::highlights(&findings) {
             let first = highlight.first();
             let verdict = first.verdict.as_ref().expect("it grows");
-            let ratio = Growth::of(verdict).expect("from n to n").ratio;
+            let ratio = Growth::from_verdict(verdict).expect("from n to n").ratio;
             let sentence =
                 overview::growth_sentences(&findings, |finding| finding.key == first.key)[0].clone();
             let sentence = sentence.replace('\u{202f}', " ");
@@ -149,7 +149,8 @@ fn a_hump_is_no_growth() {
     let curve = emulated::Curve { cost, between: 0.02, within: 0.05, n: 20_000, twin: None };
     let series = vec![("mmap", record::Direction::Up, record::Expect::Linear, curve)];
     let workloads = [emulated::one("mmap", "mappings", series)];
-    let findings = Findings::of(&emulated::recording(emulated::system("local", &[]), &workloads, 10, 1));
+    let findings =
+        Findings::from_recording(&emulated::recording(emulated::system("local", &[]), &workloads, 10, 1));
     let growths = overview::growth_sentences(&findings, |_| true);
     let [growth] = growths.as_slice() else { panic!("one growth: {growths:?}") };
     assert!(growth.contains("(×5.") || growth.contains("(×6."), "{growth}");

@@ -19,20 +19,20 @@ fn shown(findings: &Findings, width: usize) -> String {
 
 fn mixed(facts: &[(&str, &str)]) -> Findings {
     let recording = emulated::recording(emulated::system("local", facts), &emulated::mixed(20_000), 10, 1);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     emulated::pinned::pin(&mut findings);
     findings
 }
 
 fn shapes() -> Findings {
     let recording = emulated::recording(emulated::system("local", &PORTS), &emulated::shapes(20_000), 4, 1);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     emulated::pinned::pin_shapes(&mut findings);
     findings
 }
 
 fn race() -> Findings {
-    let mut findings = Findings::of(&load::race(&load::twelve(), 10, 7));
+    let mut findings = Findings::from_recording(&load::race(&load::twelve(), 10, 7));
     load::pin(&mut findings);
     findings
 }
@@ -128,7 +128,8 @@ fn what_comes_back_is_uneven() {
     let curve = emulated::Curve { cost, between: 0.02, within: 0.05, n: 20_000, twin: None };
     let series = vec![("mmap", record::Direction::Up, record::Expect::Constant, curve)];
     let workloads = [emulated::one("mmap", "mappings", series)];
-    let findings = Findings::of(&emulated::recording(emulated::system("local", &[]), &workloads, 20, 1));
+    let findings =
+        Findings::from_recording(&emulated::recording(emulated::system("local", &[]), &workloads, 20, 1));
     let verdict = findings.series[0].verdict.as_ref().expect("a verdict");
     assert!(verdict.growth.low > 1.0, "it ends above where it began, for certain: {:?}", verdict.growth);
     assert_eq!(judge::highlights(&findings), []);
@@ -161,7 +162,8 @@ fn a_cliff_that_is_steep_in_many_ranges_has_its_place() {
     let curve = emulated::Curve { cost, between: 0.05, within: 0.3, n: 14_149, twin: None };
     let series = vec![("bind", record::Direction::Up, record::Expect::Constant, curve)];
     let workloads = [emulated::one("bind", "bound sockets", series)];
-    let findings = Findings::of(&emulated::recording(emulated::system("local", &PORTS), &workloads, 8, 1));
+    let findings =
+        Findings::from_recording(&emulated::recording(emulated::system("local", &PORTS), &workloads, 8, 1));
     let place = findings.place(&findings.series[0]).expect("a place");
     assert!(place.n.high / place.n.low < 1.1 && place.resource().is_some(), "{place:?}");
     assert_eq!(findings.as_expected(&findings.series[0]), None);
@@ -185,7 +187,7 @@ fn what_is_undecided_says_what_would_settle_it() {
     };
     let mut recording = emulated::recording(emulated::system("local", &[]), &[workload], 10, 1);
     recording.run.looks = vec![10, 100];
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let needed = findings.series[0].verdict.as_ref().and_then(|verdict| verdict.trials_needed);
     assert!(needed.is_some_and(|trials| trials <= 100), "{needed:?}");
     let settlement = findings.settlement.expect("trials of a known length");
@@ -195,7 +197,7 @@ fn what_is_undecided_says_what_would_settle_it() {
     let text = shown(&findings, 100);
     assert!(text.contains("--budget 20m would settle 1 of 1"), "{text}");
     recording.run.looks = vec![10, 11];
-    assert_eq!(Findings::of(&recording).settlement, None, "no look is late enough");
+    assert_eq!(Findings::from_recording(&recording).settlement, None, "no look is late enough");
 }
 
 /// A shape that the data leave open contradicts nothing; one that they exclude does, and the words say so.
@@ -275,7 +277,7 @@ fn one_series(unit: Unit, cost: fn(f64) -> f64, sizes: &[u64], trials: u32) -> F
             _ => {}
         }
     }
-    Findings::of(&Recording::new(lines).expect("begins with its run line"))
+    Findings::from_recording(&Recording::new(lines).expect("begins with its run line"))
 }
 
 /// A rate that grew by 68 % was listed as falling, and one of two n had a slope.

@@ -45,7 +45,7 @@ fn the_skeleton_of_a_small_run() {
     workloads.truncate(1);
     workloads.extend(emulated::mixed(400).into_iter().skip(4).take(2));
     let recording = emulated::recording(emulated::system("local", &[]), &workloads, 10, 3);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     emulated::pinned::pin(&mut findings);
     insta::assert_snapshot!("skeleton", skeleton(&page(&recording, &findings)));
 }
@@ -54,7 +54,7 @@ fn the_skeleton_of_a_small_run() {
 fn every_finding_is_in_its_figure() {
     let facts = [("net.ip_local_port_range", "32768 60999")];
     let recording = emulated::recording(emulated::system("local", &facts), &emulated::shapes(20_000), 4, 1);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     emulated::pinned::pin_shapes(&mut findings);
     let page = page(&recording, &findings).replace('\u{202f}', " ");
     let figure = |label: &str| {
@@ -96,7 +96,7 @@ fn every_finding_is_in_its_figure() {
 fn mixed(pin: bool) -> (record::Recording, Findings) {
     let facts = [("net.ip_local_port_range", "32768 60999")];
     let recording = emulated::recording(emulated::system("local", &facts), &emulated::mixed(20_000), 10, 1);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     if pin {
         emulated::pinned::pin(&mut findings);
     }
@@ -179,7 +179,7 @@ fn several_systems_have_a_matrix() {
     lines.extend(other.into_iter().filter(mine).filter(|line| !matches!(line, record::Line::End(_))));
     lines.extend(end);
     let recording = record::Recording::new(lines).expect("a run");
-    let page = page(&recording, &Findings::of(&recording));
+    let page = page(&recording, &Findings::from_recording(&recording));
     let matrix = &page[page.find("<table class=\"matrix\">").expect("a matrix")..];
     let matrix = &matrix[..matrix.find("</table>").expect("closed")];
     assert_eq!(matrix.matches("<th scope=\"row\">").count(), 9, "{matrix}");
@@ -190,7 +190,7 @@ fn several_systems_have_a_matrix() {
 #[test]
 fn a_page_is_one_file() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);
-    let page = page(&recording, &Findings::of(&recording));
+    let page = page(&recording, &Findings::from_recording(&recording));
     let outside = ["src=\"http", "href=\"http", "url(http", "@import", "<link", "<iframe"];
     for word in outside {
         assert!(!page.contains(word), "{word}");
@@ -205,7 +205,7 @@ fn a_page_is_one_file() {
 #[test]
 fn a_picture_is_one_file() {
     let recording = emulated::recording(emulated::system("<local>", &[]), &emulated::shapes(2_000), 10, 1);
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let panels = [Panel::Linear, Panel::Logarithmic, Panel::Change, Panel::Percentiles];
     for (i, finding) in findings.series.iter().enumerate() {
         let drawn = picture(&recording, &findings, i, &panels);
@@ -213,7 +213,7 @@ fn a_picture_is_one_file() {
         drawn.iter().for_each(|drawn| stands_alone(drawn));
     }
     let run = emulated::compared::one_run_of_three(2_000);
-    let compared = judge::compare::Comparison::of(&[("run", &run)]).expect("three systems");
+    let compared = judge::compare::Comparison::new(&[("run", &run)]).expect("three systems");
     stands_alone(&report::compare::picture(&compared));
     assert_eq!(picture(&recording, &findings, findings.series.len(), &panels), None);
 }
@@ -271,7 +271,7 @@ fn hostile_names_are_text() {
     let mut system = emulated::system("</td><script>", &[("cpu.model", evil), (evil, evil)]);
     system.warnings.push(evil.into());
     let recording = emulated::recording(system, &workloads, 10, 1);
-    let page = page(&recording, &Findings::of(&recording));
+    let page = page(&recording, &Findings::from_recording(&recording));
 
     // The only elements of script are ours: two programs in one, and the points of every figure.
     assert_eq!(
@@ -298,7 +298,7 @@ fn absurd_numbers_make_a_page() {
             }
         }
         let recording = record::Recording::new(lines).unwrap();
-        let page = page(&recording, &Findings::of(&recording));
+        let page = page(&recording, &Findings::from_recording(&recording));
         assert!(page.len() < 1_000_000, "{value} {n_step}: {} bytes", page.len());
         // Of the largest steps one value has an n that counts, and its picture can be drawn.
         let can_zoom = n_step != 1_000_000_000;
@@ -310,7 +310,7 @@ fn absurd_numbers_make_a_page() {
 #[test]
 fn a_page_opens_with_all_growths_and_folds_the_rest() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::shapes(4_000), 6, 1);
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let page = page(&recording, &findings);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not in the page"));
     let (overview, after) = (place("id=\"overview\""), place("id=\"verdicts\""));
@@ -318,7 +318,12 @@ fn a_page_opens_with_all_growths_and_folds_the_rest() {
     let table = &page[overview..][..page[overview..].find("</table>").expect("a table")];
     for (i, finding) in findings.series.iter().enumerate() {
         let row = table.contains(&format!("href=\"#s{i}\""));
-        assert_eq!(row, finding.verdict.as_ref().and_then(judge::Growth::of).is_some(), "{}", finding.label);
+        assert_eq!(
+            row,
+            finding.verdict.as_ref().and_then(judge::Growth::from_verdict).is_some(),
+            "{}",
+            finding.label
+        );
     }
     assert!(overview < after);
     // As many are open as begin before a figure.
@@ -339,7 +344,8 @@ fn slow_calls_do_not_press_a_growth_to_the_ground() {
     let series = vec![("poll", record::Direction::Up, record::Expect::Linear, curve)];
     let workloads = [emulated::one("poll", "descriptors", series)];
     let recording = emulated::recording(emulated::system("local", &[]), &workloads, 10, 1);
-    let svg = picture(&recording, &Findings::of(&recording), 0, &[Panel::Linear]).expect("a picture");
+    let svg =
+        picture(&recording, &Findings::from_recording(&recording), 0, &[Panel::Linear]).expect("a picture");
     let paths = svg.split("class=\"median\" d=\"M").skip(1).filter_map(|rest| rest.split('"').next());
     // The line of the legend goes sideways.
     let of_plot = paths.filter(|path| !path.contains('h'));

@@ -16,7 +16,7 @@ const LEVELS: [u64; 3] = [1, 10, 100];
 fn page(series: &[(&'static str, Option<JobPart>, [f64; 3])], trials: u32) -> String {
     let recording = recording(series, trials);
     let mut out = Vec::new();
-    html::write(&recording, &Findings::of(&recording), None, &mut out).expect("written");
+    html::write(&recording, &Findings::from_recording(&recording), None, &mut out).expect("written");
     String::from_utf8(out).expect("text").replace('\u{202f}', " ")
 }
 
@@ -120,9 +120,10 @@ fn one_phase_and_no_phase_have_no_figure() {
 #[test]
 fn a_job_on_several_systems_begins_with_its_time_against_its_size() {
     let page = |recording: &Recording| {
-        let systems = Comparison::of(&[("run", recording)]).expect("several systems");
+        let systems = Comparison::new(&[("run", recording)]).expect("several systems");
         let mut out = Vec::new();
-        html::write(recording, &Findings::of(recording), Some(&systems), &mut out).expect("written");
+        html::write(recording, &Findings::from_recording(recording), Some(&systems), &mut out)
+            .expect("written");
         String::from_utf8(out).expect("text")
     };
     let job = page(&recording(&SERIES, 3));

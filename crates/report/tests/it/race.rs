@@ -38,7 +38,7 @@ fn different_loads_are_not_compared() {
     };
     let compared = |rates: (f64, f64)| {
         let (old, new) = (race((400.0, 200.0), 7), race(rates, 8));
-        Comparison::of(&[("old", &old), ("new", &new)]).unwrap()
+        Comparison::new(&[("old", &old), ("new", &new)]).unwrap()
     };
     let epoll = |compared: &Comparison, name: &str| {
         let is_it = |ranking: &&Ranking| (ranking.variant.as_str(), ranking.name.as_str()) == ("epoll", name);
@@ -83,7 +83,7 @@ fn different_loads_are_not_compared() {
 #[test]
 fn the_growth_of_each_contender_is_reported() {
     let recording = load::race(&load::four(), 10, 7);
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let growths = findings.growths(&findings.comparisons[0]);
     let p50 = |name: &str| {
         let contender = growths.iter().find(|contender| contender.name == name).unwrap();
@@ -120,7 +120,7 @@ fn the_growth_of_each_contender_is_reported() {
 #[test]
 fn several_systems_have_their_mean() {
     let recording = load::on_two(&free());
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let means = judge::compare::over_systems(&findings.comparisons);
     let [mean] = &means[..] else { panic!("one workload") };
     assert_eq!((mean.systems.len(), mean.series.len()), (2, 5));
@@ -145,10 +145,10 @@ fn several_systems_have_their_mean() {
     assert!(part.contains("Geometric means over local and other"), "{part}");
     let mut apart = recording;
     apart.systems[1].environment.insert("machine.engine".to_owned(), "QEMU TCG".to_owned());
-    let means = judge::compare::over_systems(&Findings::of(&apart).comparisons);
+    let means = judge::compare::over_systems(&Findings::from_recording(&apart).comparisons);
     assert!(means.is_empty(), "an emulated processor and a real one have no mean: {means:?}");
     let one = load::race(&free(), 10, 7);
-    assert!(!self::page(&one, &Findings::of(&one)).contains("Mean of"));
+    assert!(!self::page(&one, &Findings::from_recording(&one)).contains("Mean of"));
 }
 
 /// One trial of each finds out what all can be offered, and measures nothing at that.
@@ -161,7 +161,7 @@ fn the_first_trials_say_what_they_lack() {
             record::Line::Series(series) => series.name == "throughput" || series.trial > 1,
             _ => true,
         });
-        report::sentences::notes(&Findings::of(&record::Recording::new(lines).unwrap()))
+        report::sentences::notes(&Findings::from_recording(&record::Recording::new(lines).unwrap()))
     };
     assert!(notes(2).is_empty());
     let [note] = &notes(1)[..] else { panic!("one note") };
@@ -183,7 +183,7 @@ fn a_contender_with_one_trial_has_its_row() {
         record::Line::Trial(trial) => !is_late(&trial.order.variant, trial.order.trial),
         _ => true,
     });
-    let findings = Findings::of(&record::Recording::new(lines).unwrap());
+    let findings = Findings::from_recording(&record::Recording::new(lines).unwrap());
     let mut out = Vec::new();
     report::overview::document(&findings, None)
         .write(report::overview::SCREEN, &Style { width: 132, ..Style::default() }, &mut out)

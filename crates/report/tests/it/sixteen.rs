@@ -91,7 +91,7 @@ fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
 #[test]
 fn every_system_has_its_column_of_verdicts() {
     let recording = curves();
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let page = page(&recording, &findings);
     let matrix = between(&page, "<table class=\"matrix signs\">", "</table>");
     let head = between(matrix, "<thead>", "</thead>");
@@ -106,7 +106,7 @@ fn every_system_has_its_column_of_verdicts() {
 
 #[test]
 fn every_system_of_a_comparison_has_its_own_colour_and_dashes() {
-    let compared = Comparison::of(&[("run", &curves())]).unwrap();
+    let compared = Comparison::new(&[("run", &curves())]).unwrap();
     let mut page = Vec::new();
     report::compare::write_html(&compared, &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
@@ -123,7 +123,7 @@ fn every_system_of_a_comparison_has_its_own_colour_and_dashes() {
 
 #[test]
 fn every_system_is_in_the_terminal_too() {
-    let findings = Findings::of(&curves());
+    let findings = Findings::from_recording(&curves());
     let mut out = Vec::new();
     table::document(&findings)
         .write(Length::All, &Style { width: 132, ..Style::default() }, &mut out)
@@ -139,7 +139,7 @@ fn every_system_is_in_the_terminal_too() {
 #[test]
 fn means_over_systems_keep_to_an_engine() {
     let recording = races();
-    let findings = Findings::of(&recording);
+    let findings = Findings::from_recording(&recording);
     let means = judge::compare::over_systems(&findings.comparisons);
     let of_engine =
         |engine: &str| (0..SYSTEMS).filter(|&i| self::engine(i) == engine).map(name).collect::<Vec<_>>();

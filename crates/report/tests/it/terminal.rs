@@ -15,7 +15,7 @@ fn shown(findings: &Findings, style: Style) -> String {
 #[test]
 fn a_mixed_run() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     emulated::pinned::pin(&mut findings);
     insta::assert_snapshot!("wide", shown(&findings, Style { width: 132, ..Style::default() }));
     insta::assert_snapshot!("narrow", shown(&findings, Style { width: 80, ..Style::default() }));
@@ -26,7 +26,7 @@ fn a_mixed_run() {
 fn every_shape() {
     let facts = [("net.ip_local_port_range", "32768 60999")];
     let recording = emulated::recording(emulated::system("local", &facts), &emulated::shapes(20_000), 4, 1);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     emulated::pinned::pin_shapes(&mut findings);
     insta::assert_snapshot!("shapes_wide", shown(&findings, Style { width: 132, ..Style::default() }));
     insta::assert_snapshot!("shapes_narrow", shown(&findings, Style { width: 80, ..Style::default() }));
@@ -37,7 +37,7 @@ fn every_shape() {
 fn a_shape_with_many_candidates_is_undecided() {
     use stats::Class::{LinearLike, Stepped, Sublinear};
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::shapes(20_000), 4, 1);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     emulated::pinned::pin_shapes(&mut findings);
     let walk = findings.series.iter().position(|finding| finding.label == "walk").expect("walk");
     findings.series[walk].verdict.as_mut().expect("judged").classes = vec![Sublinear, LinearLike, Stepped];
@@ -53,7 +53,7 @@ fn a_shape_with_many_candidates_is_undecided() {
 #[test]
 fn what_is_shown_is_what_was_judged() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);
-    let text = shown(&Findings::of(&recording), Style { width: 170, ..Style::default() });
+    let text = shown(&Findings::from_recording(&recording), Style { width: 170, ..Style::default() });
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).expect("a row").to_string();
     assert!(row("socket  ").contains("flat within"), "{text}");
     assert!(row("bind  ").contains("×2 ") && row("bind  ").contains("stepped at 14 116, ×1 100"), "{text}");
@@ -83,7 +83,7 @@ fn what_was_never_tried_is_named() {
         }
         let end = |status| Line::End(End { status, elapsed_seconds: 1.0 });
         lines.extend(status.map(end));
-        Findings::of(&record::Recording::new(lines).expect("a run"))
+        Findings::from_recording(&record::Recording::new(lines).expect("a run"))
     };
     for (status, words) in [
         (Some(EndStatus::Budget), "not measured: the time was used up"),
@@ -112,7 +112,7 @@ fn what_was_never_tried_is_named() {
 fn what_references_did_is_reported() {
     use stats::{Adjustment, ReferenceStanding, ReferenceUse};
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(2_000), 10, 1);
-    let mut findings = Findings::of(&recording);
+    let mut findings = Findings::from_recording(&recording);
     let mut said = |standings: [ReferenceStanding; 2]| {
         let finding = &mut findings.series[0];
         finding.references = ["null-call", "stat"].map(str::to_owned).to_vec();

@@ -88,7 +88,7 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
         let Some(round) = search.next() else { break };
         let measured = bisecting.measure(&round, number)?;
         let Some((ran, path)) = measured else { return Ok(ExitCode::from(INTERRUPTED)) };
-        let steps = Steps::of(&ran.recording, &ran.findings, args.margin);
+        let steps = Steps::new(&ran.recording, &ran.findings, args.margin);
         let known = search.changes().len();
         search.learn(&round, &steps.answers(&round.places));
         if search.changes().len() > known {

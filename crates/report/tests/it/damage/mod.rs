@@ -132,10 +132,10 @@ pub(crate) fn draw(bytes: &[u8]) {
     let Ok(reader) = Reader::new(bytes, "damaged") else { return };
     let lines: Vec<Line> = reader.map(|line| line.expect("memory can be read")).collect();
     let recording = Recording::new(lines).expect("a reader begins with the run line");
-    let findings = judge::Findings::of(&recording);
+    let findings = judge::Findings::from_recording(&recording);
     let (style, out) = (Style::default(), &mut std::io::sink());
-    let systems = judge::compare::Comparison::of(&[("damaged", &recording)]).ok();
-    let twice = judge::compare::Comparison::of(&[("one", &recording), ("other", &recording)]).ok();
+    let systems = judge::compare::Comparison::new(&[("damaged", &recording)]).ok();
+    let twice = judge::compare::Comparison::new(&[("one", &recording), ("other", &recording)]).ok();
     for narrow in [style, Style { width: 60, ..style }] {
         report::table::document(&findings).write(Length::All, &narrow, out).expect("memory can be written");
         report::overview::document(&findings, systems.as_ref())
