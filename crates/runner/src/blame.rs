@@ -56,7 +56,9 @@ pub(crate) fn suspects(recording: &Recording, findings: &Findings, options: &Bla
         let key = &finding.key;
         let is_curve = recording.workload(&key.workload).is_some_and(|one| one.shape == Shape::Curve);
         let is_sum = recording.kind(key).is_some_and(|kind| !kind.sum_of.is_empty());
-        let Some(windows) = GrowthWindows::from_finding(finding).filter(|_| is_curve && !is_sum) else { continue };
+        let Some(windows) = GrowthWindows::from_finding(finding).filter(|_| is_curve && !is_sum) else {
+            continue;
+        };
         let (name, direction) = (key.name.clone(), key.direction);
         let sampled = ProfiledSeries { name, direction, low: windows.low, high: windows.high };
         series.entry([&key.system, &key.workload, &key.variant]).or_default().push(sampled);
@@ -107,7 +109,7 @@ impl Suspect {
     }
 
     /// How many trials there will be.
-    pub(crate) fn of(&self) -> u32 {
+    pub(crate) fn trials(&self) -> u32 {
         self.wanted.unwrap_or(TRIALS_LEAST).max(self.done)
     }
 

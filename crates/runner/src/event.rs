@@ -1,14 +1,15 @@
-//! What a run reports: while it goes on, and at its end.
+//! What a run reports: while it goes on, with how long that will be, and at its end.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use judge::Findings;
 use record::{Outcome, Recording, System};
 
 use crate::Error;
-use crate::plan::Item;
+use crate::plan::{Item, RunPlan};
+use crate::preset::Trials;
 use crate::scratch::Removal;
-use crate::time_left::TimeLeft;
 
 /// What a run reports while it goes on.
 #[derive(Debug)]
@@ -77,4 +78,32 @@ pub struct Ran {
     pub floor_kept: Option<Result<PathBuf, Error>>,
     /// The scratch folder on its way out; `None` where there was none.
     pub removal: Option<Removal>,
+}
+
+/// How long a run will go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeLeft {
+    /// The number of trials is fixed: as long as these take.
+    About(Duration),
+    /// Trials go on until all is decided: no longer than the budget.
+    AtMost(Duration),
+}
+
+impl TimeLeft {
+    /// The time of all trials that are planned by now; or all that the budget leaves, where looks may plan
+    /// more, in proportion to the share that is done.
+    pub(crate) fn new(plan: &RunPlan, remaining: Duration, planned_seconds: f64) -> TimeLeft {
+        let planned = Duration::from_secs_f64(planned_seconds);
+        match (&plan.trials, plan.budget) {
+            (Trials::Looks(_), Some(_)) => TimeLeft::AtMost(remaining.max(planned)),
+            _ => TimeLeft::About(planned),
+        }
+    }
+
+    /// The time.
+    pub fn time(self) -> Duration {
+        match self {
+            TimeLeft::About(time) | TimeLeft::AtMost(time) => time,
+        }
+    }
 }

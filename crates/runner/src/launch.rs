@@ -193,7 +193,7 @@ impl Executor for Launcher<'_> {
         mut order: TrialParameters,
     ) -> Result<Option<Vec<SentLine>>, Error> {
         order.scratch = self.files.to_string_lossy().into_owned();
-        let program = match self.programs.of(workload) {
+        let program = match self.programs.measuring(workload) {
             Ok(program) => program,
             Err(reason) => return Ok(Some(vec![unsupported(&order, reason).into()])),
         };

@@ -7,7 +7,6 @@
 
 mod blame;
 mod boots;
-mod date;
 mod error;
 mod event;
 mod examine;
@@ -15,7 +14,6 @@ mod executor;
 mod file_system;
 mod first_trials;
 mod functions;
-mod groups;
 mod launch;
 mod lines;
 mod looks;
@@ -23,7 +21,6 @@ mod noise_floor;
 mod offered;
 mod plan;
 mod preset;
-mod probe;
 mod programs;
 mod progress;
 mod received;
@@ -38,29 +35,25 @@ mod settings;
 mod system_plan;
 mod systems;
 mod target;
-mod time_left;
 mod timeouts;
 
 pub use blame::BlameOptions;
 pub use boots::Boots;
-pub use date::rfc3339;
 pub use error::Error;
-pub use event::{Ran, RunEvent};
-pub use examine::{Examined, examine};
+pub use event::{Ran, RunEvent, TimeLeft};
+pub use examine::{Examined, GuestBoot, boot_guest, examine};
 pub use executor::{CreateRecord, Executor, Outside, RunClock};
 pub use file_system::FileSystem;
-pub use groups::{GROUPS, find, workloads};
+pub use lines::rfc3339;
 pub use plan::{Item, RunOptions, RunPlan, StepOptions};
 pub use preset::{Preset, Trials};
-pub use probe::{GuestBoot, boot_guest};
 pub use programs::{CARRIED, Carried, OWN, Programs};
 pub use run::{run, run_with};
 pub use scratch::{JANITOR, Removal, janitor};
-pub use select::{nearest, select};
+pub use select::{GROUPS, find, nearest, select, workloads};
 pub use server::parse_server;
 pub use settings::parse_setting;
 pub use target::{Entry, MOUNTED, OWN_PROGRAM, SCRATCH, Target};
-pub use time_left::TimeLeft;
 
 /// Compiler, target and profile of this build.
 pub(crate) const BUILD: &str = env!("OSDYNO_BUILD");

@@ -103,13 +103,13 @@ mod tests {
         }
     }
 
-    fn of(levels: Vec<GeneratorLevel>) -> Vec<OfferedLevel> {
+    fn offered_in_a_race(levels: Vec<GeneratorLevel>) -> Vec<OfferedLevel> {
         offered(&levels, "race")
     }
 
     #[test]
     fn the_slowest_decides_at_each_level() {
-        let offered = of(vec![
+        let offered = offered_in_a_race(vec![
             answered("local", "epoll", 1, 7000.0),
             answered("local", "inetd", 1, 900.0),
             answered("local", "epoll", 1000, 27_000.0),
@@ -128,9 +128,9 @@ mod tests {
     fn a_lower_bound_is_not_the_slowest() {
         let disturbed =
             |variant| GeneratorLevel { run_delay_share: Some(0.9), ..answered("local", variant, 10, 80.0) };
-        let offered = of(vec![disturbed("pool"), answered("local", "inetd", 10, 900.0)]);
+        let offered = offered_in_a_race(vec![disturbed("pool"), answered("local", "inetd", 10, 900.0)]);
         assert_eq!((offered[0].slowest.as_str(), offered[0].per_second), ("inetd", 400.0));
-        let offered = of(vec![disturbed("pool")]);
+        let offered = offered_in_a_race(vec![disturbed("pool")]);
         assert_eq!((offered[0].slowest.as_str(), offered[0].per_second), ("pool", 40.0));
     }
 
@@ -139,15 +139,15 @@ mod tests {
         let open = GeneratorLevel { intended_per_second: Some(10.0), ..answered("local", "fork", 1, 10.0) };
         let capacity = GeneratorLevel { purpose: Purpose::Capacity, ..answered("local", "fork", 1, 10.0) };
         let none = answered("local", "pool", 1, 0.0);
-        assert!(of(vec![open.clone(), capacity, none]).is_empty());
-        let offered = of(vec![open, answered("local", "epoll", 1, 1000.0)]);
+        assert!(offered_in_a_race(vec![open.clone(), capacity, none]).is_empty());
+        let offered = offered_in_a_race(vec![open, answered("local", "epoll", 1, 1000.0)]);
         assert_eq!((offered[0].per_second, offered[0].slowest.as_str()), (500.0, "epoll"));
     }
 
     #[test]
     fn all_systems_are_offered_the_same() {
         let both = vec![answered("old", "fork", 10, 3000.0), answered("new", "fork", 10, 4500.0)];
-        let offered = of(both);
+        let offered = offered_in_a_race(both);
         assert_eq!((offered[0].per_second, offered[0].slowest.as_str()), (1000.0, "fork on old"));
     }
 
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn bursts_do_not_overlap() {
         let slow = GeneratorLevel { cpu_share: 0.9, ..answered("local", "epoll", 10, 1000.0) };
-        assert_eq!(of(vec![slow])[0].spacing_seconds, 1.0 / 500.0);
+        assert_eq!(offered_in_a_race(vec![slow])[0].spacing_seconds, 1.0 / 500.0);
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl RunPlan {
         let mut notes = Vec::new();
         let mut items = Vec::with_capacity(selected.len());
         for (workload, variant) in selected {
-            let settings = settings::of(workload, &options.settings)?;
+            let settings = settings::chosen_for(workload, &options.settings)?;
             if !options.allow_public {
                 settings::refuse_public(workload, &settings)?;
             }

@@ -132,7 +132,7 @@ impl Programs {
     }
 
     /// The program that measures the workload, or why there is none.
-    pub(crate) fn of(&self, workload: &Workload) -> Result<&Path, &'static str> {
+    pub(crate) fn measuring(&self, workload: &Workload) -> Result<&Path, &'static str> {
         match workload.linkage {
             Linkage::Static if is_of_kernel(workload) => {
                 self.kernel_static.as_deref().map_err(|&reason| reason)

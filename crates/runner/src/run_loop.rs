@@ -11,7 +11,7 @@ use record::{
 use workload::Sizes;
 
 use crate::boots::BootSchedule;
-use crate::event::{Ran, RunEvent};
+use crate::event::{Ran, RunEvent, TimeLeft};
 use crate::executor::{Executor, RunClock};
 use crate::first_trials::FirstTrials;
 use crate::lines::{failed, not_begun, unsupported};
@@ -19,11 +19,9 @@ use crate::offered::offered;
 use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
 use crate::progress::Progress;
-use crate::schedule;
 use crate::systems::MeasuredSystem;
-use crate::time_left::TimeLeft;
 use crate::timeouts::Timeouts;
-use crate::{Error, system_plan};
+use crate::{Error, schedule, system_plan};
 
 /// One run at work.
 pub(crate) struct RunLoop<'a, E> {

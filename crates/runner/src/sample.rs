@@ -58,7 +58,7 @@ impl<E: Executor> RunLoop<'_, E> {
             return false;
         };
         let (item, name) = (&plan.items[index], &plan.targets[system].name);
-        let of = suspect.of();
+        let of = suspect.trials();
         let done = f64::from(suspect.done) / f64::from(of.max(1));
         on_event(RunEvent::Trial {
             item,

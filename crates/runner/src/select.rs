@@ -1,9 +1,23 @@
-//! Selects workloads by name, glob or group.
+//! The groups of workloads that a run can measure, and the workloads that a user selects by name, glob or
+//! group.
 
 use wildmatch::WildMatch;
 use workload::{Group, Variant, Workload};
 
-use crate::{Error, GROUPS};
+use crate::Error;
+
+/// Every group, in the order of lists and reports. The first is measured where the user names nothing.
+pub const GROUPS: &[Group] = &[kernel::GROUP, servers::GROUP, jobs::GROUP, mail::GROUP];
+
+/// Every workload.
+pub fn workloads() -> impl Iterator<Item = &'static Workload> + Clone {
+    GROUPS.iter().flat_map(|group| group.workloads.iter().copied())
+}
+
+/// The workload of that name.
+pub fn find(name: &str) -> Option<&'static Workload> {
+    GROUPS.iter().find_map(|group| group.find(name))
+}
 
 /// Stands for every workload of every group.
 const ALL: &str = "all";

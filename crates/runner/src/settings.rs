@@ -22,7 +22,7 @@ pub fn parse_setting(text: &str) -> Result<(String, String), String> {
 ///
 /// # Errors
 /// [`Error::SettingValue`] for a value that it does not have.
-pub(crate) fn of(
+pub(crate) fn chosen_for(
     workload: &Workload,
     chosen: &[(String, String)],
 ) -> Result<BTreeMap<String, String>, Error> {
@@ -111,27 +111,28 @@ mod tests {
 
     #[test]
     fn equal_settings_are_equal_maps() {
-        let of = |texts: &[&str]| of(&FILES, &chosen(texts)).expect("settings");
-        assert_eq!(of(&["per-folder=010"]), of(&["per-folder=5", "per-folder=10"]));
-        assert!(of(&["per-folder=100"]).is_empty() && of(&[]).is_empty(), "the default");
-        assert!(super::of(&BIND, &chosen(&["per-folder=7"])).expect("settings").is_empty());
+        let settings = |texts: &[&str]| chosen_for(&FILES, &chosen(texts)).expect("settings");
+        assert_eq!(settings(&["per-folder=010"]), settings(&["per-folder=5", "per-folder=10"]));
+        assert!(settings(&["per-folder=100"]).is_empty() && settings(&[]).is_empty(), "the default");
+        assert!(chosen_for(&BIND, &chosen(&["per-folder=7"])).expect("settings").is_empty());
     }
 
     #[test]
     fn a_server_must_be_near_and_a_password_is_not_repeated() {
-        let near = |text: &str| refuse_public(&SQL, &of(&SQL, &chosen(&[text])).expect("settings"));
+        let near = |text: &str| refuse_public(&SQL, &chosen_for(&SQL, &chosen(&[text])).expect("settings"));
         assert!(near("url=mysql://a@10.0.0.2/b").is_ok() && near("url=private").is_ok());
         let error = near("url=mysql://a@9.9.9.9/b").expect_err("of others").to_string();
         assert!(error.contains("9.9.9.9") && error.contains("--allow-public"), "{error}");
-        let error =
-            of(&SQL, &chosen(&["url=mysql://a:hush@10.0.0.2/b"])).expect_err("a password").to_string();
+        let error = chosen_for(&SQL, &chosen(&["url=mysql://a:hush@10.0.0.2/b"]))
+            .expect_err("a password")
+            .to_string();
         assert!(!error.contains("hush") && error.contains("without a password"), "{error}");
     }
 
     #[test]
     fn what_cannot_be_set_is_refused_and_what_can_is_named() {
         assert!(parse_setting("per-folder").is_err() && parse_setting("=7").is_err());
-        let error = of(&FILES, &chosen(&["per-folder=0"])).expect_err("too few").to_string();
+        let error = chosen_for(&FILES, &chosen(&["per-folder=0"])).expect_err("too few").to_string();
         assert!(error.contains("\"0\"") && error.contains("1 to 1000"), "{error}");
         assert!(refuse_unknown(&chosen(&["per-folder=7"]), &[&BIND, &FILES]).is_ok());
         let error = refuse_unknown(&chosen(&["folder=7"]), &[&FILES]).expect_err("unknown").to_string();

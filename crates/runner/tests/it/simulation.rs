@@ -54,7 +54,7 @@ fn every_run_keeps_its_promises() {
 /// trials and on all systems: it is what was asked for. What is left out are the levels in between.
 #[test]
 fn a_slow_load_keeps_its_highest_level() {
-    let simulation = Simulation::of(Scenario::of_load([Fate::LeavesOut, Fate::Healthy]), Fault::None);
+    let simulation = Simulation::new(Scenario::of_load([Fate::LeavesOut, Fate::Healthy]), Fault::None);
     assert_eq!(promises::check(&simulation).err(), None);
     let ends = [LEVELS[0], N];
     assert_eq!(held(&simulation, "system0", "first"), [&ends[..]; 4]);
@@ -68,7 +68,7 @@ fn a_slow_load_keeps_its_highest_level() {
 /// A first trial that is killed at the highest level: the others go as far as it came.
 #[test]
 fn a_load_that_is_too_slow_for_its_highest_level_goes_as_far_as_it_can() {
-    let simulation = Simulation::of(Scenario::of_load([Fate::TooSlow, Fate::Healthy]), Fault::None);
+    let simulation = Simulation::new(Scenario::of_load([Fate::TooSlow, Fate::Healthy]), Fault::None);
     assert_eq!(promises::check(&simulation).err(), None);
     assert_eq!(held(&simulation, "system0", "first"), [&LEVELS[..1]; 4]);
     assert_eq!(held(&simulation, "system1", "first")[1..], [&LEVELS[..1]; 3]);
@@ -83,7 +83,7 @@ fn on_a_slow_system_each_item_is_measured_within_the_budget() {
     for seed in 0..SEEDS_OF_LOADS {
         let scenario = Scenario::of_slow_system(budget, seed, [60.0, 40.0, 120.0, 60.0, 25.0, 100.0]);
         let items = scenario.plan.items.len();
-        let simulation = Simulation::of(scenario, Fault::None);
+        let simulation = Simulation::new(scenario, Fault::None);
         assert_eq!(promises::check(&simulation).err(), None, "seed {seed}");
         let trials = &simulation.ran.as_ref().unwrap().recording.trials;
         let first: Vec<_> = trials.iter().filter(|trial| trial.order.trial == 1).collect();
@@ -102,7 +102,7 @@ fn an_expensive_load_among_cheap_ones_is_not_cut() {
     for seed in 0..SEEDS_OF_LOADS {
         let rivals = [0.7, 0.5, 7.0, 1.0, 4.0, 0.7];
         let scenario = Scenario::of_slow_system(Duration::from_secs(48), seed, rivals);
-        let simulation = Simulation::of(scenario, Fault::None);
+        let simulation = Simulation::new(scenario, Fault::None);
         assert_eq!(promises::check(&simulation).err(), None, "seed {seed}");
         let trials = &simulation.ran.as_ref().unwrap().recording.trials;
         assert!(trials.iter().all(|trial| trial.outcome == Outcome::Complete), "seed {seed}");
@@ -166,18 +166,18 @@ fn finds(fault: Fault, promise: &str) {
 
 /// Simulates one run; the promise that it broke, or what its verdicts are.
 fn attempt(seed: u64, fault: Fault) -> Result<Verdicts, String> {
-    let simulated = catch_unwind(AssertUnwindSafe(|| Simulation::of(Scenario::of(seed), fault)));
+    let simulated = catch_unwind(AssertUnwindSafe(|| Simulation::new(Scenario::from_seed(seed), fault)));
     let simulation = simulated.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         format!("panic: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("of unknown kind"))
     })?;
     promises::check(&simulation)?;
-    Ok(simulation.ran.as_ref().map_or_else(|_| Verdicts::default(), |ran| Verdicts::of(&simulation, ran)))
+    Ok(simulation.ran.as_ref().map_or_else(|_| Verdicts::default(), |ran| Verdicts::new(&simulation, ran)))
 }
 
 /// Simulates one run and prints it.
 fn repeat(seed: u64) {
-    let simulation = Simulation::of(Scenario::of(seed), Fault::None);
+    let simulation = Simulation::new(Scenario::from_seed(seed), Fault::None);
     println!("{:#?}", simulation.world.scenario);
     for trial in simulation.world.trials.borrow().iter() {
         println!("{trial}");

@@ -14,7 +14,8 @@ pub(crate) fn check(ran: &Ran) -> Result<(), String> {
         return Err(format!("{} judgements instead of {expected}", ran.judgements));
     }
     // Not every number of a verdict equals itself.
-    let [live, read] = [&ran.findings, &Findings::from_recording(&ran.recording)].map(|findings| format!("{findings:?}"));
+    let [live, read] =
+        [&ran.findings, &Findings::from_recording(&ran.recording)].map(|findings| format!("{findings:?}"));
     if live == read { Ok(()) } else { Err("the record shows something else".to_owned()) }
 }
 

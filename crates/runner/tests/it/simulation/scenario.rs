@@ -123,7 +123,7 @@ pub(crate) enum Fate {
 }
 
 impl Scenario {
-    pub(crate) fn of(seed: u64) -> Scenario {
+    pub(crate) fn from_seed(seed: u64) -> Scenario {
         let random = &mut fastrand::Rng::with_seed(seed);
         let is_steady = random.f64() < 0.1;
         let mut plan = plan(seed, random, is_steady);

@@ -22,7 +22,7 @@ pub(crate) struct SimulatedTrial {
 
 impl SimulatedTrial {
     /// The same order always gives the same trial.
-    pub(crate) fn of(behaviour: &Behaviour, order: &TrialParameters) -> SimulatedTrial {
+    pub(crate) fn new(behaviour: &Behaviour, order: &TrialParameters) -> SimulatedTrial {
         let random = &mut fastrand::Rng::with_seed(
             order.seed ^ order.system.bytes().fold(0, |sum, byte| sum * 31 + u64::from(byte)),
         );

@@ -16,7 +16,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    pub(crate) fn of(simulation: &Simulation, ran: &Ran) -> Verdicts {
+    pub(crate) fn new(simulation: &Simulation, ran: &Ran) -> Verdicts {
         let mut verdicts = Verdicts::default();
         for finding in &ran.findings.series {
             let Some(verdict) = &finding.verdict else { continue };

@@ -90,8 +90,8 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    pub(crate) fn of(scenario: Scenario, fault: Fault) -> Simulation {
-        let world = World::of(scenario, fault);
+    pub(crate) fn new(scenario: Scenario, fault: Fault) -> Simulation {
+        let world = World::new(scenario, fault);
         let (mut begun, mut shown) = (Duration::ZERO, Vec::new());
         let file = || Box::new(OpenFile(Rc::clone(&world.disk)));
         let place = |place| Place { world: &world, place, boots: 1 };
@@ -128,7 +128,7 @@ impl Simulation {
 }
 
 impl World {
-    fn of(scenario: Scenario, fault: Fault) -> World {
+    fn new(scenario: Scenario, fault: Fault) -> World {
         let disk = Disk {
             capacity: scenario.capacity_bytes,
             fails_to_sync: scenario.fails_to_sync,
@@ -244,7 +244,7 @@ impl Executor for Place<'_> {
         order.boot = self.boots;
         let world = self.world;
         let item = world.scenario.item(workload.name, &order.variant);
-        let simulated = SimulatedTrial::of(&world.scenario.systems[self.place].items[item], &order);
+        let simulated = SimulatedTrial::new(&world.scenario.systems[self.place].items[item], &order);
         let begun = world.now.get();
         let is_interrupted = world.pass(simulated.takes) && !world.scenario.interrupt_waits;
         if world.fault == Fault::BlamedItem && item == 0 {
