@@ -130,7 +130,7 @@ mod measured {
         let mut more = Generator::new(LoadSettings { connect_rate: MORE_PER_SECOND, ..settings })
             .map_err(io_error)
             .map_err(TrialError::at("to start a generator"))?;
-        let none = Memory::of(&mut server).map_err(TrialError::at("to read the memory of the server"))?;
+        let none = Memory::read(&mut server).map_err(TrialError::at("to read the memory of the server"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let top = trial.n();
         trial.at_levels(|n, recorder| {
@@ -139,7 +139,7 @@ mod measured {
             holders.hold(n as usize - own_count)?;
             grow(&mut server, &mut own, own_count)?;
             server.await_open(n)?;
-            Memory::of(&mut server)?.report_each(&none, recorder);
+            Memory::read(&mut server)?.report_each(&none, recorder);
             let made = grow(&mut server, &mut more, MORE)?;
             recorder.value("connect", seconds(&made, 0.5));
             more.grow_to(0).map_err(io_error)?;

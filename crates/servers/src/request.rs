@@ -106,7 +106,7 @@ mod measured {
         // what it has taken.
         let settings = LoadSettings { reset: true, ..web_client(server.address(), path) };
         let mut clients = server.generator(settings)?;
-        let none = Memory::of(&mut server).map_err(TrialError::at("to read the memory of the server"))?;
+        let none = Memory::read(&mut server).map_err(TrialError::at("to read the memory of the server"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let window = trial.window();
         trial.at_levels(|n, recorder| {
@@ -116,7 +116,7 @@ mod measured {
             let latency = request_each(&mut clients, &mut random, window)?;
             recorder.value("p50", latency.quantile_ns(0.5) as f64 / 1e9);
             recorder.value("p99", latency.quantile_ns(0.99) as f64 / 1e9);
-            Memory::of(&mut server)?.report_each(&none, recorder);
+            Memory::read(&mut server)?.report_each(&none, recorder);
             record_latencies(&latency, recorder);
             Ok(())
         })?;

@@ -8,7 +8,6 @@
 #[cfg(feature = "server")]
 pub mod architectures;
 mod curve;
-mod declaration;
 mod definition;
 mod extent;
 mod helpers;
@@ -31,8 +30,7 @@ mod url;
 mod web_files;
 
 pub use curve::Lap;
-pub use declaration::Declaration;
-pub use definition::{Experiment, Group, Linkage, Need, Variant, Workload};
+pub use definition::{Declaration, Experiment, Group, Linkage, Need, Variant, Workload};
 pub use extent::{Ceiling, Extent, is_near, most_by_processors};
 pub use job::JobRecorder;
 pub use levels::Sizes;

@@ -1,14 +1,12 @@
 //! The driver of a load: held at one level of n after the other, reporting what it finds at each.
 
-use std::io;
 use std::time::Duration;
-use std::{error, fmt};
-
-use sys::clock::Clock;
+use std::{error, fmt, io};
 
 use record::{Check, Line};
+use sys::clock::Clock;
 
-use crate::declaration::Declaration;
+use crate::definition::Declaration;
 use crate::outcome::{self, EarlyEnd, TrialError};
 use crate::slots::Slots;
 use crate::trial::{Trial, UNDECLARED};

@@ -367,8 +367,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Taken now.
-    pub fn of(server: &mut ServerUnderTest) -> io::Result<Memory> {
+    /// Reads both now.
+    pub fn read(server: &mut ServerUnderTest) -> io::Result<Memory> {
         let user_bytes = server.report()?.and_then(|report| report.memory_bytes);
         let kernel_bytes = sys::memory::kernel_bytes().ok();
         Ok(Memory { user_bytes, kernel_bytes, time_wait: sys::tcp::time_wait().ok() })

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::declaration::Declaration;
+use crate::definition::Declaration;
 use crate::reference::REFERENCE_STRIDE;
 
 /// Where a trial leaves its measurements.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use record::{Check, Line, OfferedLevel, Server};
 use sys::clock::Clock;
 
-use crate::declaration::Declaration;
+use crate::definition::Declaration;
 use crate::helpers::{Helpers, Link, Role};
 use crate::outcome::{self, EarlyEnd, TrialError};
 use crate::reference::References;
