@@ -200,7 +200,7 @@ fn wait(
     pipe::await_end(child.id(), readers);
     sys::process::kill_group(child.id());
     let ending = match child.wait() {
-        Ok(status) => Ending::of(status),
+        Ok(status) => Ending::from_status(status),
         Err(error) => Ending::failed(format!("it cannot be waited for: {error}")),
     };
     {

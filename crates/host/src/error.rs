@@ -1,11 +1,10 @@
 //! Why a role could not start or did not reply.
 
+use crate::pipe::with_stderr;
+use crate::{CommandRefusal, FrameError};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
-
-use crate::stderr::with_stderr;
-use crate::{CommandRefusal, FrameError};
 
 /// What was attempted, on what, and what came of it.
 #[derive(Debug, thiserror::Error)]

@@ -95,5 +95,5 @@ fn work() -> io::Result<Ending> {
     let program = sys::process::own_program()?;
     let mut agent = crate::role(&program, &["agent", FOLDER]);
     agent.stdin(line.try_clone()?).stdout(line);
-    Ok(Ending::of(agent.status().map_err(|error| failed("start the agent", &error))?))
+    Ok(Ending::from_status(agent.status().map_err(|error| failed("start the agent", &error))?))
 }

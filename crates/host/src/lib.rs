@@ -6,8 +6,8 @@
 //!
 //! - `frame` frames with length and checksum, and the parser of a stream of them;
 //! - `channel` the side of a role: typed requests and replies;
-//! - `process` the side that started it: a deadline for every reply, and the end of the process (`event`);
-//! - `stderr` the last words of standard error, which every error carries;
+//! - `process` the side that started it: a deadline for every reply, and the end of the process;
+//! - `pipe` threads around its pipes, and the last words of standard error, which every error carries;
 //! - `session` a system behind a command: roles start there, and no folder need be shared with it (`stream`);
 //! - `bootstrap` what the command starts: a shell, which receives the first program;
 //! - `agent` that program, which starts the roles; `message` its requests and replies, `packed` long ones;
@@ -20,7 +20,6 @@ mod agent;
 mod bootstrap;
 mod channel;
 mod error;
-mod event;
 mod folder;
 mod frame;
 mod guard;
@@ -30,21 +29,19 @@ mod packed;
 mod pipe;
 mod process;
 mod session;
-mod stderr;
 mod stream;
 
 pub use agent::agent;
 pub use bootstrap::CommandRefusal;
 pub use channel::{FrameReader, FrameWriter, Incoming, Outgoing};
 pub use error::{Error, NoReply};
-pub use event::Ending;
 pub use folder::{ORDERLY, janitor};
 pub use frame::{FrameError, Frames, encode};
 pub use guard::guard;
 pub use init::{INIT, PROGRAMS, SYSCTL, init};
-pub use process::{Deadline, Interrupter, Process, until_loaded};
+pub use pipe::with_stderr;
+pub use process::{Deadline, Ending, Interrupter, Process, until_loaded};
 pub use session::Host;
-pub use stderr::with_stderr;
 
 use std::path::Path;
 use std::process::Command;

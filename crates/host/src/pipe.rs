@@ -1,9 +1,13 @@
-//! Threads around pipes, so that a process that does not read or write blocks no caller.
+//! Threads around the pipes of a process, so that one that does not read or write blocks no caller; and the
+//! tail of its standard error.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
+
+use crate::frame::one_line;
 
 /// At most so much is read at a time.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
@@ -54,5 +58,109 @@ pub(crate) fn await_end(child: u32, readers: Vec<JoinHandle<()>>) {
     let deadline = Instant::now() + REST;
     while readers.iter().any(|reader| !reader.is_finished()) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// So much of what a process writes to standard error is kept, its end.
+const TAIL_BYTES_MAX: usize = 1000;
+
+/// How long the first words are waited for, where it is known that something is wrong: what a process wrote
+/// to standard error before its nonsense may be read after that.
+const FIRST_WORDS: Duration = Duration::from_secs(1);
+
+/// The end of what a process writes to standard error, which is read as it comes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StderrTail {
+    shared: Arc<(Mutex<Tail>, Condvar)>,
+}
+
+#[derive(Debug, Default)]
+struct Tail {
+    bytes: Vec<u8>,
+    is_whole: bool,
+}
+
+impl StderrTail {
+    /// Reads the pipe to its end, in a thread.
+    pub(crate) fn new(mut pipe: impl Read + Send + 'static) -> io::Result<StderrTail> {
+        let tail = StderrTail::default();
+        let writing = tail.clone();
+        Builder::new().spawn(move || {
+            let mut chunk = [0_u8; TAIL_BYTES_MAX];
+            while let Ok(count @ 1..) = pipe.read(&mut chunk) {
+                writing.push(&chunk[..count]);
+            }
+            writing.close();
+        })?;
+        Ok(tail)
+    }
+
+    pub(crate) fn push(&self, bytes: &[u8]) {
+        let kept = &mut self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes;
+        kept.extend_from_slice(bytes);
+        kept.drain(..kept.len().saturating_sub(TAIL_BYTES_MAX));
+        self.shared.1.notify_all();
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn close(&self) {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).is_whole = true;
+        self.shared.1.notify_all();
+    }
+
+    /// What came so far, on one line.
+    pub(crate) fn text(&self) -> String {
+        one_line(&self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes)
+    }
+
+    /// What came so far, and if that is nothing, what comes first.
+    pub(crate) fn first_text(&self) -> String {
+        let tail = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_silent = |tail: &mut Tail| tail.bytes.is_empty() && !tail.is_whole;
+        let waited = self.shared.1.wait_timeout_while(tail, FIRST_WORDS, is_silent);
+        one_line(&waited.unwrap_or_else(PoisonError::into_inner).0.bytes)
+    }
+
+    /// All of it, of a process that has ended.
+    pub(crate) fn whole_text(&self) -> String {
+        let tail = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.shared.1.wait_timeout_while(tail, REST, |tail| !tail.is_whole);
+        one_line(&waited.unwrap_or_else(PoisonError::into_inner).0.bytes)
+    }
+}
+
+/// A reason, with the last words of standard error where there are any.
+pub fn with_stderr(reason: &str, stderr: &str) -> String {
+    if stderr.is_empty() { reason.to_owned() } else { format!("{reason} ({stderr})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_words_are_waited_for() {
+        let tail = StderrTail::default();
+        let writing = tail.clone();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            writing.push(b"Kernel panic\n");
+        });
+        assert_eq!(tail.first_text(), "Kernel panic");
+        thread.join().unwrap();
+        let silent = StderrTail::default();
+        silent.close();
+        assert_eq!(silent.first_text(), "", "nothing will come");
+    }
+
+    #[test]
+    fn the_end_is_kept_on_one_line() {
+        let long = "x".repeat(5000) + "\n  it is forbidden \n\nreally\n";
+        let tail = StderrTail::new(io::Cursor::new(long)).expect("a thread");
+        let text = tail.whole_text();
+        assert!(text.ends_with("x; it is forbidden; really"), "{text}");
+        assert!(text.len() <= TAIL_BYTES_MAX + 10);
+        assert_eq!(with_stderr("it ended", &text), format!("it ended ({text})"));
+        assert_eq!(with_stderr("it ended", ""), "it ended");
     }
 }

@@ -1,17 +1,16 @@
 //! The side that started a role: requests to it, replies from it with a deadline, and its end.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::event::{Ending, Event};
 use crate::frame::{Frames, encode};
-use crate::stderr::StderrTail;
+use crate::pipe::StderrTail;
 use crate::stream::Stream;
 use crate::{Error, NoReply, pipe};
 
@@ -377,7 +376,7 @@ impl Process {
         let deadline = Instant::now() + KILL_PATIENCE;
         self.ending = Some(loop {
             match child.try_wait() {
-                Ok(Some(status)) => break Ending::of(status),
+                Ok(Some(status)) => break Ending::from_status(status),
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
                 Ok(None) => break Ending::failed("it was killed and does not end"),
                 Err(error) => break Ending::failed(format!("it cannot be waited for: {error}")),
@@ -406,4 +405,40 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.finish(self.grace);
     }
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// By itself and with status 0.
+    pub is_success: bool,
+    /// Whether its program was loaded; otherwise none of its own instructions has run.
+    pub is_loaded: bool,
+    /// In words: `exit status 1`, `killed by SIGKILL`.
+    pub words: String,
+}
+
+impl Ending {
+    pub(crate) fn from_status(status: ExitStatus) -> Ending {
+        Ending {
+            is_success: status.success(),
+            is_loaded: sys::process::was_loaded(status),
+            words: sys::process::ending(status),
+        }
+    }
+
+    pub(crate) fn failed(words: impl Into<String>) -> Ending {
+        Ending { is_success: false, is_loaded: true, words: words.into() }
+    }
+}
+
+/// What happens on the output of a process.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Output(Vec<u8>),
+    /// It has ended. A process of our own is waited for here; of one in a session the agent says how it
+    /// ended.
+    Closed(Option<Ending>),
+    /// Its replies are not needed any more.
+    Interrupted,
 }

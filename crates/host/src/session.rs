@@ -12,10 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::bootstrap::{self, CommandRefusal, READY};
-use crate::event::{Ending, Event};
 use crate::message::{self, Reply, Request};
-use crate::process::Input;
-use crate::stderr::{StderrTail, with_stderr};
+use crate::pipe::{StderrTail, with_stderr};
+use crate::process::{Ending, Event, Input};
 use crate::stream::{Route, Stream, Wire, lock};
 use crate::{Deadline, Error, NoReply, Process, TRIAL, guard, packed};
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::event::Event;
 use crate::message::{self, Request};
-use crate::stderr::StderrTail;
+use crate::pipe::StderrTail;
+use crate::process::Event;
 
 /// What all processes of a session share.
 #[derive(Debug)]
