@@ -2,9 +2,8 @@
 //!
 //! Not every combination is included: each group answers one question, with the noise that is hardest for it.
 
-use crate::boots::{self, BOOT_TRIALS, BootNoise};
 use crate::designs::{DENSE, LOG8, LOG12, LOG20, LOG27, ONE, SweepDesign};
-use crate::noises::{self, Noise};
+use crate::noises::{self, BOOT_TRIALS, BootNoise, Noise};
 use crate::outside::OutsideCurve;
 use crate::races::Unequal;
 use crate::suites::{self, SharedNoise};
@@ -371,11 +370,11 @@ fn over_boots() -> Vec<TruthCell> {
         |cells: Vec<TruthCell>, asked: Asked| cells.into_iter().map(move |cell| TruthCell { asked, ..cell });
     let same = |noise, in_pairs| Asked::Boots { ratio: 1.0, in_pairs, noise };
     let mut all = Vec::new();
-    for noise in boots::ALL {
+    for noise in noises::BOOTS {
         all.extend(asked(cells(&[3, 4, 5, 10]), same(noise, true)));
         all.extend(asked(cells(&[5]), same(noise, false)));
     }
-    let other = |ratio| Asked::Boots { ratio, in_pairs: true, noise: boots::NORMAL };
+    let other = |ratio| Asked::Boots { ratio, in_pairs: true, noise: noises::NORMAL_BOOTS };
     all.extend([1.10, 1.20].into_iter().flat_map(|ratio| asked(cells(&[5, 10]), other(ratio))));
     all
 }

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 /// A generator that depends on the name and the number and on nothing else, so neither on the order of
 /// the work nor on how many do it.
-pub(crate) fn of(seed: u64, name: &str, replicate: u64) -> Rng {
+pub(crate) fn rng(seed: u64, name: &str, replicate: u64) -> Rng {
     Rng::with_seed(mix(seed ^ mix(hash(name) ^ mix(replicate))))
 }
 

@@ -9,7 +9,6 @@ pub mod machine;
 mod promises;
 mod rate;
 
-pub mod boots;
 pub mod cells;
 pub mod claims;
 pub mod counts;
@@ -19,7 +18,6 @@ pub mod outcome;
 pub mod outside;
 pub mod races;
 pub mod real;
-pub mod references;
 pub mod replicate;
 pub mod rivals;
 pub mod run;

@@ -2,11 +2,11 @@
 
 use stats::Class;
 
-use crate::boots::BOOT_TRIALS;
 use crate::cells::{Asked, GROSS_RATIO, TruthCell};
 use crate::counts::CellCounts;
 use crate::designs::ONE;
 use crate::noises;
+use crate::noises::BOOT_TRIALS;
 use crate::rate::{Rate, RateTarget};
 use crate::replicate::JudgedFigure;
 use crate::truths::{MARGIN, Term, TrueShape};

@@ -6,18 +6,17 @@ use stats::{
     geometric_mean, judge,
 };
 
-use crate::boots::{BOOT_TRIALS, BootNoise};
 use crate::cells::{Asked, TruthCell};
-use crate::chance;
 use crate::claims::TrueCurve;
+use crate::machine::References;
+use crate::noises::{BOOT_TRIALS, BootNoise};
 pub(crate) use crate::outcome::FIGURES;
 use crate::outcome::only;
 pub use crate::outcome::{Answered, JudgedFigure, ReplicateOutcome};
 use crate::races::{self, CONTENDERS, Unequal};
-use crate::references::References;
-use crate::rivals;
 use crate::suites::SERIES;
 use crate::truths::{MARGIN, Term, TrueShape};
+use crate::{chance, rivals};
 
 /// What the cheapest operation costs.
 const BASE_SECONDS: f64 = 1e-6;
@@ -70,7 +69,7 @@ impl<'a> Setup<'a> {
     /// Makes the sweeps of this replicate, of one system or of two; of a suite those of one series after the
     /// other, each of the first system and then of the second.
     pub(crate) fn systems(&self, seed: u64, replicate: u64) -> (Vec<Vec<SimulatedTrial>>, JudgeSettings) {
-        let mut rng = chance::of(seed, &self.name, replicate);
+        let mut rng = chance::rng(seed, &self.name, replicate);
         let settings = |rng: &mut Rng, margin: f64| {
             let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
             JudgeSettings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..), whole: false }
@@ -223,7 +222,7 @@ impl<'a> Setup<'a> {
         let setup = Setup::new(cell);
         match cell.truth.shape {
             TrueShape::Outside(curve) => {
-                let mut rng = chance::of(seed, &format!("curve of {}", setup.name), replicate);
+                let mut rng = chance::rng(seed, &format!("curve of {}", setup.name), replicate);
                 let costs = curve.costs(&mut rng, &setup.sizes, cell.design.range());
                 Setup { costs, ..setup }
             }

@@ -41,7 +41,7 @@ impl Complexity {
         Complexity::Cube,
     ];
 
-    fn of(self, n: f64) -> f64 {
+    fn at(self, n: f64) -> f64 {
         match self {
             Complexity::Constant => 1.0,
             Complexity::Log => n.log2(),
@@ -91,7 +91,7 @@ fn complexity(sizes: &[u64], trials: &[&[f64]], from: usize) -> Complexity {
     };
     let points: Vec<(f64, f64)> = (from..sizes.len()).filter_map(mean).collect();
     let error = |complexity: Complexity| {
-        let curve = |n: f64| complexity.of(n);
+        let curve = |n: f64| complexity.at(n);
         let products: f64 = points.iter().map(|(n, cost)| cost * curve(*n)).sum();
         let squares: f64 = points.iter().map(|(n, _)| curve(*n).powi(2)).sum();
         points.iter().map(|(n, cost)| (cost - products / squares * curve(*n)).powi(2)).sum::<f64>()

@@ -25,7 +25,7 @@ impl Term {
     /// Those without a parameter.
     pub const ALL: [Term; 5] = [Term::Log, Term::Root, Term::Line, Term::LineLog, Term::Square];
 
-    fn of(self, n: f64) -> f64 {
+    fn at(self, n: f64) -> f64 {
         match self {
             Term::Log => n.ln(),
             Term::Root => n.sqrt(),
@@ -135,11 +135,11 @@ impl Truth {
         let along = (n - low) / (high - low);
         match self.shape {
             TrueShape::Grows(term, growth) => {
-                1.0 + (growth - 1.0) * (term.of(n) - term.of(low)) / (term.of(high) - term.of(low))
+                1.0 + (growth - 1.0) * (term.at(n) - term.at(low)) / (term.at(high) - term.at(low))
             }
             TrueShape::Margin(term) => {
-                let (whole, near) = (term.of(high) - term.of(low), term.of(NEAR_LOW * low) - term.of(low));
-                1.0 + MARGIN / (whole - (1.0 + MARGIN) * near) * (term.of(n) - term.of(low))
+                let (whole, near) = (term.at(high) - term.at(low), term.at(NEAR_LOW * low) - term.at(low));
+                1.0 + MARGIN / (whole - (1.0 + MARGIN) * near) * (term.at(n) - term.at(low))
             }
             TrueShape::Hinge(from, growth) => 1.0 + (growth - 1.0) * (along - from).max(0.0) / (1.0 - from),
             TrueShape::Bend(at, ratio) => {
