@@ -1,13 +1,16 @@
-//! Describes the system on which this program runs.
+//! Describes and examines the system on which this program runs: its facts and limits, and what makes figures
+//! of it doubtful.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use host::{FrameReader, FrameWriter};
-use record::{Line, Processors, ResourceLimit, System, resource};
+use record::{Condition, ConditionWeight, Examination, Line, Processors, ResourceLimit, System, resource};
+use sys::environment;
 use sys::limit::{self, FolderResource, Resource};
 
-use crate::common::Done;
+use crate::Done;
 
 /// Receives the folder for the workloads' files, and replies with the system.
 pub(crate) fn describe() -> Done {
@@ -68,4 +71,34 @@ fn processors() -> Option<Processors> {
     let online = u32::try_from(online.unwrap_or_else(sys::cpu::count)).ok()?;
     let usable = sys::cpu::preferred().unwrap_or_default();
     Some(Processors { online, usable, trial: None, server: None })
+}
+
+/// How long the reference operation is repeated.
+const STEADINESS: Duration = Duration::from_secs(2);
+
+/// Receives the folder for the workloads' files, and replies with the examination.
+pub(crate) fn examine() -> Done {
+    let Some(scratch) = FrameReader::standard_input().receive::<String>()? else { return Ok(()) };
+    // Before our own work is part of the load, and while all processors that are ours are usable.
+    let facts = environment::facts(Some(Path::new(&scratch)));
+    let conditions = environment::conditions(&facts, &sys::activity::snapshot());
+    // The processor that a trial would be pinned to; where that is impossible, the scheduler chooses.
+    if let Some(&cpu) = sys::cpu::preferred().unwrap_or_default().first() {
+        let _ = sys::cpu::pin(cpu);
+    }
+    let steadiness = workload::measure_steadiness(STEADINESS);
+    let examination = Examination {
+        conditions: conditions.into_iter().map(recorded).collect(),
+        steadiness: Some(steadiness),
+    };
+    Ok(FrameWriter::standard_output().send(&examination)?)
+}
+
+fn recorded(condition: environment::MachineCondition) -> Condition {
+    let weight = match condition.weight {
+        environment::ConditionSeverity::Unfit => ConditionWeight::Unfit,
+        environment::ConditionSeverity::Care => ConditionWeight::Care,
+        environment::ConditionSeverity::Note => ConditionWeight::Note,
+    };
+    Condition { subject: condition.subject.to_owned(), weight, text: condition.text }
 }

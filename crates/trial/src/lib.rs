@@ -12,9 +12,7 @@
 //!
 //! Must never: judge, plan, or write anywhere but on standard output and in its scratch folder.
 
-mod common;
 mod describe;
-mod examine;
 mod place;
 mod profile;
 #[cfg(feature = "servers")]
@@ -23,12 +21,14 @@ mod supervisor;
 mod windows;
 mod worker;
 
+use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-pub use common::Done;
+use workload::{Group, Workload};
 
-use workload::Group;
+/// The result of a role.
+pub type Done = Result<(), Box<dyn Error>>;
 
 /// A further role of a program, by its words; `None` for words that it does not know.
 pub type Role = fn(&[&str]) -> Option<Done>;
@@ -44,7 +44,7 @@ pub fn play(groups: &[Group], further: Role) -> Option<ExitCode> {
         ["supervise"] => supervisor::supervise(groups),
         ["measure"] => worker::measure(groups),
         ["describe"] => describe::describe(),
-        ["examine"] => examine::examine(),
+        ["examine"] => describe::examine(),
         [background::ROLE] => background::hold().map_err(Into::into),
         ["agent", folder] => host::agent(folder).map_err(Into::into),
         ["guard", ref words @ ..] => host::guard(words).map_err(Into::into),
@@ -62,6 +62,11 @@ pub fn first_process() -> ExitCode {
         [ref words @ .., host::INIT] => host::init(words).map_err(Into::into),
         _ => Err(USAGE.into()),
     })
+}
+
+/// The workload of that name in these groups.
+pub(crate) fn find(groups: &[Group], name: &str) -> Option<&'static Workload> {
+    groups.iter().find_map(|group| group.find(name))
 }
 
 /// Reports what failed.

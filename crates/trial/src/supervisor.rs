@@ -13,10 +13,10 @@ use sys::clock::Clock;
 use sys::memory::Shared;
 use workload::{Direction, Group, Operation, REFERENCE_STRIDE, Sizes, Slots, Workload};
 
-use crate::common::{Done, find};
 use crate::profile::{Profiler, Sampled};
 use crate::windows;
 use crate::worker::{Task, WorkerReport, numbers};
+use crate::{Done, find};
 
 /// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
 const VALUES_PER_SECOND: f64 = 1e10;

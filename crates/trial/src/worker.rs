@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
 use workload::{EarlyEnd, Experiment, Group, ServerEnded, Slots, Trial, TrialError, Workload};
 
-use crate::common::{Done, find};
 use crate::place::Place;
+use crate::{Done, find};
 
 /// What a worker receives.
 #[derive(Debug, Serialize, Deserialize)]
