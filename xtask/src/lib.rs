@@ -2,6 +2,7 @@
 //!
 //! Each verb is a file with a `run`; [`tidy`] is also a test.
 
+pub mod answers;
 mod apt;
 pub mod bench;
 mod build_std;

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use xtask::{
-    bench, check_systems, docs, link_systems, mail_servers, pictures, readme, release, test, tidy, truths,
-    wine,
+    answers, bench, check_systems, docs, link_systems, mail_servers, pictures, readme, release, test, tidy,
+    truths, wine,
 };
 
 const HELP: &str = "\
@@ -20,6 +20,7 @@ cargo xtask mail-servers             mail servers for the tests of `mail`, in ta
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
+cargo xtask answers                  docs/answers.md, from the doc comments of the types of answers
 cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
 cargo xtask readme                   blocks of documents that show runs of docs/runs; measures missing ones
 ";
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         ["wine"] => wine::obtain(),
         ["mail-servers"] => mail_servers::obtain(),
         ["bench"] => bench::run(),
+        ["answers"] => answers::run(),
         ["pictures"] => pictures::run(),
         ["readme"] => readme::run(),
         ["release"] => release::run(false),

@@ -19,7 +19,7 @@ pub use house::Breach;
 
 use house::House;
 
-use crate::{AnyError, workspace};
+use crate::{AnyError, answers, workspace};
 
 type Rule = (&'static str, fn(&House) -> Vec<Breach>);
 
@@ -33,7 +33,24 @@ const RULES: &[Rule] = &[
     ("what is public is used outside", unused::check),
     ("no file is left out of every list", orphans::check),
     ("documents name only files that exist", links::check),
+    ("docs/answers.md says what the types of answers say", answers),
 ];
+
+fn answers(house: &House) -> Vec<Breach> {
+    let what = match answers::text(&house.root) {
+        Ok(text)
+            if house
+                .documents
+                .iter()
+                .any(|one| one.path.ends_with(answers::DOCUMENT) && one.text == text) =>
+        {
+            return Vec::new();
+        }
+        Ok(_) => "it differs from the types of answers; `cargo xtask answers` writes it".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    vec![Breach { file: answers::DOCUMENT.into(), line: 1, what }]
+}
 
 /// Checks the workspace of this program.
 ///

@@ -86,7 +86,7 @@ pub(crate) struct Args {
 enum JudgeFormat {
     /// A table
     Text,
-    /// JSON; docs/report.md describes the fields
+    /// JSON; docs/report.md and docs/answers.md describe the fields
     Json,
     /// An HTML page with every point of every trial; see --out
     Html,

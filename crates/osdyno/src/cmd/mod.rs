@@ -49,7 +49,7 @@ type Done = Result<ExitCode, Failure>;
 pub(crate) enum Format {
     /// A table
     Text,
-    /// JSON; docs/report.md describes the fields
+    /// JSON; docs/report.md and docs/answers.md describe the fields
     Json,
 }
 
