@@ -145,8 +145,9 @@ fn printed(excerpt: &Excerpt, osdyno: &Path) -> Result<String, AnyError> {
 /// The lines of a part, and `…` for those around it.
 fn part<'a>(lines: &[&'a str], part: Option<(&str, &str)>) -> Vec<&'a str> {
     let Some((first, behind)) = part else { return lines.to_vec() };
-    let start = lines.iter().position(|line| line.starts_with(first)).unwrap_or(0);
-    let is_end = |line: &&str| if behind.is_empty() { line.is_empty() } else { line.starts_with(behind) };
+    let start = lines.iter().position(|line| line.trim_start().starts_with(first)).unwrap_or(0);
+    let is_end =
+        |line: &&str| if behind.is_empty() { line.is_empty() } else { line.trim_start().starts_with(behind) };
     let length = lines[start..].iter().position(is_end).unwrap_or(lines.len() - start);
     let before = (start > 0).then_some("…");
     let after = (start + length < lines.len()).then_some("…");
