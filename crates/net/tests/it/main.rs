@@ -1,4 +1,4 @@
-//! Event loops, services, clients and the load generator, over real sockets.
+//! Event loops, services and clients, over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 #[path = "../../src/network/tls/tests/identity.rs"]
@@ -10,7 +10,6 @@ mod clients;
 mod events;
 mod http;
 mod http2;
-mod load;
 mod smtp;
 mod smtp_service;
 mod smtp_tls;

@@ -10,8 +10,8 @@ use net::load::{Generator, Level, Load, LoadSettings, RequestStage, TlsSettings,
 use net::options::Content;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::server::{OK, failure};
 use crate::identity::Identity;
+use crate::server::{OK, failure};
 
 /// What a server of one thread for each connection has seen.
 #[derive(Clone, Default)]

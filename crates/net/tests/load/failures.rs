@@ -10,7 +10,7 @@ use net::load::{
     unwatched,
 };
 
-use super::server::{OK, busy, echo, failure, http, ms, offer, ok, serve};
+use crate::server::{OK, busy, echo, failure, http, ms, offer, ok, serve};
 
 #[test]
 fn refused_connections_are_counted_and_not_hurried() {

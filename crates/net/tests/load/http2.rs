@@ -13,9 +13,9 @@ use net::load::{
 use net::options::Content;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::server::{failure, ms, offer};
 use crate::identity::Identity;
 use crate::peer::{BODY, Peer, busy, frame, go_away, reset, response};
+use crate::server::{failure, ms, offer};
 
 /// What a server has seen.
 #[derive(Clone, Default)]
@@ -161,7 +161,7 @@ fn every_request_has_one_outcome() {
 
 #[test]
 fn a_server_of_another_protocol_is_named() {
-    let server = super::server::serve(|_| Some(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()));
+    let server = crate::server::serve(|_| Some(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()));
     let level = offer(LoadSettings::new(server.address, &client(2)), &requests(1, 4));
     assert!(failure(&level, RequestStage::FirstByte, "no HTTP/2") > 0, "{:?}", level.failures);
     assert_eq!((level.completed, level.failed), (0, 4));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use net::load::{Generator, Load, LoadSettings, Sources, closed_loop, unwatched};
 
-use super::server::{OK, http, ms, offer, ok, serve};
+use crate::server::{OK, http, ms, offer, ok, serve};
 
 #[test]
 fn a_new_connection_for_every_request() {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use net::load::{Generator, Level, Load, LoadSettings, Schedule, closed_loop, open_loop};
 
-use super::server::{OK, http, ms, offer, ok, serve};
+use crate::server::{OK, http, ms, offer, ok, serve};
 
 fn expect_balance(level: &Level) {
     let outcomes = level.completed + level.failed + level.late;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use net::load::{Generator, Load, Schedule, closed_loop, open_loop};
 
-use super::server::{OK, http, ms, offer, ok, serve};
+use crate::server::{OK, http, ms, offer, ok, serve};
 
 #[test]
 fn counts_agree_with_the_servers() {

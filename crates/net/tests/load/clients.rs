@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use net::load::{Load, LoadSettings, closed_loop};
 
-use super::server::{busy, echo, http, ms, offer, ok, serve};
+use crate::server::{busy, echo, http, ms, offer, ok, serve};
 
 #[test]
 fn busy_reads_the_line_and_the_close() {

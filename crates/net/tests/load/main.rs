@@ -1,0 +1,17 @@
+//! The generator against servers that do what each test needs, and know what they have done. A program of its
+//! own: an open loop may open more descriptors than select(2) takes, whose servers are tested in `it`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
+
+#[path = "../../src/network/tls/tests/identity.rs"]
+mod identity;
+#[path = "../../src/network/http2/tests/peer.rs"]
+mod peer;
+
+mod accounts;
+mod clients;
+mod connections;
+mod failures;
+mod http2;
+mod loops;
+mod server;
+mod tls;
