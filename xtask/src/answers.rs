@@ -49,7 +49,7 @@ const WIDTH: usize = 118;
 /// Writes the document.
 ///
 /// # Errors
-/// Those of [`text`], and when the file cannot be written.
+/// When a file of Rust cannot be read, an answer has no type of its name, or the document cannot be written.
 pub fn run() -> Result<(), AnyError> {
     let root = workspace::root();
     Ok(fs::write(root.join(DOCUMENT), text(&root)?)?)

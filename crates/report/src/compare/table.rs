@@ -29,7 +29,7 @@ pub fn document(compared: &Comparison) -> Document {
         document.push(costs::table(compared, &rows));
         document.say(Text::toned(costs::legend(compared, &rows), Tone::Faint));
     }
-    document.push(answers(compared));
+    document.push(Section { blocks: vec![answers(compared).into()], ..Section::default() });
     for sentence in lines::without_number(compared) {
         document.say(Text::toned(capital(&sentence), Tone::Faint));
     }

@@ -151,7 +151,9 @@ impl<'a> Layout<'a> {
     fn block(&mut self, block: &'a Element, indent: usize, is_apart: bool) {
         let style = self.style;
         match block {
-            Element::Section(section) if section.title.is_empty() => self.blocks(&section.blocks, indent),
+            Element::Section(section) if section.title.is_empty() => {
+                self.nested(&section.blocks, indent, is_apart);
+            }
             Element::Section(section) => {
                 self.put(paragraph(&section.title, indent, Tone::Strong, &style), indent, is_apart);
                 let inner = if self.is_prose { indent } else { indent + INDENT };
@@ -180,13 +182,16 @@ impl<'a> Layout<'a> {
                 self.blocks(&fold.blocks, if fold.title.is_empty() { indent } else { indent + INDENT });
             }
             Element::Fold(_) => {}
-            Element::Beside(blocks) => {
-                let from = self.pieces.len();
-                self.blocks(blocks, indent);
-                if let Some(piece) = self.pieces.get_mut(from) {
-                    piece.is_apart = is_apart;
-                }
-            }
+            Element::Beside(blocks) => self.nested(blocks, indent, is_apart),
+        }
+    }
+
+    /// Blocks that stand together, apart from those before them where that is wanted.
+    fn nested(&mut self, blocks: &'a [Element], indent: usize, is_apart: bool) {
+        let from = self.pieces.len();
+        self.blocks(blocks, indent);
+        if let Some(piece) = self.pieces[from..].iter_mut().find(|piece| !piece.lines.is_empty()) {
+            piece.is_apart = is_apart;
         }
     }
 

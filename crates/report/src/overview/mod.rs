@@ -62,7 +62,7 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     let mut document = Document::default();
     machine(findings, is_machine_known, &mut document);
     if let Some(systems) = systems {
-        document.push(Section { blocks: systems::blocks(systems), ..Section::default() });
+        document.blocks.extend(systems::blocks(systems));
     }
     let highlights = judge::highlights(findings);
     document.push(growths(findings, &highlights));
@@ -147,8 +147,6 @@ fn remarks(findings: &Findings, details: usize, document: &mut Document) {
     let mut table = Table::of_columns(vec![Column::default()]);
     (table.tone, table.yields, table.more) = (Tone::Faint, Some(yields::REMARKS), " remarks: --verbose");
     remarks::of(findings).into_iter().for_each(|remark| table.push([remark]));
-    let mut section = Section::default();
-    section.push(table);
-    section.say(Text::toned(remarks::of_verbose(findings, details), Tone::Faint));
-    document.push(section);
+    document.push(table);
+    document.say(Text::toned(remarks::of_verbose(findings, details), Tone::Faint));
 }
