@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
     let Some((first, name)) = symbols.first() else { return };
     assert!(text.contains(name));
     for address in [first, first.wrapping_add(1), u64::MAX, 0] {
-        if let Some(symbol) = symbols.of(address) {
+        if let Some(symbol) = symbols.containing(address) {
             assert!(text.contains(symbol.name) && text.contains(symbol.module));
         }
     }

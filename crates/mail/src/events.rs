@@ -19,7 +19,7 @@ pub trait DeliveryEngine {
     fn open(&self) -> usize;
     /// See [`Engine::peak`].
     fn peak(&self) -> usize;
-    /// See [`Engine::waiting_ns`].
+    /// Nanoseconds in which it only waited for the time of another attempt.
     fn waiting_ns(&self) -> u64;
     /// Why this system made no further connection, if it has refused one since this was asked last.
     fn take_refusal(&mut self) -> Option<io::Error>;

@@ -26,7 +26,7 @@ pub struct Adjustment {
     /// No growth or fall of what was removed is larger, as a share; 0 where nothing was. A change of the cost
     /// that all references share hides in it, and so the bound of a verdict is never smaller.
     pub hidden: f64,
-    /// Each reference, in the order of [`crate::Sweep::references`].
+    /// Each reference, in the order of [`crate::Sweep::controls`].
     pub controls: Vec<ReferenceUse>,
 }
 
