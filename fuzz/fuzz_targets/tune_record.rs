@@ -8,7 +8,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     if let Some(demand) = std::str::from_utf8(data).ok().and_then(|text| text.parse::<MachineDemand>().ok()) {
-        assert!(demand.items().all(|(_, count)| count > 0) && demand.needs().memory_bytes < 1 << 50);
+        assert!(demand.items().all(|(_, count)| count > 0));
+        assert!(demand.needs().iter().all(|need| need.amount < 1 << 50));
     }
     if let Ok(record) = UndoRecord::parse(data) {
         for change in record.changes() {

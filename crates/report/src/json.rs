@@ -44,9 +44,9 @@ pub(crate) struct Document<'a> {
     alpha: f64,
     looks: &'a [u32],
     systems: Vec<SystemEntry<'a>>,
-    findings: Vec<FindingEntry<'a>>,
     series: Vec<SeriesEntry<'a>>,
     comparisons: Vec<serde_json::Value>,
+    findings: Vec<FindingEntry<'a>>,
     notes: Vec<String>,
     /// Files from elsewhere that were read; absent without any.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
