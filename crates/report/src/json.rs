@@ -13,7 +13,7 @@ use stats::{
 
 use import::FileRead;
 
-use crate::json_parts::{Estimate, FindingEntry, SCHEMA, StopEntry, finite, limited, plain};
+use crate::json_parts::{FindingEntry, SCHEMA, StopEntry, finite, limited, plain};
 use crate::{compare, sentences};
 use judge::verdict::{Detour, Trend, detour, is_passed, trend};
 use judge::{Finding, Findings};
@@ -82,16 +82,16 @@ struct SeriesEntry<'a> {
     classes: Vec<Class>,
     words: Option<String>,
     bound_percent: Option<f64>,
-    growth: Estimate,
+    growth: Interval,
     steps: Vec<StepEntry>,
     lines: Vec<LineEntry>,
     modes: Vec<ModesEntry>,
     spikes: SpikesEntry,
-    limit: Option<Estimate>,
+    limit: Option<Interval>,
     limit_is_passed: Option<bool>,
-    knee: Option<Estimate>,
+    knee: Option<Interval>,
     bend: Option<BendEntry>,
-    exponent: Option<Estimate>,
+    exponent: Option<Interval>,
     local_exponents: Vec<LocalExponentEntry>,
     turn: Option<TurnEntry>,
     trend: Option<Trend>,
@@ -131,7 +131,7 @@ struct StepEntry {
 
 #[derive(Debug, Serialize)]
 struct BendEntry {
-    n: Estimate,
+    n: Interval,
     before: Option<f64>,
     after: Option<f64>,
 }
@@ -139,14 +139,14 @@ struct BendEntry {
 #[derive(Debug, Serialize)]
 struct LocalExponentEntry {
     n: Option<f64>,
-    exponent: Estimate,
+    exponent: Interval,
 }
 
 #[derive(Debug, Serialize)]
 struct TurnEntry {
     n: Option<f64>,
-    before: Estimate,
-    after: Estimate,
+    before: Interval,
+    after: Interval,
 }
 
 #[derive(Debug, Serialize)]
@@ -155,10 +155,10 @@ struct LineEntry {
     #[serde(serialize_with = "class_name")]
     verdict: Class,
     bound_percent: Option<f64>,
-    growth: Estimate,
-    marginal_cost: Estimate,
-    cost_low: Estimate,
-    cost_high: Estimate,
+    growth: Interval,
+    marginal_cost: Interval,
+    cost_low: Interval,
+    cost_high: Interval,
     persistence: Option<f64>,
     distance: Option<f64>,
 }
@@ -203,11 +203,11 @@ struct Evidence {
     bound: Option<f64>,
     certain: Option<f64>,
     peak: Option<f64>,
-    marginal_cost: Estimate,
-    doubling_size: Option<Estimate>,
-    top_decade_slope: Estimate,
-    cost_low: Estimate,
-    cost_high: Estimate,
+    marginal_cost: Interval,
+    doubling_size: Option<Interval>,
+    top_decade_slope: Interval,
+    cost_low: Interval,
+    cost_high: Interval,
     blocks: Vec<BlockEntry>,
 }
 
@@ -217,15 +217,15 @@ struct SegmentEntry {
     n_high: u64,
     #[serde(serialize_with = "class_name")]
     verdict: Class,
-    growth: Estimate,
+    growth: Interval,
 }
 
 #[derive(Debug, Serialize)]
 struct BlockEntry {
     n_low: u64,
     n_high: u64,
-    cost: Estimate,
-    relative: Estimate,
+    cost: Interval,
+    relative: Interval,
 }
 
 impl<'a> Document<'a> {
@@ -284,32 +284,32 @@ impl<'a> SeriesEntry<'a> {
             classes: v.map(|v| v.classes.clone()).unwrap_or_default(),
             words: v.map(|v| plain(&sentences::verdict_with_growth(v, finding.unit))),
             bound_percent: v.and_then(|v| finite(100.0 * v.bound)),
-            growth: v.map_or(unknown, |v| v.growth).into(),
+            growth: v.map_or(unknown, |v| v.growth),
             steps: v.map(|v| v.steps.iter().map(StepEntry::of).collect()).unwrap_or_default(),
             lines: v.and_then(|v| v.lines.as_ref()).map(LineEntry::both).unwrap_or_default(),
             modes: v.map(|v| v.modes.iter().map(ModesEntry::of).collect()).unwrap_or_default(),
             spikes: v.map(|v| SpikesEntry::of(&v.spikes)).unwrap_or_default(),
-            limit: v.and_then(|v| v.limit).map(|limit| limit.n.into()),
+            limit: v.and_then(|v| v.limit).map(|limit| limit.n),
             limit_is_passed: v.and_then(|v| Some(is_passed(v.limit?, v))),
             trend: v.map(trend),
             detour: v.and_then(|v| detour(&v.steps)),
-            knee: v.and_then(|v| v.bend).filter(|bend| bend.before == 0.0).map(|bend| bend.n.into()),
+            knee: v.and_then(|v| v.bend).filter(|bend| bend.before == 0.0).map(|bend| bend.n),
             bend: v.and_then(|v| v.bend).map(|bend| BendEntry {
-                n: bend.n.into(),
+                n: bend.n,
                 before: finite(bend.before),
                 after: finite(bend.after),
             }),
-            exponent: v.and_then(|v| v.exponent).map(Into::into),
+            exponent: v.and_then(|v| v.exponent),
             local_exponents: v
                 .and_then(|v| v.local_exponents)
                 .into_iter()
                 .flatten()
-                .map(|local| LocalExponentEntry { n: finite(local.n), exponent: local.exponent.into() })
+                .map(|local| LocalExponentEntry { n: finite(local.n), exponent: local.exponent })
                 .collect(),
             turn: v.and_then(|v| v.turn).map(|turn| TurnEntry {
                 n: finite(turn.n),
-                before: turn.before.into(),
-                after: turn.after.into(),
+                before: turn.before,
+                after: turn.after,
             }),
             segments: v.map(|v| v.segments.iter().map(SegmentEntry::of).collect()).unwrap_or_default(),
             warnings: sentences::remarks(finding),
@@ -365,10 +365,10 @@ impl LineEntry {
             share: line.share,
             verdict: line.class,
             bound_percent: finite(100.0 * line.bound),
-            growth: line.growth.into(),
-            marginal_cost: line.marginal_cost.into(),
-            cost_low: line.cost_low.into(),
-            cost_high: line.cost_high.into(),
+            growth: line.growth,
+            marginal_cost: line.marginal_cost,
+            cost_low: line.cost_low,
+            cost_high: line.cost_high,
             persistence: finite(lines.persistence),
             distance: finite(lines.distance),
         };
@@ -411,19 +411,15 @@ impl SegmentEntry {
             n_low: segment.n_low,
             n_high: segment.n_high,
             verdict: segment.class,
-            growth: segment.growth.into(),
+            growth: segment.growth,
         }
     }
 }
 
 impl Evidence {
     fn of(v: &Verdict) -> Self {
-        let block = |b: &Block| BlockEntry {
-            n_low: b.n_low,
-            n_high: b.n_high,
-            cost: b.cost.into(),
-            relative: b.relative.into(),
-        };
+        let block =
+            |b: &Block| BlockEntry { n_low: b.n_low, n_high: b.n_high, cost: b.cost, relative: b.relative };
         Evidence {
             n_low: v.n_low,
             n_high: v.n_high,
@@ -433,11 +429,11 @@ impl Evidence {
             bound: finite(v.bound),
             certain: finite(v.certain),
             peak: finite(v.peak),
-            marginal_cost: v.marginal_cost.into(),
-            doubling_size: v.doubling_size.map(Into::into),
-            top_decade_slope: v.top_decade_slope.into(),
-            cost_low: v.cost_low.into(),
-            cost_high: v.cost_high.into(),
+            marginal_cost: v.marginal_cost,
+            doubling_size: v.doubling_size,
+            top_decade_slope: v.top_decade_slope,
+            cost_low: v.cost_low,
+            cost_high: v.cost_high,
             blocks: v.blocks.iter().map(block).collect(),
         }
     }

@@ -11,20 +11,6 @@ use crate::{overview, sentences};
 /// Version of the document; it rises when a field changes its meaning or is lost.
 pub(crate) const SCHEMA: u32 = 3;
 
-/// A range of n or an estimate with its interval.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Estimate {
-    value: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-impl From<Interval> for Estimate {
-    fn from(interval: Interval) -> Self {
-        Estimate { value: finite(interval.value), low: finite(interval.low), high: finite(interval.high) }
-    }
-}
-
 /// A number, if it is one.
 pub(crate) fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
@@ -93,9 +79,9 @@ pub(crate) struct FindingEntry<'a> {
     /// The cost at its highest.
     to: Option<GrowthEnd>,
     /// The second divided by the first.
-    growth: Option<Estimate>,
+    growth: Option<Interval>,
     /// The n from which it grows; `null` where it grows everywhere alike.
-    place: Option<Estimate>,
+    place: Option<Interval>,
     /// The limit or setting that lies there, in words.
     near: Option<String>,
     /// What to do about that.
@@ -119,8 +105,8 @@ impl<'a> FindingEntry<'a> {
             likewise: highlight.series.iter().skip(1).map(|finding| finding.label.as_str()).collect(),
             from: growth.map(|growth| growth.from),
             to: growth.map(|growth| growth.to),
-            growth: growth.map(|growth| growth.ratio.into()),
-            place: highlight.place.as_ref().map(|place| place.n.into()),
+            growth: growth.map(|growth| growth.ratio),
+            place: highlight.place.as_ref().map(|place| place.n),
             near: near.map(|near| plain(&sentences::landmark(near))),
             remedy: near.and_then(Landmark::remedy),
             flat_variants: highlight.flat_variants.clone(),

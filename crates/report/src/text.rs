@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use unicode_width::UnicodeWidthStr;
-
+use crate::document::{Tone, terminal};
 use crate::words::{GAP, NO_BREAK};
 
 /// How a terminal is to be written to.
@@ -25,7 +24,7 @@ impl Default for Style {
     }
 }
 
-/// All that a terminal is told besides text: the colours of the tones, and their end.
+/// All that a terminal receives besides text: the colours of the tones, and their end.
 pub(crate) const CODES: [&str; 6] = ["\x1b[34m", "\x1b[33m", "\x1b[35m", "\x1b[2m", "\x1b[1m", "\x1b[0m"];
 
 /// Makes a string from a file safe to print: control characters, and the marks that reorder a line, are
@@ -52,26 +51,8 @@ fn acts(c: char) -> bool {
 
 /// Breaks a line at its spaces; lines after the first are indented.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
-    if text.width() <= width {
-        return vec![text.to_string()];
-    }
-    let mut lines = vec![String::new()];
-    let mut empty = true;
-    for word in text.split(' ') {
-        let used = lines.last().map_or(0, |line| line.width());
-        if !empty && used + 1 + word.width() > width {
-            lines.push(" ".repeat(indent));
-            empty = true;
-        }
-        if let Some(line) = lines.last_mut() {
-            if !empty {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        empty = false;
-    }
-    lines
+    let lines = terminal::wrapped(&[(text.to_owned(), Tone::Plain)], width, indent);
+    lines.into_iter().map(|line| line.into_iter().map(|(text, _)| text).collect()).collect()
 }
 
 /// Numbers with nothing between their digits.

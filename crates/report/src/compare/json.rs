@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use stats::{Answer, Design, Interval};
 
 use super::{lines, notes, words};
-use crate::json_parts::{Estimate, SCHEMA, StopEntry, limited, plain};
+use crate::json_parts::{SCHEMA, StopEntry, limited, plain};
 
 /// Writes a comparison as a document of its own.
 pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
@@ -25,7 +25,7 @@ pub(crate) fn entry(compared: &Comparison) -> Value {
     let system = compared.contenders.first().map(|contender| &contender.system.name);
     let means = compared.contenders.iter().skip(1).zip(&compared.means).filter_map(|(contender, mean)| {
         let mean = mean.as_ref()?;
-        Some(json!({ "contender": contender.name, "ratio": Estimate::from(mean.ratio), "of": mean.of }))
+        Some(json!({ "contender": contender.name, "ratio": mean.ratio, "of": mean.of }))
     });
     let references = compared.references.iter().map(|&place| &compared.contenders[place].name);
     let mut said: Vec<String> = Vec::new();
@@ -82,8 +82,8 @@ fn contender(row: &Ranking, one: &RankingEntry) -> Value {
         "cost": one.verdict.as_ref().map(|verdict| json!({
             "n_low": verdict.n_low,
             "n_high": verdict.n_high,
-            "low": Estimate::from(verdict.cost_low),
-            "high": Estimate::from(verdict.cost_high),
+            "low": verdict.cost_low,
+            "high": verdict.cost_high,
         })),
         "rank": one.rank.map(|rank| json!({ "best": rank.best, "worst": rank.worst, "of": rank.of })),
         "last": one.last.as_ref().map(|last| ratio(last, row.unit)),
@@ -105,10 +105,8 @@ fn ratio(ratio: &Ratio, unit: Unit) -> Value {
         0 => words::answer(ratio, unit),
         _ => words::answer_overall(ratio, unit, ""),
     };
-    let block = |(low, high, ratio): &(u64, u64, Interval)| {
-        let ratio = Estimate::from(*ratio);
-        json!({ "n_low": low, "n_high": high, "ratio": ratio })
-    };
+    let block =
+        |(low, high, ratio): &(u64, u64, Interval)| json!({ "n_low": low, "n_high": high, "ratio": ratio });
     let crossing = |crossing: &stats::Crossing| {
         let (slower, faster) = words::sides(unit);
         let below = if crossing.faster_below { faster } else { slower };
@@ -117,7 +115,7 @@ fn ratio(ratio: &Ratio, unit: Unit) -> Value {
     json!({
         "answer": answer_name(answer.answer, unit),
         "words": plain(&words),
-        "ratio": Estimate::from(answer.ratio),
+        "ratio": answer.ratio,
         "level": answer.level,
         "margin": answer.margin,
         "noise_floor": answer.floor,

@@ -271,14 +271,14 @@ pub(super) fn or(own: Tone, other: Tone) -> Tone {
 }
 
 /// Words of one line, each with its tone.
-pub(super) type Line = Vec<(String, Tone)>;
+pub(crate) type Line = Vec<(String, Tone)>;
 
 pub(super) fn width(line: &Line) -> usize {
     line.iter().map(|(text, _)| text.width()).sum()
 }
 
 /// Breaks spans at their spaces; lines after the first stand further in.
-pub(super) fn wrapped(spans: &[(String, Tone)], width_max: usize, indent: usize) -> Vec<Line> {
+pub(crate) fn wrapped(spans: &[(String, Tone)], width_max: usize, indent: usize) -> Vec<Line> {
     let mut lines: Vec<Line> = vec![Vec::new()];
     let mut used = 0;
     let mut is_empty = true;
