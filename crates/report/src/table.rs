@@ -33,7 +33,7 @@ pub fn document(findings: &Findings) -> Document {
             for (some, tone) in [(decided, Tone::Plain), (undecided, Tone::Faint)] {
                 if !some.is_empty() {
                     let rows = some.iter().map(|finding| with_remarks(findings, finding));
-                    section.push(Table { tone, ..of_series(&some, &some, rows) });
+                    section.push(Table { tone, ..of_series(&some, rows) });
                 }
             }
             if let Some(compared) = series.first().and_then(|finding| of(finding)) {
@@ -65,13 +65,12 @@ pub fn document(findings: &Findings) -> Document {
     document
 }
 
-/// A table of series; the n in its headings are those that most of `all` have.
+/// A table of series; the n in its headings are those that most of them have.
 pub(crate) fn of_series<'a>(
     series: &[&Finding],
-    all: &[&Finding],
     with: impl Iterator<Item = (&'a Finding, Vec<Text>)>,
 ) -> Table {
-    let common = CommonRange::of(all);
+    let common = CommonRange::of(series);
     let has_verdict = series.iter().any(|finding| finding.verdict.is_some());
     let headings = [
         String::new(),
@@ -155,12 +154,12 @@ impl CommonRange {
     }
 }
 
-/// The most frequent number; the larger of two that are as frequent.
+/// The most frequent number; of those that are as frequent the first, whose row a screen gives up last.
 fn most_frequent(numbers: impl Iterator<Item = u64>) -> u64 {
-    let mut numbers: Vec<u64> = numbers.collect();
-    numbers.sort_unstable();
-    let groups = numbers.chunk_by(|a, b| a == b);
-    groups.max_by_key(|group| group.len()).map_or(0, |group| group[0])
+    let numbers: Vec<u64> = numbers.collect();
+    let count = |number: u64| numbers.iter().filter(|other| **other == number).count();
+    // The last of the largest is taken, so the order is turned round.
+    numbers.iter().rev().copied().max_by_key(|number| count(*number)).unwrap_or(0)
 }
 
 /// What stands below the table: what to do about limits, and what a reader should know of the numbers.

@@ -21,7 +21,7 @@ pub(super) fn tables(findings: &Findings, shown: &[&Finding]) -> Vec<Table> {
         tone,
         yields: Some(yields::COSTS),
         more: ": --verbose",
-        ..table::of_series(series, series, series.iter().map(|finding| (*finding, Vec::new())))
+        ..table::of_series(series, series.iter().map(|finding| (*finding, Vec::new())))
     };
     let tables = [table(&decided, Tone::Plain), table(&undecided, Tone::Faint)];
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()

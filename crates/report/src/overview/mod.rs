@@ -125,9 +125,8 @@ fn changed<'f>(
     let mut series: Vec<&Finding> =
         highlights.iter().map(judge::Highlight::first).chain(names::firsts(&others)).collect();
     series.truncate(ROWS_MAX);
-    let all: Vec<&Finding> = findings.series.iter().collect();
     let rows = series.iter().map(|finding| (*finding, Vec::new()));
-    let mut table = Table { yields: Some(yields::CHANGED), ..table::of_series(&series, &all, rows) };
+    let mut table = Table { yields: Some(yields::CHANGED), ..table::of_series(&series, rows) };
     for (row, finding) in table.rows.iter_mut().zip(&series) {
         row.sentence = short(finding);
     }
