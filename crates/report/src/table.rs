@@ -13,7 +13,7 @@ use record::LimitedBy;
 
 /// The verdict is wrapped where room is short, to this width at least.
 const VERDICT_WIDTH_MIN: usize = 32;
-const VERDICT: usize = 4;
+pub(crate) const VERDICT: usize = 4;
 
 /// A row for each series of each system, then the count of every word and the remarks on the numbers.
 pub fn document(findings: &Findings) -> Document {
@@ -74,8 +74,8 @@ pub(crate) fn of_series<'a>(
     let has_verdict = series.iter().any(|finding| finding.verdict.is_some());
     let headings = [
         String::new(),
-        format!("{} at n = {}", sentences::what(series.iter().copied()), count(common.low)),
-        format!("at n = {}", count(common.high)),
+        format!("{} {}", sentences::what(series.iter().copied()), heading(common.low, "first")),
+        heading(common.high, "last"),
         "growth".to_string(),
         "verdict".to_string(),
         String::new(),
@@ -94,8 +94,8 @@ fn row(finding: &Finding, common: &CommonRange, below: Vec<Text>) -> Row {
     let Some(verdict) = &finding.verdict else {
         return Row { cells: vec![name], below, ..Row::default() };
     };
-    let at = |cost: String, n: u64, common: u64| {
-        if n == common { cost } else { format!("{cost} at {}", count(n)) }
+    let at = |cost: String, n: u64, common: Option<u64>| {
+        if common == Some(n) { cost } else { format!("{cost} at {}", count(n)) }
     };
     let (first, last, growth) = match Growth::from_verdict(verdict) {
         Some(Growth { from, to, ratio }) => {
@@ -138,28 +138,32 @@ fn with_remarks<'a>(findings: &Findings, finding: &'a Finding) -> (&'a Finding, 
     (finding, below)
 }
 
-/// The smallest and the largest n that most series share; they stand in the heading, others in their row.
+/// `at n = 100`, or `at the first n` where the rows have each its own.
+fn heading(n: Option<u64>, which: &str) -> String {
+    n.map_or_else(|| format!("at the {which} n"), |n| format!("at n = {}", count(n)))
+}
+
+/// The smallest and the largest n that at least half of the series share; they stand in the heading, others
+/// in their row.
 struct CommonRange {
-    low: u64,
-    high: u64,
+    low: Option<u64>,
+    high: Option<u64>,
 }
 
 impl CommonRange {
     fn of(series: &[&Finding]) -> Self {
         let verdicts = || series.iter().filter_map(|f| f.verdict.as_ref());
         CommonRange {
-            low: most_frequent(verdicts().map(|v| v.n_low)),
-            high: most_frequent(verdicts().map(|v| v.n_high)),
+            low: shared(&verdicts().map(|v| v.n_low).collect::<Vec<_>>()),
+            high: shared(&verdicts().map(|v| v.n_high).collect::<Vec<_>>()),
         }
     }
 }
 
-/// The most frequent number; of those that are as frequent the first, whose row a screen gives up last.
-fn most_frequent(numbers: impl Iterator<Item = u64>) -> u64 {
-    let numbers: Vec<u64> = numbers.collect();
+/// The number that at least half of them are; of two the first, whose row a screen gives up last.
+fn shared(numbers: &[u64]) -> Option<u64> {
     let count = |number: u64| numbers.iter().filter(|other| **other == number).count();
-    // The last of the largest is taken, so the order is turned round.
-    numbers.iter().rev().copied().max_by_key(|number| count(*number)).unwrap_or(0)
+    numbers.iter().copied().find(|number| 2 * count(*number) >= numbers.len())
 }
 
 /// What stands below the table: what to do about limits, and what a reader should know of the numbers.

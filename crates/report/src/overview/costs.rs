@@ -17,11 +17,12 @@ pub(super) fn tables(findings: &Findings, shown: &[&Finding]) -> Vec<Table> {
     };
     let decided = of(|kind| !matches!(kind, Kind::Undecided | Kind::Compared | Kind::NoNumber));
     let undecided = of(|kind| kind == Kind::Undecided);
-    let table = |series: &[&Finding], tone: Tone| Table {
-        tone,
-        yields: Some(yields::COSTS),
-        more: ": --verbose",
-        ..table::of_series(series, series.iter().map(|finding| (*finding, Vec::new())))
+    let table = |series: &[&Finding], tone: Tone| {
+        let rows = series.iter().map(|finding| (*finding, Vec::new()));
+        let mut table = table::of_series(series, rows);
+        (table.tone, table.yields, table.more) = (tone, Some(yields::COSTS), ": --verbose");
+        super::in_a_word(&mut table, series);
+        table
     };
     let tables = [table(&decided, Tone::Plain), table(&undecided, Tone::Faint)];
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()

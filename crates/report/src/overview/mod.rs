@@ -126,11 +126,23 @@ fn changed<'f>(
         highlights.iter().map(judge::Highlight::first).chain(names::firsts(&others)).collect();
     series.truncate(ROWS_MAX);
     let rows = series.iter().map(|finding| (*finding, Vec::new()));
-    let mut table = Table { yields: Some(yields::CHANGED), ..table::of_series(&series, rows) };
+    let mut table =
+        Table { yields: Some(yields::CHANGED), more: ": --verbose", ..table::of_series(&series, rows) };
     for (row, finding) in table.rows.iter_mut().zip(&series) {
         row.sentence = short(finding);
     }
+    in_a_word(&mut table, &series);
     ((!series.is_empty()).then_some(table), series)
+}
+
+/// Verdicts are a word where there is no room for more: what grows is said above.
+fn in_a_word(table: &mut Table, series: &[&Finding]) {
+    for (row, finding) in table.rows.iter_mut().zip(series) {
+        if let (Some(cell), Some(verdict)) = (row.cells.get_mut(table::VERDICT), &finding.verdict) {
+            cell.short =
+                Some(Text::toned(sentences::in_a_word(verdict, finding.unit), sentences::tone(finding)));
+        }
+    }
 }
 
 /// `bind: 510 ns → 1.1 ms from n = 10 to 19 999, linear ×2 180 ▁▁▁▁▁▁▁█`.

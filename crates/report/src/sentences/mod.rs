@@ -22,7 +22,7 @@ pub(crate) use series::{ends, expectation, tone};
 pub use series::{what, what_of};
 pub use stops::{advice, limited, load_reason, stop};
 pub(crate) use verdict::{
-    extrapolated, gross_jump, in_short, verdict_and_rest, verdict_sentence, verdict_with_growth,
+    extrapolated, gross_jump, in_a_word, in_short, verdict_and_rest, verdict_sentence, verdict_with_growth,
 };
 pub(crate) use verdict::{middle, slope, verdict_beside_cost};
 pub use verdict::{verdict, warnings};

@@ -70,6 +70,16 @@ pub(crate) fn in_short(v: &Verdict, unit: Unit) -> String {
     format!("{word} {}", estimated_factor(v.growth))
 }
 
+/// The verdict in a word, where other columns have the cost and the growth.
+pub(crate) fn in_a_word(v: &Verdict, unit: Unit) -> String {
+    match v.class {
+        Class::Flat => in_short(v, unit),
+        Class::Stepped if detour(&v.steps).is_some() => in_short(v, unit),
+        Class::Ambiguous => grows_or_falls(v).into(),
+        class => name(class).into(),
+    }
+}
+
 fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
     // `, ×2.1 (1.9–2.3)` and ` ×2.1 (1.9–2.3)`, where no column says it.
     let after = growth.map(|growth| format!(", {growth}")).unwrap_or_default();
