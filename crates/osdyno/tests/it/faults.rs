@@ -129,7 +129,9 @@ fn crash(name: &str) {
 #[test]
 fn a_trial_that_hangs_is_killed_in_time() {
     let folder = tempfile::tempdir().expect("a folder");
-    let arguments = ["run", "fork", "-n", "3000", "--trials", "1", "--timeout", "3s", "--out", "a.osdyno"];
+    // The default preset may end the sweep before the signal arrives.
+    let size = ["-n", "12000", "--trials", "1", "--preset", "full", "--timeout", "5s"];
+    let arguments = [&["run", "fork", "--out", "a.osdyno"][..], &size].concat();
     let child = start_measuring(folder.path(), &arguments);
     signal(worker_at_work(child.id()), "STOP");
     let output = child.wait_with_output().expect("an end");

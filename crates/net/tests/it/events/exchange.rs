@@ -7,7 +7,7 @@ use std::time::Duration;
 use net::worker::{Counter, Limits};
 use sys::tcp::{Connection, Waiting};
 
-use super::server::{MUCH, Server, able, asked, each, echoed, much};
+use super::server::{MUCH, Server, able, asked, each, echoed, much, with_many_descriptors};
 
 #[test]
 fn a_server_that_speaks_first() {
@@ -49,6 +49,7 @@ fn input_cut_anywhere_and_a_half_close() {
 
 #[test]
 fn two_hundred_at_once() {
+    let _alone = with_many_descriptors();
     // One after the other: all of them together have more descriptors than select(2) can take.
     for architecture in able() {
         let server = Server::serving(architecture, "echo");

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,13 @@ pub(crate) fn able() -> Vec<&'static Architecture> {
         );
     }
     able
+}
+
+/// Held by a test that opens hundreds of descriptors: two such tests at once leave none below 1,024, and
+/// select(2), which others test in the same process, takes no other.
+pub(crate) fn with_many_descriptors() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) struct Server {
