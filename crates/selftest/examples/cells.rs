@@ -1,17 +1,18 @@
 //! Prints what single cells come to, one line each, to tune by:
 //! `cargo run --release -p selftest --example cells -- [--only GLOB] [--replicates N] [--seed S] [--list]
-//! [--dump CELL:REPLICATE]`
+//! [--tables] [--dump CELL:REPLICATE]`
 
 use std::error::Error;
 use std::io::{self, Write};
 
 use selftest::run::{Plan, dump, run};
+use selftest::sheets::sheets;
 use selftest::text;
 use wildmatch::WildMatch;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut only, mut plan) = ("*".to_owned(), Plan { replicates: 100, seed: 1 });
-    let mut list = false;
+    let (mut list, mut tables) = (false, false);
     let mut arguments = std::env::args().skip(1);
     let mut out = io::stdout().lock();
     while let Some(argument) = arguments.next() {
@@ -21,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--replicates" => plan.replicates = value()?.parse()?,
             "--seed" => plan.seed = value()?.parse()?,
             "--list" => list = true,
+            "--tables" => tables = true,
             "--dump" => {
                 let value = value()?;
                 let (name, replicate) = value.rsplit_once(':').ok_or("CELL:REPLICATE")?;
@@ -40,5 +42,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         return Ok(());
     }
-    Ok(text::cells(&run(&cells, plan, &|_| ()), &mut out)?)
+    let all_counts = run(&cells, plan, &|_| ());
+    if tables {
+        return Ok(text::markdown(&sheets(&all_counts), &mut out)?);
+    }
+    Ok(text::cells(&all_counts, &mut out)?)
 }

@@ -50,6 +50,15 @@ pub enum Asked {
         /// How the noises of series and contenders differ.
         unequal: Unequal,
     },
+    /// A gate over 28 series of two sides, on the second of which one series costs so many times as much.
+    Build {
+        /// The ratio of its cost.
+        ratio: f64,
+        /// Whether trials were made in pairs; else the run of one side followed that of the other.
+        in_pairs: bool,
+        /// How the machine moves.
+        machine: SharedNoise,
+    },
     /// The geometric mean over ten series of two systems that are one.
     Mean {
         /// Whether trials were made in pairs; else each system has a run of its own.
@@ -75,6 +84,11 @@ impl TruthCell {
             }
             Asked::Race { ratio, unequal } => {
                 format!("race-{}-{ratio:.2}/{}/{}/{trials}", unequal.name(), noise.name, design.name)
+            }
+            Asked::Build { ratio, in_pairs, machine } => {
+                let how = if *in_pairs { "pairs" } else { "runs" };
+                let machine = machine.name;
+                format!("build-{ratio:.2}-of-{how}-{machine}/{}/{}/{trials}", noise.name, design.name)
             }
             Asked::Mean { in_pairs, shared } => {
                 let how = if *in_pairs { "pairs" } else { "runs" };
@@ -116,6 +130,7 @@ pub fn all() -> Vec<TruthCell> {
         over_boots,
         means,
         races,
+        builds,
     ];
     for cell in groups.iter().flat_map(|group| group()) {
         if !cells.contains(&cell) {
@@ -402,4 +417,25 @@ fn races() -> Vec<TruthCell> {
         .flat_map(|unequal| asked(cells(&[2, 3, 5, 10]), Asked::Race { ratio: 1.0, unequal }));
     let far = asked(cells(&[2, 3]), Asked::Race { ratio: GROSS_RATIO, unequal: Unequal::Nowhere });
     same.chain(far).collect()
+}
+
+/// Does a gate fail a build that changed nothing, and does it find what one changed?
+fn builds() -> Vec<TruthCell> {
+    let cells = |noises: &[Noise]| cross(&[TrueShape::Constant], noises, &[LOG8], &[10]);
+    let asked =
+        |cells: Vec<TruthCell>, asked: Asked| cells.into_iter().map(move |cell| TruthCell { asked, ..cell });
+    let mut all = Vec::new();
+    for machine in suites::ALL {
+        for in_pairs in [true, false] {
+            let build = |ratio| Asked::Build { ratio, in_pairs, machine };
+            all.extend(asked(cells(&[noises::LOW]), build(1.0)));
+            all.extend(asked(cells(&[noises::LOW]), build(1.05)));
+        }
+    }
+    let others = [noises::OFFSETS, noises::HIGH, noises::AR6, noises::STUDENT, noises::NEIGHBOUR];
+    for in_pairs in [true, false] {
+        let build = Asked::Build { ratio: 1.0, in_pairs, machine: suites::ALL[2] };
+        all.extend(asked(cells(&others), build));
+    }
+    all
 }

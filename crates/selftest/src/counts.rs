@@ -43,6 +43,21 @@ pub struct CellCounts {
     pub directions: usize,
     /// What the rules of others say.
     pub rivals: RivalCounts,
+    /// What gates make of builds.
+    pub builds: BuildCounts,
+}
+
+/// Counts of builds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BuildCounts {
+    /// The changed series failed.
+    pub found: usize,
+    /// Another series failed.
+    pub is_false: usize,
+    /// All series passed.
+    pub passed: usize,
+    /// The t-test, the threshold and benchstat's rule failed the build.
+    pub others: [usize; 3],
 }
 
 /// Counts of what the rules of others say.
@@ -106,6 +121,7 @@ impl CellCounts {
             false_verdicts: 0,
             directions: 0,
             rivals: RivalCounts::default(),
+            builds: BuildCounts::default(),
         }
     }
 
@@ -144,6 +160,13 @@ impl CellCounts {
             self.false_verdicts += usize::from(claims.any());
             self.directions += usize::from(outcome.states_direction);
         }
+        if let Some(build) = outcome.build {
+            self.builds.found += usize::from(build.is_found);
+            self.builds.is_false += usize::from(build.is_false);
+            self.builds.passed += usize::from(build.is_passed);
+            let others = self.builds.others.iter_mut().zip(build.others);
+            others.for_each(|(count, fails)| *count += usize::from(fails));
+        }
         if let Some(rivals) = outcome.rivals {
             let grows = rivals.complexity.is_some_and(|complexity| complexity != Complexity::Constant);
             let right = rivals.complexity.is_some() && rivals.complexity == complexity(self.cell.truth.shape);
@@ -175,6 +198,10 @@ impl CellCounts {
         for (ours, theirs) in self.covered.iter_mut().zip(other.covered) {
             *ours = (ours.0 + theirs.0, ours.1 + theirs.1);
         }
+        self.builds.found += other.builds.found;
+        self.builds.is_false += other.builds.is_false;
+        self.builds.passed += other.builds.passed;
+        sum(&mut self.builds.others, &other.builds.others);
         self.rivals.complexity_grows += other.rivals.complexity_grows;
         self.rivals.complexity_right += other.rivals.complexity_right;
         self.rivals.slope_differs += other.rivals.slope_differs;

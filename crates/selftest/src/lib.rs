@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod builds;
 mod chance;
 pub mod machine;
 mod promises;

@@ -2,6 +2,7 @@
 
 use stats::{Answer, Class};
 
+use crate::builds::BuildOutcome;
 use crate::claims::FalseClaims;
 use crate::rivals::Rivals;
 
@@ -32,6 +33,8 @@ pub struct ReplicateOutcome {
     pub states_direction: bool,
     /// What the rules of others say of the same measurements.
     pub rivals: Option<Rivals>,
+    /// What gates make of a build; `None` of everything else.
+    pub build: Option<BuildOutcome>,
 }
 
 /// The word of a verdict or of a comparison.
@@ -94,6 +97,7 @@ impl ReplicateOutcome {
             claims: None,
             states_direction: false,
             rivals: None,
+            build: None,
         }
     }
 }

@@ -28,6 +28,8 @@ const COVERAGE: RateTarget = RateTarget::Within(0.93, 0.97);
 const FEW: usize = 3;
 /// Two or three trials may name an effect of this factor.
 const GROSS: f64 = 2.0;
+/// A machine that keeps its state for so many trials is the same for both trials of a pair.
+const STEADY: f64 = 200.0;
 /// Effects of twice the margin and more are to be found.
 const TWICE: f64 = 2.0 * MARGIN - 1e-9;
 
@@ -271,6 +273,31 @@ pub(crate) const PROMISES: &[Promise] = &[
         count: |counts| {
             let far = matches!(counts.cell.asked, Asked::Race { ratio: GROSS_RATIO, .. });
             far.then(|| counts.rate(counts.different()))
+        },
+    },
+    Promise {
+        claim: "a build without a change fails, 28 series",
+        target: RateTarget::AtMost(0.005),
+        count: |counts| {
+            let same = matches!(counts.cell.asked, Asked::Build { ratio: 1.0, .. });
+            same.then(|| counts.rate(counts.builds.is_false))
+        },
+    },
+    Promise {
+        claim: "5 % in one of 28 series found in 10 pairs",
+        target: RateTarget::AtLeast(0.95),
+        count: |counts| {
+            let Asked::Build { ratio, in_pairs: true, machine } = counts.cell.asked else { return None };
+            let steady = machine.lasting >= STEADY || machine.spread == 0.0;
+            (ratio > 1.0 && steady).then(|| counts.rate(counts.builds.found))
+        },
+    },
+    Promise {
+        claim: "a build with a change of 5 % passes",
+        target: RateTarget::AtMost(ERROR),
+        count: |counts| {
+            let changed = matches!(counts.cell.asked, Asked::Build { ratio, .. } if ratio > 1.0);
+            changed.then(|| counts.rate(counts.builds.passed))
         },
     },
     Promise {

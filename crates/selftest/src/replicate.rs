@@ -6,6 +6,7 @@ use stats::{
     geometric_mean, judge,
 };
 
+use crate::builds::BuildOutcome;
 use crate::cells::{Asked, TruthCell};
 use crate::claims::TrueCurve;
 use crate::machine::References;
@@ -14,9 +15,9 @@ pub(crate) use crate::outcome::FIGURES;
 use crate::outcome::only;
 pub use crate::outcome::{Answered, JudgedFigure, ReplicateOutcome};
 use crate::races::{self, CONTENDERS, Unequal};
-use crate::suites::SERIES;
+use crate::suites::{SERIES, SharedNoise};
 use crate::truths::{MARGIN, Term, TrueShape};
-use crate::{chance, rivals};
+use crate::{builds, chance, rivals};
 
 /// What the cheapest operation costs.
 const BASE_SECONDS: f64 = 1e-6;
@@ -84,6 +85,10 @@ impl<'a> Setup<'a> {
             }
             Asked::Race { ratio, unequal } => {
                 let systems = self.race(&mut rng, *ratio, *unequal);
+                return (systems, settings(&mut rng, COMPARISON_MARGIN));
+            }
+            Asked::Build { ratio, in_pairs, machine } => {
+                let systems = self.build(&mut rng, *ratio, *in_pairs, machine);
                 return (systems, settings(&mut rng, COMPARISON_MARGIN));
             }
             Asked::Mean { in_pairs, shared } => {
@@ -155,6 +160,29 @@ impl<'a> Setup<'a> {
                 for (series, level) in unequal.levels(rng, contender).into_iter().enumerate() {
                     systems[series * CONTENDERS + contender].push(self.trial(rng, level + cost));
                 }
+            }
+        }
+        systems
+    }
+
+    /// Trials of each series and side of a build, of which one series costs so many times as much.
+    fn build(
+        &self,
+        rng: &mut Rng,
+        ratio: f64,
+        in_pairs: bool,
+        machine: &SharedNoise,
+    ) -> Vec<Vec<SimulatedTrial>> {
+        let levels = builds::levels(machine, rng, self.cell.trials, in_pairs);
+        let mut systems = Vec::new();
+        for (series, sides) in levels.iter().enumerate() {
+            for (side, of_side) in sides.iter().enumerate() {
+                let cost = if (series, side) == (builds::CHANGED, 1) { ratio.ln() } else { 0.0 };
+                let trial = |level: &f64| {
+                    let own = self.cell.noise.level(rng);
+                    self.trial(rng, level + own + cost)
+                };
+                systems.push(of_side.iter().map(trial).collect());
             }
         }
         systems
@@ -267,6 +295,18 @@ impl<'a> Setup<'a> {
                 let is_found = races::is_found(&sweeps, *ratio, &settings);
                 let answer = if is_found { Answer::Slower } else { Answer::Unresolved };
                 ReplicateOutcome::answered(Answered::Answer(answer))
+            }
+            (Asked::Build { ratio, in_pairs, .. }, _) => {
+                let build = builds::outcome(&sweeps, *ratio, *in_pairs, &settings);
+                let answer = match build {
+                    BuildOutcome { is_found, is_false, .. } if is_found || is_false => Answer::Slower,
+                    BuildOutcome { is_passed: true, .. } => Answer::Equivalent,
+                    _ => Answer::Unresolved,
+                };
+                ReplicateOutcome {
+                    build: Some(build),
+                    ..ReplicateOutcome::answered(Answered::Answer(answer))
+                }
             }
             (Asked::Mean { in_pairs, .. }, _) => mean(&sweeps, *in_pairs, &settings),
             (_, [trials, ..]) => match judge(trials, &settings) {

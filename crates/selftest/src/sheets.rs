@@ -3,7 +3,7 @@
 use stats::Class;
 
 use crate::cells::{Asked, GROWTHS, LADDER};
-use crate::counts::{CLASSES, CellCounts};
+use crate::counts::{BuildCounts, CLASSES, CellCounts};
 use crate::designs::LOG20;
 use crate::noises::{self, Noise};
 use crate::table::{CellRow, Rate, RateTarget, Standing, table};
@@ -22,7 +22,7 @@ pub struct Sheet {
 
 /// All tables that have a row.
 pub fn sheets(all_counts: &[CellCounts]) -> Vec<Sheet> {
-    let all = [promises, power, families, others_on_constants, others_on_growth, others_on_systems];
+    let all = [promises, power, families, others_on_constants, others_on_growth, others_on_systems, builds];
     all.iter().map(|sheet| sheet(all_counts)).filter(|sheet| !sheet.rows.is_empty()).collect()
 }
 
@@ -151,7 +151,7 @@ fn others_on_growth(all_counts: &[CellCounts]) -> Sheet {
 fn others_on_systems(all_counts: &[CellCounts]) -> Sheet {
     let compared = |counts: &&CellCounts| match counts.cell.asked {
         Asked::Comparison(_) | Asked::Pairs(_) | Asked::Boots { .. } => true,
-        Asked::Verdict | Asked::Mean { .. } | Asked::Race { .. } => false,
+        Asked::Verdict | Asked::Mean { .. } | Asked::Race { .. } | Asked::Build { .. } => false,
     };
     let row = |counts: &CellCounts| {
         let different = share(counts, counts.different());
@@ -159,6 +159,20 @@ fn others_on_systems(all_counts: &[CellCounts]) -> Sheet {
     };
     let head = ["systems", "osdyno", "t-test of all measurements"];
     sheet("Two systems called different", &head, all_counts.iter().filter(compared).map(row).collect())
+}
+
+fn builds(all_counts: &[CellCounts]) -> Sheet {
+    let row = |counts: &CellCounts| {
+        let Asked::Build { ratio, .. } = counts.cell.asked else { return None };
+        let BuildCounts { found, is_false, passed, others } = counts.builds;
+        let fails = if ratio == 1.0 { is_false } else { found };
+        let shares = [fails, passed].into_iter().chain(others).map(|count| share(counts, count));
+        Some(std::iter::once(counts.cell.name()).chain(shares).collect())
+    };
+    let others = ["t-test, 5 %", "threshold, 10 %", "benchstat's rule, 5 %"];
+    let head = ["build of 28 series, 10 trials of each side", "exit 4", "exit 0"].into_iter().chain(others);
+    let rows = all_counts.iter().filter_map(row).collect();
+    sheet("Builds that fail", &head.collect::<Vec<_>>(), rows)
 }
 
 fn find(all_counts: &[CellCounts], shape: TrueShape, noise: Noise, trials: usize) -> Option<&CellCounts> {
@@ -195,7 +209,7 @@ pub fn standing(standing: Standing) -> &'static str {
 
 fn target(target: RateTarget) -> String {
     match target {
-        RateTarget::AtMost(most) => format!("≤ {:.0} %", 100.0 * most),
+        RateTarget::AtMost(most) => format!("≤ {} %", (1000.0 * most).round() / 10.0),
         RateTarget::AtLeast(least) => format!("≥ {:.0} %", 100.0 * least),
         RateTarget::Within(least, most) => format!("{:.0}–{:.0} %", 100.0 * least, 100.0 * most),
     }

@@ -63,6 +63,22 @@ fn every_replicate_is_judged_and_counted() {
     assert!(all_counts.iter().all(|counts| text.contains(&counts.cell.name())));
 }
 
+/// `cargo xtask verify` has a thousand builds of every cell.
+#[test]
+fn gates_fail_what_changed_and_nothing_else() {
+    let of = |name: &str| {
+        let named: Vec<TruthCell> = all().into_iter().filter(|cell| cell.name() == name).collect();
+        run(&named, Plan { replicates: 40, seed: 1 }, &|_| ()).remove(0).builds
+    };
+    let still = of("build-1.00-of-pairs-runs10/low/log8/10");
+    assert_eq!((still.is_false, still.passed), (0, 40), "{still:?}");
+    let changed = of("build-1.05-of-pairs-drift200/low/log8/10");
+    assert!(changed.found >= 36 && changed.is_false == 0 && changed.passed == 0, "{changed:?}");
+    // The machine differs between two runs: others fail every second build, the gate waits for pairs.
+    let drifted = of("build-1.00-of-runs-runs10/low/log8/10");
+    assert!(drifted.is_false == 0 && drifted.others.iter().all(|fails| *fails > 8), "{drifted:?}");
+}
+
 #[test]
 fn names_are_unique() {
     let mut names: Vec<String> = all().iter().map(TruthCell::name).collect();

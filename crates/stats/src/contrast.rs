@@ -6,6 +6,7 @@ use crate::centre::{Centre, FEWEST, Interval, MOST, Student, exp, influences, ta
 use crate::compare::{Answer, Design, PerClaim, SeriesComparison, crossings};
 use crate::drift::{inflation, inflation_of_pairs, wander};
 use crate::flat::first_that;
+use crate::gate::RatioEvidence;
 use crate::judge::JudgeSettings;
 use crate::prior::{FEWEST_WITH_PRIOR, Prior};
 use crate::range::{Common, common_sizes};
@@ -226,6 +227,19 @@ impl Contrast {
         let (joined, freedom) = prior.join(variance);
         self.ratio = Centre { error: (joined / pairs).sqrt() * self.widening, freedom, ..self.ratio };
         self.fewest = FEWEST_WITH_PRIOR;
+    }
+
+    /// What a gate needs of it.
+    pub fn evidence(&self) -> RatioEvidence {
+        RatioEvidence {
+            ratio: self.ratio,
+            tick: self.tick,
+            floor: self.floor,
+            chance_least: self.exact_floor(),
+            is_enough: self.units.0.min(self.units.1) >= self.fewest,
+            is_paired: self.design == Design::Paired,
+            units: self.units,
+        }
     }
 
     /// Degrees of freedom of the side that has fewer, or of the pairs.

@@ -12,6 +12,7 @@
 //! | references | `references` (their changes), `control` (the part removed) |
 //! | two systems | `contrast`, on `boots` and `prior`; `compare` has the answer |
 //! | several systems | `multiplicity`, `geometric_mean`, `rank`, `noise_floor` |
+//! | may a build fail | `gate` |
 //!
 //! Must never: do I/O, read a clock, know what a workload or a file is, or produce sentences; words belong to
 //! `report`.
@@ -30,6 +31,7 @@ mod control;
 mod drift;
 mod finding;
 mod flat;
+mod gate;
 mod geometric_mean;
 mod groups;
 mod growth;
@@ -69,6 +71,9 @@ pub use contrast::{Change, Contrast};
 pub use control::{Adjustment, ReferenceStanding, ReferenceUse};
 pub use finding::{
     Asymptote, Bend, FittedLine, Lines, LocalExponent, Modes, Period, Repeated, Segment, Spikes, Step, Turn,
+};
+pub use gate::{
+    Decision, GATE_ALPHA, GateDecision, RatioClaim, RatioEvidence, chance_of_factor, discoveries, gate,
 };
 pub use geometric_mean::geometric_mean;
 pub use judge::{JudgeSettings, judge};
