@@ -61,32 +61,37 @@ impl<'a> Highlight<'a> {
 }
 
 /// Whether a series changes for certain, by more than the margin.
-fn changes(finding: &Finding) -> bool {
-    finding.verdict.as_ref().is_some_and(|verdict| {
-        !matches!(verdict.class, Class::Value | Class::Flat | Class::SmallGrowth | Class::Inconclusive)
-    })
+fn changes(verdict: &Verdict) -> bool {
+    !matches!(verdict.class, Class::Value | Class::Flat | Class::SmallGrowth | Class::Inconclusive)
 }
 
 /// Whether a series that changes ends worse than it begins for certain: a higher cost, or a lower rate. What
 /// goes elsewhere in between and comes back does not.
 pub fn worsens(finding: &Finding) -> bool {
-    ends_elsewhere(finding, finding.unit.more_is_better())
+    finding.verdict.as_ref().is_some_and(|verdict| verdict_worsens(verdict, finding.unit))
+}
+
+/// The same of a verdict.
+pub(crate) fn verdict_worsens(verdict: &Verdict, unit: Unit) -> bool {
+    ends_elsewhere(verdict, unit.more_is_better())
 }
 
 /// Whether a series that changes ends better than it begins for certain.
 pub fn improves(finding: &Finding) -> bool {
-    ends_elsewhere(finding, !finding.unit.more_is_better())
+    finding.verdict.as_ref().is_some_and(|verdict| verdict_improves(verdict, finding.unit))
 }
 
-fn ends_elsewhere(finding: &Finding, is_lower: bool) -> bool {
-    let ends = |verdict: &Verdict| {
-        let is_certain = match is_lower {
-            true => verdict.growth.high < 1.0,
-            false => verdict.growth.low > 1.0,
-        };
-        is_certain && verdict.growth.value.ln().abs() >= AT_THE_END * largest_change(verdict)
+/// The same of a verdict.
+pub(crate) fn verdict_improves(verdict: &Verdict, unit: Unit) -> bool {
+    ends_elsewhere(verdict, !unit.more_is_better())
+}
+
+fn ends_elsewhere(verdict: &Verdict, is_lower: bool) -> bool {
+    let is_certain = match is_lower {
+        true => verdict.growth.high < 1.0,
+        false => verdict.growth.low > 1.0,
     };
-    changes(finding) && finding.verdict.as_ref().is_some_and(ends)
+    changes(verdict) && is_certain && verdict.growth.value.ln().abs() >= AT_THE_END * largest_change(verdict)
 }
 
 /// In logarithms, in whichever direction.

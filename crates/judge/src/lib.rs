@@ -8,6 +8,7 @@
 //! - [`verdict`] says what a verdict supports beside its class.
 //! - [`Growth`] is how a series goes from its smallest n to its largest.
 //! - [`GrowthWindows`] says between which n a cost grows, for what asks where the growth comes from.
+//! - [`gate`] decides the claims that let a build fail.
 //! - [`hints`] finds numbers of the system near a place of n.
 //! - [`Highlight`] is what a reader should know first.
 //!
@@ -21,6 +22,7 @@ pub mod compare;
 pub mod environment;
 mod finding;
 mod findings;
+pub mod gate;
 pub mod generator;
 mod growth;
 mod highlight;

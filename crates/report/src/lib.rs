@@ -8,6 +8,7 @@
 //! - [`document`] is an answer before it is written: for a terminal, a page, or man(1).
 //! - [`noise_floor`] is what a system showed against itself.
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
+//! - [`gate`] is what let a build fail, and how sure that is.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
 //!
 //! Must never: measure, know a workload, or look at this machine.
@@ -19,6 +20,7 @@ pub mod compare;
 pub mod document;
 mod environment;
 pub mod export;
+pub mod gate;
 pub mod html;
 pub mod json;
 mod json_parts;

@@ -332,7 +332,8 @@ fn standing(
             let by_level = by_level.at(&PerClaim::all(comparison.level));
             (comparison.blocks, comparison.crossings) = (by_level.blocks, by_level.crossings);
         }
-        Some(Ratio { comparison, levels: pair.levels.len(), at_least: pair.censored.is_some() })
+        let (evidence, at_least) = (pair.contrast.evidence(), pair.censored.is_some());
+        Some(Ratio { comparison, evidence, levels: pair.levels.len(), at_least })
     };
     let (last, overall) = (ratio(&one.last), ratio(&one.overall));
     let note = match reference {

@@ -140,6 +140,8 @@ pub struct LevelValue {
 pub struct Ratio {
     /// The ratio with its interval, its answer and its range of n.
     pub comparison: stats::SeriesComparison,
+    /// The same before an error rate was chosen, for a gate.
+    pub evidence: stats::RatioEvidence,
     /// Over how many levels; 0 where every n counts.
     pub levels: usize,
     /// Whether the better of the two was measured with a saturated load generator: it may be better still,

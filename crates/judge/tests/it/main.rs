@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 mod bisect;
+mod gate;
 mod references;
 mod undecided;

@@ -20,7 +20,7 @@ use judge::compare::{
 const OTHERS_MOST: usize = 3;
 
 /// What is said of a larger cost and of a smaller one: `slower` and `faster`, of memory `more` and `less`.
-pub(super) fn sides(unit: Unit) -> (&'static str, &'static str) {
+pub(crate) fn sides(unit: Unit) -> (&'static str, &'static str) {
     if unit == Unit::Bytes { ("more", "less") } else { ("slower", "faster") }
 }
 

@@ -1,0 +1,187 @@
+//! What a gate decided, claim by claim and series by series.
+
+use record::Unit;
+use serde::Serialize;
+use stats::{Decision, GATE_ALPHA, Interval};
+
+use super::claims::{ClaimKind, GateClaim};
+use crate::compare::Mismatch;
+
+/// What a gate decided.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GateAnswer {
+    /// `certain` where any claim is, `excluded` where all are, else `undecided`.
+    pub decision: Decision,
+    /// The share of builds without a change that may fail by one claim.
+    pub error_rate: f64,
+    /// What was decided of each claim, in the order given.
+    pub claims: Vec<ClaimAnswer>,
+}
+
+/// What was decided of one claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimAnswer {
+    /// The claim, as it was written: `slower:5%`.
+    pub claim: String,
+    /// Its kind.
+    pub kind: ClaimKind,
+    /// `certain` where it is of any series, `excluded` where it is of all, else `undecided`.
+    pub decision: Decision,
+    /// Each series that it is about; what failed first, then what is undecided, the nearest to a failure
+    /// first.
+    pub series: Vec<GatedSeries>,
+}
+
+/// What was decided of one series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GatedSeries {
+    /// Its name for a reader: `bind`, `socket/v6 close`.
+    pub series: String,
+    /// The system that it is of.
+    pub system: String,
+    /// The system that it is set against; `null` where a claim is about one alone.
+    pub baseline: Option<String>,
+    /// What was decided.
+    pub decision: Decision,
+    /// The cost divided by that of the baseline, or for `grows` the cost at the largest n divided by that at
+    /// the smallest; with the interval of the claim that was made or tried.
+    pub ratio: Option<Interval>,
+    /// The least ratio that matters, less 1: the margin of the claim, or the noise floor if larger.
+    pub margin: Option<f64>,
+    /// The chance of such a ratio without a change.
+    pub chance: Option<f64>,
+    /// The smallest and the largest n.
+    pub n: Option<(u64, u64)>,
+    /// Trials of the baseline and of the system, or pairs of them.
+    pub trials: Option<(usize, usize)>,
+    /// Whether these are pairs.
+    pub is_paired: bool,
+    /// The factor by which all other series of the run changed, where two runs are compared.
+    pub common: Option<f64>,
+    /// Trials of each side after which it may be decided, where more would help.
+    pub trials_needed: Option<u32>,
+    /// What else to know of the decision.
+    pub reason: Option<GateReason>,
+    #[serde(skip)]
+    pub(crate) unit: Unit,
+}
+
+/// What to know of a decision.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum GateReason {
+    /// The whole run changed like this series: the machine, or a change that meets all.
+    AllAlike,
+    /// Two runs with too few series to tell a change from a drift of the machine.
+    TwoRuns,
+    /// The runs are of two processors.
+    OtherProcessor {
+        /// That of the baseline.
+        before: String,
+        /// The other.
+        now: String,
+    },
+    /// It has no number.
+    NoNumber {
+        /// The systems without one.
+        systems: Vec<String>,
+    },
+    /// The two cannot be compared: another engine, another load, a saturated load generator.
+    NotCompared,
+    /// The workload is another one than that of the baseline.
+    OtherWorkload {
+        /// In what it differs.
+        #[serde(skip)]
+        mismatch: Box<Mismatch>,
+    },
+    /// The system refused an operation.
+    Refused {
+        /// The operation.
+        operation: String,
+        /// The symbolic name of the error.
+        error: String,
+        /// The n at which it happened, the smallest and the largest.
+        n: Option<(u64, u64)>,
+        /// The smallest n at which it happened in the baseline; `null` where it did not.
+        before: Option<u64>,
+    },
+}
+
+impl GateAnswer {
+    pub(super) fn new(claims: Vec<ClaimAnswer>) -> GateAnswer {
+        let decision = together(claims.iter().map(|claim| claim.decision));
+        GateAnswer { decision, error_rate: GATE_ALPHA, claims }
+    }
+
+    /// The series that fail, each with its claim.
+    pub fn failed(&self) -> impl Iterator<Item = (&ClaimAnswer, &GatedSeries)> {
+        self.with(Decision::Certain)
+    }
+
+    /// The series with that decision, each with its claim.
+    pub fn with(&self, decision: Decision) -> impl Iterator<Item = (&ClaimAnswer, &GatedSeries)> {
+        let of = move |claim| series_of(claim).filter(move |(_, series)| series.decision == decision);
+        self.claims.iter().flat_map(of)
+    }
+}
+
+fn series_of(claim: &ClaimAnswer) -> impl Iterator<Item = (&ClaimAnswer, &GatedSeries)> {
+    claim.series.iter().map(move |series| (claim, series))
+}
+
+/// Certain where any is, excluded where all are.
+pub(super) fn together(mut decisions: impl Iterator<Item = Decision> + Clone) -> Decision {
+    if decisions.clone().any(|decision| decision == Decision::Certain) {
+        Decision::Certain
+    } else if decisions.all(|decision| decision == Decision::Excluded) {
+        Decision::Excluded
+    } else {
+        Decision::Undecided
+    }
+}
+
+impl ClaimAnswer {
+    pub(super) fn new(claim: &GateClaim, mut series: Vec<GatedSeries>) -> ClaimAnswer {
+        let rank = |decision| match decision {
+            Decision::Certain => 0,
+            Decision::Undecided => 1,
+            Decision::Excluded => 2,
+        };
+        let size = |one: &GatedSeries| one.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
+        series.sort_by(|a, b| {
+            rank(a.decision)
+                .cmp(&rank(b.decision))
+                .then(size(b).total_cmp(&size(a)))
+                .then(a.series.cmp(&b.series))
+        });
+        let decision = together(series.iter().map(|one| one.decision));
+        ClaimAnswer { claim: claim.to_string(), kind: claim.kind, decision, series }
+    }
+}
+
+impl GatedSeries {
+    /// A series of which nothing is known yet.
+    pub(super) fn new(series: &str, system: &str, unit: Unit) -> GatedSeries {
+        GatedSeries {
+            series: series.to_owned(),
+            system: system.to_owned(),
+            baseline: None,
+            decision: Decision::Undecided,
+            ratio: None,
+            margin: None,
+            chance: None,
+            n: None,
+            trials: None,
+            is_paired: false,
+            common: None,
+            trials_needed: None,
+            reason: None,
+            unit,
+        }
+    }
+
+    /// What its values are in.
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+}

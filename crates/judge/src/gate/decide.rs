@@ -1,0 +1,386 @@
+//! Decides the claims of a gate.
+
+use std::collections::BTreeSet;
+
+use record::Unit;
+use stats::{Class, Decision, GATE_ALPHA, RatioClaim, RatioEvidence, Verdict, chance_of_factor, discoveries};
+
+use super::answer::{ClaimAnswer, GateAnswer, GateReason, GatedSeries};
+use super::claims::{ClaimKind, Gate, GateClaim};
+use crate::compare::{AnswerNote, Comparison, NoAnswer, Ranking, RankingEntry};
+use crate::finding::{ALPHA, Finding, looks};
+use crate::findings::Findings;
+use crate::highlight::{verdict_improves, verdict_worsens};
+use crate::stops::{Cause, Stop};
+
+/// Why a gate cannot be applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GateRefusal {
+    /// A claim is about a series that is not there, or that only one side has.
+    NoSeries {
+        /// The claim.
+        claim: String,
+        /// The names of the series that there are.
+        names: Vec<String>,
+    },
+    /// A claim needs a baseline.
+    NoBaseline {
+        /// The claim.
+        claim: String,
+    },
+}
+
+/// Decides a gate for systems against the first of them.
+///
+/// # Errors
+/// [`GateRefusal`].
+pub fn of_comparison(gate: &Gate, compared: &Comparison) -> Result<GateAnswer, GateRefusal> {
+    let names: Vec<&str> = compared.rankings.iter().map(|ranking| ranking.label.as_str()).collect();
+    gate.check(&names)?;
+    let of_claim = |claim: &GateClaim| {
+        let series = match claim.kind {
+            ClaimKind::Slower | ClaimKind::Changed => ratios(gate, claim, compared),
+            ClaimKind::Grows => growths(compared.entries(claim), looks_of(compared)),
+            ClaimKind::Limit => compared.entries(claim).map(limit_against).collect(),
+        };
+        ClaimAnswer::new(claim, series.into_iter().chain(compared.refused(claim)).collect())
+    };
+    answer(gate.claims.iter().map(of_claim).collect(), &names)
+}
+
+/// Decides a gate for the series of a run by themselves.
+///
+/// # Errors
+/// [`GateRefusal`].
+pub fn of_findings(gate: &Gate, findings: &Findings) -> Result<GateAnswer, GateRefusal> {
+    if let Some(claim) = gate.needs_baseline() {
+        return Err(GateRefusal::NoBaseline { claim: claim.to_string() });
+    }
+    let names: Vec<&str> = findings.series.iter().map(|finding| finding.label.as_str()).collect();
+    gate.check(&names)?;
+    let of_claim = |claim: &GateClaim| {
+        let about = || findings.series.iter().filter(|finding| claim.is_about(&finding.label));
+        let series = match claim.kind {
+            ClaimKind::Limit => about().map(limit_alone).collect(),
+            _ => growths_alone(findings, about()),
+        };
+        ClaimAnswer::new(claim, series)
+    };
+    answer(gate.claims.iter().map(of_claim).collect(), &names)
+}
+
+/// A claim about nothing does not pass.
+fn answer(claims: Vec<ClaimAnswer>, names: &[&str]) -> Result<GateAnswer, GateRefusal> {
+    match claims.iter().find(|claim| claim.series.is_empty()) {
+        Some(claim) => Err(no_series(claim.claim.clone(), names)),
+        None => Ok(GateAnswer::new(claims)),
+    }
+}
+
+fn no_series(claim: String, names: &[&str]) -> GateRefusal {
+    let names: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    GateRefusal::NoSeries { claim, names: names.into_iter().collect() }
+}
+
+impl Gate {
+    /// Refuses claims about series that are not there.
+    ///
+    /// # Errors
+    /// [`GateRefusal::NoSeries`].
+    pub fn check(&self, names: &[&str]) -> Result<(), GateRefusal> {
+        let is_there = |claim: &&GateClaim| names.iter().any(|name| claim.is_about(name));
+        match self.claims.iter().find(|claim| !is_there(claim)) {
+            None => Ok(()),
+            Some(claim) => Err(no_series(claim.to_string(), names)),
+        }
+    }
+}
+
+/// One system in one series, beside that which it is set against.
+#[derive(Clone, Copy)]
+struct Against<'a> {
+    compared: &'a Comparison,
+    ranking: &'a Ranking,
+    first: &'a RankingEntry,
+    second: &'a RankingEntry,
+}
+
+impl Comparison {
+    /// The systems that a claim is about, series by series. A series that only one of the two was to measure
+    /// is not among them: it is new, or gone.
+    fn entries<'a>(&'a self, claim: &'a GateClaim) -> impl Iterator<Item = Against<'a>> {
+        let about = |ranking: &&Ranking| claim.is_about(&ranking.label) && claim.is_in(ranking.unit);
+        self.rankings.iter().filter(about).flat_map(move |ranking| {
+            let first = ranking.standings.first();
+            let entry = move |second| {
+                let reference =
+                    ranking.standings.iter().find(|one| Some(one.place) == second_reference(second));
+                Some(Against { compared: self, ranking, first: reference.or(first)?, second })
+            };
+            ranking.standings.iter().skip(1).filter_map(entry).filter(Against::is_planned)
+        })
+    }
+
+    /// The workloads that a claim is about and that cannot be compared.
+    fn refused(&self, claim: &GateClaim) -> Vec<GatedSeries> {
+        let about = self.refused.iter().filter(|refused| claim.is_about(&refused.workload));
+        let series = about.map(|refused| {
+            let reason = GateReason::OtherWorkload { mismatch: Box::new(refused.mismatch.clone()) };
+            let system = self.contenders.last().map_or("", |contender| contender.name.as_str());
+            GatedSeries { reason: Some(reason), ..GatedSeries::new(&refused.workload, system, Unit::None) }
+        });
+        series.collect()
+    }
+}
+
+fn second_reference(second: &RankingEntry) -> Option<usize> {
+    second.reference.filter(|reference| *reference != second.place)
+}
+
+impl GateClaim {
+    /// Whether it is about series of that unit: memory is not slow.
+    fn is_in(&self, unit: Unit) -> bool {
+        self.kind != ClaimKind::Slower || unit != Unit::Bytes
+    }
+}
+
+impl Against<'_> {
+    fn is_planned(&self) -> bool {
+        match &self.second.note {
+            Some(AnswerNote::NoAnswer(NoAnswer::WithoutNumber(without))) => {
+                without.iter().all(|one| one.is_planned)
+            }
+            _ => true,
+        }
+    }
+
+    fn series(&self) -> GatedSeries {
+        GatedSeries {
+            baseline: Some(self.first.name.clone()),
+            ..GatedSeries::new(&self.ranking.label, &self.second.name, self.ranking.unit)
+        }
+    }
+
+    /// The processors, where both are known and differ.
+    fn processors(&self) -> Option<GateReason> {
+        let model = |entry: &RankingEntry| {
+            self.compared.contenders.get(entry.place)?.system.environment.get("cpu.model").cloned()
+        };
+        let (before, now) = (model(self.first)?, model(self.second)?);
+        (before != now).then_some(GateReason::OtherProcessor { before, now })
+    }
+
+    /// Why there is no ratio.
+    fn why_not(&self) -> GateReason {
+        match &self.second.note {
+            Some(AnswerNote::NoAnswer(NoAnswer::WithoutNumber(without))) => {
+                GateReason::NoNumber { systems: without.iter().map(|one| one.contender.clone()).collect() }
+            }
+            _ => GateReason::NotCompared,
+        }
+    }
+}
+
+/// How often the data are looked at before the run ends.
+fn looks_of(compared: &Comparison) -> u32 {
+    compared.contenders.iter().map(|contender| looks(&contender.run)).max().unwrap_or(1)
+}
+
+/// Decides a claim about ratios. Memory does not drift with the machine, so it is decided by itself, and
+/// where both are, each has half of the error rate.
+fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> Vec<GatedSeries> {
+    let is_memory = |one: &Against<'_>| one.ranking.unit == Unit::Bytes;
+    let (memory, others): (Vec<_>, Vec<_>) = compared.entries(claim).partition(is_memory);
+    let families: Vec<Vec<Against<'_>>> =
+        [others, memory].into_iter().filter(|all| !all.is_empty()).collect();
+    let claims = gate.ratio_claims() * families.len();
+    let tests = looks_of(compared).saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX));
+    let ratio =
+        RatioClaim { margin: claim.margin(compared.margin), is_either_way: claim.kind == ClaimKind::Changed };
+    let of_family = |entries: Vec<Against<'_>>| {
+        let evidence: Vec<RatioEvidence> = entries
+            .iter()
+            .filter_map(|one| one.second.overall.as_ref())
+            .map(|ratio| ratio.evidence)
+            .collect();
+        let mut decided = stats::gate(&evidence, ratio, tests).into_iter();
+        entries.iter().map(|one| gated(one, &mut decided)).collect::<Vec<_>>()
+    };
+    families.into_iter().flat_map(of_family).collect()
+}
+
+/// The series with the next decision, where it has a ratio.
+fn gated(one: &Against<'_>, decided: &mut impl Iterator<Item = stats::GateDecision>) -> GatedSeries {
+    let series = one.series();
+    let Some(ratio) = &one.second.overall else {
+        return GatedSeries { reason: Some(one.why_not()), ..series };
+    };
+    let Some(decision) = decided.next() else { return series };
+    let comparison = &ratio.comparison;
+    let is_paired = comparison.design == stats::Design::Paired;
+    let other = if is_paired { None } else { one.processors() };
+    let alike = match decision.common {
+        _ if !decision.is_common => None,
+        Some(_) => Some(GateReason::AllAlike),
+        None => Some(GateReason::TwoRuns),
+    };
+    // What another processor does to a cost is no change of the program.
+    let is_certain = decision.decision == Decision::Certain;
+    GatedSeries {
+        decision: if is_certain && other.is_some() { Decision::Undecided } else { decision.decision },
+        ratio: Some(decision.ratio),
+        margin: Some(decision.margin),
+        chance: Some(decision.chance),
+        n: Some((comparison.n_low, comparison.n_high)),
+        trials: Some(comparison.trials),
+        is_paired,
+        common: decision.common,
+        trials_needed: decision.trials_needed.filter(|_| other.is_none()),
+        reason: other.filter(|_| decision.decision != Decision::Excluded).or(alike),
+        ..series
+    }
+}
+
+/// What a verdict says of growth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grows {
+    Yes,
+    No,
+    Perhaps,
+}
+
+fn grows(verdict: Option<&Verdict>, unit: Unit) -> Grows {
+    let Some(verdict) = verdict else { return Grows::Perhaps };
+    match verdict.class {
+        _ if verdict_worsens(verdict, unit) => Grows::Yes,
+        Class::Value | Class::Flat | Class::SmallGrowth => Grows::No,
+        _ if verdict_improves(verdict, unit) => Grows::No,
+        _ => Grows::Perhaps,
+    }
+}
+
+/// Decides which costs grow that did not grow before.
+fn growths<'a>(entries: impl Iterator<Item = Against<'a>>, looks: u32) -> Vec<GatedSeries> {
+    let decide = |one: Against<'_>| {
+        let [before, now] =
+            [one.first, one.second].map(|entry| grows(entry.verdict.as_ref(), one.ranking.unit));
+        let decision = match (before, now) {
+            (_, Grows::No) | (Grows::Yes, _) => Decision::Excluded,
+            (Grows::No, Grows::Yes) => Decision::Certain,
+            _ => Decision::Undecided,
+        };
+        of_growth(one.series(), one.second.verdict.as_ref(), decision, looks)
+    };
+    held(entries.map(decide).collect(), looks)
+}
+
+/// Decides which costs grow against their documentation, or at all where it expects nothing.
+fn growths_alone<'a>(findings: &Findings, about: impl Iterator<Item = &'a Finding>) -> Vec<GatedSeries> {
+    let looks = looks(&findings.run);
+    let decide = |finding: &Finding| {
+        let decision = match grows(finding.verdict.as_ref(), finding.unit) {
+            Grows::No => Decision::Excluded,
+            Grows::Yes if findings.as_expected(finding) == Some(true) => Decision::Excluded,
+            Grows::Yes => Decision::Certain,
+            Grows::Perhaps => Decision::Undecided,
+        };
+        of_growth(alone(finding), finding.verdict.as_ref(), decision, looks)
+    };
+    held(about.map(decide).collect(), looks)
+}
+
+fn alone(finding: &Finding) -> GatedSeries {
+    GatedSeries::new(&finding.label, &finding.key.system, finding.unit)
+}
+
+fn of_growth(series: GatedSeries, verdict: Option<&Verdict>, decision: Decision, looks: u32) -> GatedSeries {
+    let Some(verdict) = verdict else {
+        let systems = vec![series.system.clone()];
+        return GatedSeries { reason: Some(GateReason::NoNumber { systems }), ..series };
+    };
+    GatedSeries {
+        decision,
+        ratio: Some(verdict.growth),
+        chance: Some(chance_of_factor(&verdict.growth, ALPHA / f64::from(looks), verdict.trials)),
+        n: Some((verdict.n_low, verdict.n_high)),
+        trials: Some((verdict.trials, verdict.trials)),
+        trials_needed: verdict.trials_needed.filter(|_| decision == Decision::Undecided),
+        ..series
+    }
+}
+
+/// Each verdict has an error rate of its own: what is certain must be so over all series too.
+fn held(mut series: Vec<GatedSeries>, looks: u32) -> Vec<GatedSeries> {
+    let chance = |one: &GatedSeries| match one.decision {
+        Decision::Certain => one.chance.unwrap_or(1.0),
+        _ => 1.0,
+    };
+    let chances: Vec<f64> = series.iter().map(chance).collect();
+    let level = discoveries(&chances, GATE_ALPHA / f64::from(looks));
+    for (one, chance) in series.iter_mut().zip(chances) {
+        if one.decision == Decision::Certain && chance > level {
+            one.decision = Decision::Undecided;
+        }
+    }
+    series
+}
+
+/// The limit at which trials stopped.
+struct MetLimit<'a> {
+    operation: &'a str,
+    error: &'a str,
+    /// The smallest n and the largest.
+    n: Option<(u64, u64)>,
+}
+
+impl MetLimit<'_> {
+    fn of_stops(stops: &[Stop]) -> Option<MetLimit<'_>> {
+        stops.iter().find_map(|stop| match &stop.cause {
+            Cause::Limit { operation, error, .. } => Some(MetLimit { operation, error, n: stop.n }),
+            _ => None,
+        })
+    }
+
+    /// The decision about a series, whose baseline met one first at that n.
+    fn decided(&self, series: GatedSeries, decision: Decision, before: Option<u64>) -> GatedSeries {
+        let (operation, error) = (self.operation.to_owned(), self.error.to_owned());
+        let reason = GateReason::Refused { operation, error, n: self.n, before };
+        GatedSeries { decision, reason: Some(reason), ..series }
+    }
+}
+
+/// A limit is certain that every trial met below the n at which the baseline met one first.
+fn limit_against(one: Against<'_>) -> GatedSeries {
+    let series = one.series();
+    let first_n = |limit: MetLimit<'_>| limit.n.map_or(0, |(low, _)| low);
+    let before = MetLimit::of_stops(&one.first.stops).map(first_n);
+    let Some(limit) = MetLimit::of_stops(&one.second.stops) else {
+        return without_limit(series, &one.second.stops);
+    };
+    let decision = match (before, limit.n) {
+        (None, _) => Decision::Certain,
+        (Some(before), Some((_, high))) if high < before => Decision::Certain,
+        (Some(before), Some((low, _))) if low < before => Decision::Undecided,
+        (Some(_), _) => Decision::Excluded,
+    };
+    limit.decided(series, decision, before)
+}
+
+fn limit_alone(finding: &Finding) -> GatedSeries {
+    match MetLimit::of_stops(&finding.stops) {
+        Some(limit) => limit.decided(alone(finding), Decision::Certain, None),
+        None => without_limit(alone(finding), &finding.stops),
+    }
+}
+
+/// A series without a limit; what was not measured may have one.
+fn without_limit(series: GatedSeries, stops: &[Stop]) -> GatedSeries {
+    let is_measured = |stop: &Stop| matches!(stop.cause, Cause::Allowance | Cause::NotOffered);
+    match stops.iter().all(is_measured) {
+        true => GatedSeries { decision: Decision::Excluded, ..series },
+        false => {
+            let systems = vec![series.system.clone()];
+            GatedSeries { reason: Some(GateReason::NoNumber { systems }), ..series }
+        }
+    }
+}
