@@ -8,6 +8,8 @@ use crate::console::tell;
 
 /// Done, but something could not be measured, or delivered.
 pub(crate) const INCOMPLETE: u8 = 3;
+/// A claim of a gate is certain.
+pub(crate) const REGRESSED: u8 = 4;
 /// Stopped by the user: 128 + SIGINT, as shells count.
 pub(crate) const INTERRUPTED: u8 = 130;
 

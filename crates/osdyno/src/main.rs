@@ -111,7 +111,8 @@ Exit codes:
   0    done
   1    failed
   2    wrong usage
-  3    done, but something could not be measured, or delivered
+  3    done, but something could not be measured, delivered, or decided
+  4    done, and a claim of --fail-on is certain
   130  stopped by the user; finished measurements are kept";
 
 #[global_allocator]

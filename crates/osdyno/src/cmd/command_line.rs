@@ -25,6 +25,32 @@ pub(crate) fn recorded_in(file: &Path) -> Vec<String> {
     words
 }
 
+/// The command line for a shell, to be printed where others may read it: without what looks like credentials,
+/// and without the name of a file that is there by now.
+pub(crate) fn to_repeat() -> String {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    repeated(&words)
+}
+
+fn repeated(words: &[String]) -> String {
+    let is_run = words.first().is_some_and(|verb| verb == "run");
+    let mut shown = vec!["osdyno".to_owned()];
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-o" | "--out" if is_run => drop(words.next()),
+            out if is_run && out.starts_with("--out=") => {}
+            word if !credentials(&[word.to_owned()]).is_empty() => {
+                let name = word.split('=').next().unwrap_or_default();
+                shown.push(format!("{}=…", ::report::shell::quoted(name)));
+            }
+            word => shown.push(::report::shell::quoted(word)),
+        }
+    }
+    shown.join(" ")
+}
+
 /// What looks like credentials, without its value. A command may stand in one word, as in `--system`.
 fn credentials(words: &[String]) -> Vec<String> {
     let mut found = Vec::new();
@@ -75,6 +101,17 @@ mod tests {
             assert_eq!(found(&["osdyno", "run", "--system", word]), [named], "{word}");
         }
         assert_eq!(found(&["PASSWORD=a", "PASSWORD=b", "--token=c"]), ["PASSWORD", "--token"]);
+    }
+
+    #[test]
+    fn a_command_to_repeat_shows_no_credentials_and_names_no_file_that_is_there() {
+        let repeat =
+            |words: &[&str]| repeated(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let command = ["run", "fork", "--out", "a.osdyno", "--system", "head=nice -n 10", "--out=b.osdyno"];
+        assert_eq!(repeat(&command), "osdyno run fork --system 'head=nice -n 10'");
+        let secret = repeat(&["run", "--system", "x=env PGPASSWORD=hunter2 psql"]);
+        assert_eq!(secret, "osdyno run --system x=…");
+        assert_eq!(repeat(&["compare", "a", "--out", "page.html"]), "osdyno compare a --out page.html");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use ::report::document::terminal::Length;
 use judge::compare::Comparison;
 
+use super::gate::GateArgs;
 use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
 use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
@@ -29,6 +30,8 @@ pub(crate) struct Args {
     /// Print every ratio, with its notes
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    gate: GateArgs,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -45,6 +48,7 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     let comparison = Comparison::with_margin(&named, args.margin)
         .map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
+    let gate = args.gate.decide(None, Some(&comparison))?;
     let document = |compared: &Comparison| match args.verbose {
         true => ::report::compare::document(compared),
         false => ::report::overview::systems(compared),
@@ -63,7 +67,8 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
         print_places(&[("report", page)], args.format)?;
     }
     let (judged, all) = comparison.judged();
-    Ok(if judged == all { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    let code = if judged == all { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) };
+    super::gate::end(gate.as_ref(), code, args.format, console)
 }
 
 /// The files' names, with their folders only where the names alone are the same.

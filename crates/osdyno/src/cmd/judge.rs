@@ -11,6 +11,7 @@ use import::{BadLines, ColumnNames, Error, Import, Imported, Options, Program};
 use judge::Findings;
 use record::Unit;
 
+use super::gate::GateArgs;
 use super::{
     Detail, Done, Format, print_findings, print_places, refuse_existing, refuse_input, warn, write_file,
 };
@@ -75,6 +76,8 @@ pub(crate) struct Args {
     /// Column with the cost
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
+    #[command(flatten)]
+    gate: GateArgs,
     /// Column with the cost of an operation that cannot depend on n, measured beside the other
     ///
     /// What both share is noise, and is removed where that makes verdicts more precise.
@@ -168,13 +171,16 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     }
     tell_bad_lines(&imported.bad_lines);
     let findings = Findings::from_import(&imported.recording, args.margin);
+    let gate = args.gate.decide(Some(&findings), None)?;
     if format == JudgeFormat::Text {
         print_findings(&findings, None, Detail::Everything, Format::Text, console)?;
     } else {
         write(format, &imported, &findings, file.as_deref(), args.force)?;
     }
     let is_complete = imported.bad_lines.count == 0 && imported.failed == 0;
-    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    let code = if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) };
+    let of_gate = if format == JudgeFormat::Text { Format::Text } else { Format::Json };
+    super::gate::end(gate.as_ref(), code, of_gate, console)
 }
 
 fn options(args: &Args) -> Options {

@@ -9,6 +9,7 @@ pub(crate) mod dns;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod export;
+mod gate;
 pub(crate) mod impact;
 pub(crate) mod janitor;
 pub(crate) mod judge;

@@ -9,6 +9,7 @@ use judge::compare::Comparison;
 use record::Recording;
 use record::units::{self, Unreadable};
 
+use super::gate::GateArgs;
 use super::{
     Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places, read,
     refuse_existing, refuse_input, warn_refused, write_file,
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// Print every series, with its spikes, modes and remarks
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    gate: GateArgs,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -52,6 +55,7 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let findings = Findings::with_margin(&recording, args.margin);
     let compared = compare_systems(&recording, &findings, &args.run);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
+    let gate = args.gate.decide(Some(&findings), systems)?;
     // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
     // page too.
     let printed = print(&recording, &findings, systems, args, console);
@@ -71,7 +75,7 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
         }
         Page::None => (),
     }
-    Ok(ExitCode::SUCCESS)
+    super::gate::end(gate.as_ref(), ExitCode::SUCCESS, args.format, console)
 }
 
 /// The page beside the verdicts.
