@@ -14,9 +14,10 @@ use crate::{AnyError, pictures, workspace};
 struct Excerpt {
     /// From the root of the workspace.
     document: &'static str,
-    /// Also the name of the run file.
     name: &'static str,
-    /// The command that the block shows, and that measures; its run file is added.
+    /// In `docs/runs`: one run file, or the output of other programs.
+    files: &'static [&'static str],
+    /// The command that the block shows, and that measures a run; its run file is added.
     command: &'static str,
     /// Scripts that it needs in its folder, by name.
     scripts: &'static [(&'static str, &'static str)],
@@ -27,10 +28,11 @@ struct Excerpt {
 }
 
 /// They are short, so that their files are small.
-const EXCERPTS: [Excerpt; 4] = [
+const EXCERPTS: [Excerpt; 5] = [
     Excerpt {
         document: "README.md",
         name: "run",
+        files: &["run.osdyno"],
         command: "osdyno run bind/v4 fork-memory ready/poll ready/epoll -n 16000 --trials 8",
         scripts: &[],
         print: ("report", &[]),
@@ -39,6 +41,7 @@ const EXCERPTS: [Excerpt; 4] = [
     Excerpt {
         document: "docs/servers.md",
         name: "race",
+        files: &["race.osdyno"],
         command: "osdyno run race/inetd race/thread race/epoll --budget 150s",
         scripts: &[],
         print: ("report", &[]),
@@ -47,6 +50,7 @@ const EXCERPTS: [Excerpt; 4] = [
     Excerpt {
         document: "docs/compare.md",
         name: "compare",
+        files: &["compare.osdyno"],
         command: "osdyno run socket/v4 bind/v4 -n 6000 --trials 10 --system narrow='unshare -rn ./narrow' \
                   --system wide='unshare -rn ./wide' -v",
         scripts: &[
@@ -58,7 +62,17 @@ const EXCERPTS: [Excerpt; 4] = [
     },
     Excerpt {
         document: "docs/compare.md",
+        name: "order",
+        files: &["order-before.txt", "order-after.txt"],
+        command: "osdyno compare order-before.txt order-after.txt --verbose",
+        scripts: &[],
+        print: ("compare", &["--verbose"]),
+        part: None,
+    },
+    Excerpt {
+        document: "docs/compare.md",
         name: "aa",
+        files: &["aa.osdyno"],
         command: "osdyno run syscall fork --aa --budget 20s",
         scripts: &[],
         print: ("report", &[]),
@@ -74,15 +88,15 @@ pub fn run() -> Result<(), AnyError> {
     // It is not optimized; the programs that it measures with are.
     let osdyno = command::osdyno()?;
     for excerpt in &EXCERPTS {
-        if !kept(excerpt).exists() {
-            println!("measuring {}: {}", excerpt.name, excerpt.command);
-            measured(excerpt, &osdyno)?;
+        if let Some(missing) = kept(excerpt).find(|file| !file.exists()) {
+            println!("measuring {}: {}", missing.display(), excerpt.command);
+            measured(excerpt, &missing, &osdyno)?;
         }
         let file = workspace::root().join(excerpt.document);
         let text = fs::read_to_string(&file)?;
         fs::write(&file, replaced(&text, excerpt, &printed(excerpt, &osdyno)?)?)?;
     }
-    pictures::of_page(&kept(&EXCERPTS[0]))
+    kept(&EXCERPTS[0]).try_for_each(|run| pictures::of_page(&run))
 }
 
 /// The blocks of all documents that differ from the output of the program for the kept runs.
@@ -103,13 +117,16 @@ pub fn differences(osdyno: &Path) -> Result<Vec<String>, AnyError> {
     Ok(differences)
 }
 
-fn kept(excerpt: &Excerpt) -> PathBuf {
-    workspace::root().join("docs/runs").join(excerpt.name).with_extension("osdyno")
+fn kept(excerpt: &Excerpt) -> impl Iterator<Item = PathBuf> {
+    excerpt.files.iter().map(|file| workspace::root().join("docs/runs").join(file))
 }
 
-/// Measures a run and keeps it.
-fn measured(excerpt: &Excerpt, osdyno: &Path) -> Result<(), AnyError> {
-    let (folder, kept) = (tempfile::tempdir()?, kept(excerpt));
+/// Measures a run and keeps it; what another program measured cannot be made again here.
+fn measured(excerpt: &Excerpt, kept: &Path, osdyno: &Path) -> Result<(), AnyError> {
+    if kept.extension().is_none_or(|end| end != "osdyno") {
+        return Err(format!("{} is missing, and another program measured it", kept.display()).into());
+    }
+    let folder = tempfile::tempdir()?;
     for (name, script) in excerpt.scripts {
         let path = folder.path().join(name);
         fs::write(&path, script)?;
@@ -122,8 +139,8 @@ fn measured(excerpt: &Excerpt, osdyno: &Path) -> Result<(), AnyError> {
     // 3 is done too: something could not be measured, which the run says.
     shell.args(["-c", &format!("{} --out kept.osdyno || [ $? = 3 ]", excerpt.command)]);
     show(shell.current_dir(folder.path()).env("PATH", path))?;
-    fs::create_dir_all(kept.parent().unwrap_or(&kept))?;
-    fs::copy(folder.path().join("kept.osdyno"), &kept)?;
+    fs::create_dir_all(kept.parent().unwrap_or(kept))?;
+    fs::copy(folder.path().join("kept.osdyno"), kept)?;
     Ok(())
 }
 
@@ -132,7 +149,7 @@ fn printed(excerpt: &Excerpt, osdyno: &Path) -> Result<String, AnyError> {
     let folder = tempfile::tempdir()?;
     let (verb, options) = excerpt.print;
     let mut print = program(osdyno);
-    print.arg(verb).arg(kept(excerpt)).args(options).env("NO_COLOR", "1");
+    print.arg(verb).args(kept(excerpt)).args(options).env("NO_COLOR", "1");
     if verb == "report" {
         print.arg("--out").arg(folder.path().join("page.html"));
     }

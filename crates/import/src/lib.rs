@@ -43,6 +43,7 @@ use formats::{Format, Place};
 use gather::Gather;
 use header::Header;
 use lines::Lines;
+use name::Name;
 use recognise::Recognised;
 use resolve::Foreign;
 
@@ -116,7 +117,7 @@ impl Import {
         let mut input = decoded(input).map_err(Error::reading(name))?;
         let mut head = Vec::new();
         input.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(Error::reading(name))?;
-        if head.starts_with(ZSTD_MAGIC) || head.trim_ascii_start().starts_with(RUN_LINE) {
+        if is_run_file(&head) {
             return Err(Error::RunFile(name.to_owned()));
         }
         let first = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty());
@@ -298,32 +299,35 @@ impl Import {
     }
 
     /// The recording of all that was read.
-    pub fn finish(mut self) -> Result<Imported, Error> {
+    pub fn finish(self) -> Result<Imported, Error> {
+        let mut imported = finish_together(vec![self])?;
+        imported.pop().ok_or_else(|| Error::Option { option: "FILE".into(), why: "there is no file".into() })
+    }
+
+    /// The recording, with the series and n of each entry of another benchmark.
+    fn into_imported(
+        mut self,
+        places: &[families::Place],
+        mut remarks: Vec<String>,
+    ) -> Result<Imported, Error> {
         let is_foreign = !self.foreign.is_empty();
         let is_bare = self.has_table || self.has_columns;
-        self.refuse_options_without_effect()?;
-        let wanted = self.options.columns.n.as_deref();
-        let resolved = self.foreign.resolve(wanted, self.options.from, &mut self.gather, &mut self.files);
-        match resolved {
-            Ok(remarks) => self.remarks.splice(..0, remarks).for_each(drop),
-            Err(resolve::Failure::TooLarge { file, reason }) => return Err(too_large(&file, &reason)),
-            // A column of the table is called so.
-            Err(resolve::Failure::NoSuchNumber(_)) if self.has_table => {}
-            Err(resolve::Failure::NoSuchNumber(keys)) => return Err(self.no_such_number(&keys)),
-        }
+        let placed = self.foreign.place(places, self.options.from, &mut self.gather, &mut self.files);
+        placed.map_err(|failure| too_large(&failure.file, &failure.reason))?;
+        remarks.append(&mut self.remarks);
         let below: u64 = self.files.iter().map(FileRead::below).sum();
         if below > 0 {
             let values = things(below as usize, "value is", "values are");
-            self.remarks.push(format!("{values} left out, below n = {}.", count(self.options.from)));
+            remarks.push(format!("{values} left out, below n = {}.", count(self.options.from)));
         }
         let given = self.options.unit;
         let unit = if is_foreign { Unit::Seconds } else { given.unwrap_or(Unit::None) };
         if is_foreign && is_bare && given != Some(Unit::Seconds) {
-            self.remarks.push(
+            remarks.push(
                 "Some of the files are in seconds, and others have no unit; give it with --unit.".into(),
             );
         }
-        let Import { gather, files, bad_lines, mut remarks, failed, .. } = self;
+        let Import { gather, files, bad_lines, failed, .. } = self;
         if gather.is_empty() {
             remarks.push("There is no series in it: nothing could be used.".into());
         } else {
@@ -383,6 +387,43 @@ impl Import {
             None => "there is no file".to_owned(),
         }
     }
+}
+
+/// The recordings of several groups of files, which are to be compared: a benchmark has one series and one n
+/// in all of them. The first recording has the remarks that concern all.
+pub fn finish_together(mut imports: Vec<Import>) -> Result<Vec<Imported>, Error> {
+    imports.iter().try_for_each(Import::refuse_options_without_effect)?;
+    let mut remarks =
+        resolve::formats(imports.iter().flat_map(|import| import.foreign.formats(&import.files)));
+    let baselines: Vec<_> =
+        imports.iter_mut().map(|import| import.foreign.settle(&mut import.files)).collect();
+    let names: Vec<Name> = imports.iter().flat_map(|import| import.foreign.names()).cloned().collect();
+    let found =
+        match imports.iter().find_map(|import| Some((import, import.options.columns.n.as_deref()?))) {
+            None => families::places(&names, None),
+            Some((import, wanted)) => match families::places(&names, Some(wanted)) {
+                // A column of the table is called so.
+                Err(_) if imports.iter().any(|import| import.has_table) => families::places(&names, None),
+                Err(keys) => return Err(import.no_such_number(&keys)),
+                found => found,
+            },
+        }
+        .unwrap_or_default();
+    remarks.extend(found.remarks);
+    let mut places = found.places.as_slice();
+    let mut imported = Vec::new();
+    for (import, baseline) in imports.into_iter().zip(baselines) {
+        let (own, others) = places.split_at(import.foreign.names().count());
+        places = others;
+        remarks.extend(baseline);
+        imported.push(import.into_imported(own, std::mem::take(&mut remarks))?);
+    }
+    Ok(imported)
+}
+
+/// Whether a file that begins so is a run file of osdyno.
+pub fn is_run_file(head: &[u8]) -> bool {
+    head.starts_with(ZSTD_MAGIC) || head.trim_ascii_start().starts_with(RUN_LINE)
 }
 
 const TABLE: &str = "a table";

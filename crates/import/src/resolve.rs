@@ -7,7 +7,7 @@ use record::Direction;
 use record::words::things;
 
 use crate::entries::{Entry, FileEntry, FileRead, Trials, files as shown_files};
-use crate::families::{self, Families, Place};
+use crate::families::Place;
 use crate::formats::Format;
 use crate::gather::Gather;
 use crate::name::Name;
@@ -18,12 +18,10 @@ pub(crate) struct Foreign {
     entries: Vec<FileEntry>,
 }
 
-/// Why entries do not become series.
-pub(crate) enum Failure {
-    /// There are too many.
-    TooLarge { file: String, reason: String },
-    /// No number is called as the user says; these are.
-    NoSuchNumber(Vec<String>),
+/// There are too many series or trials.
+pub(crate) struct TooLarge {
+    pub(crate) file: String,
+    pub(crate) reason: String,
 }
 
 impl Foreign {
@@ -36,61 +34,68 @@ impl Foreign {
         self.entries.is_empty()
     }
 
-    /// Adds everything to the series that it belongs to. What comes back are remarks.
-    pub(crate) fn resolve(
-        &mut self,
-        wanted: Option<&str>,
+    /// Leaves out baselines that stand beside newer measurements, and says so.
+    pub(crate) fn settle(&mut self, files: &mut [FileRead]) -> Option<String> {
+        settle_baselines(&mut self.entries, files)
+    }
+
+    /// What each file was taken for.
+    pub(crate) fn formats<'a>(
+        &self,
+        files: &'a [FileRead],
+    ) -> impl Iterator<Item = (&'static str, Trials, &'a str)> {
+        let mut last = None;
+        let firsts = self
+            .entries
+            .iter()
+            .filter(move |of| last.replace((of.file, of.format)) != Some((of.file, of.format)));
+        firsts.map(|of| (of.format, of.trials, files[of.file].file.as_str()))
+    }
+
+    /// One name for each entry.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Name> {
+        self.entries.iter().map(|of| &of.entry.name)
+    }
+
+    /// Adds each entry to the series and n of its place.
+    pub(crate) fn place(
+        &self,
+        places: &[Place],
         from: u64,
         gather: &mut Gather,
         files: &mut [FileRead],
-    ) -> Result<Vec<String>, Failure> {
-        let mut entries = std::mem::take(&mut self.entries);
-        let formats = of_formats(&entries, files);
-        let baselines = settle_baselines(&mut entries, files);
-        let names: Vec<Name> = entries.iter().map(|of| of.entry.name.clone()).collect();
-        let (found, failure) = match families::places(&names, wanted) {
-            Ok(found) => (found, None),
-            Err(keys) => {
-                let found = families::places(&names, None).unwrap_or_else(|_| Families::default());
-                (found, Some(Failure::NoSuchNumber(keys)))
-            }
-        };
+    ) -> Result<(), TooLarge> {
         let mut counted = Counted::default();
         let mut below = vec![0; files.len()];
-        for (of, place) in entries.iter().zip(&found.places) {
+        for (of, place) in self.entries.iter().zip(places) {
             if place.n < from {
                 below[of.file] += of.entry.seconds.len() as u64;
                 continue;
             }
             counted.add(of, place, gather).map_err(|reason| {
                 let file = files.get(of.file).map(|file| file.file.clone()).unwrap_or_default();
-                Failure::TooLarge { file, reason }
+                TooLarge { file, reason }
             })?;
         }
         for (file, below) in files.iter_mut().zip(below) {
             file.values -= below;
             file.leave_out_below(from, below);
         }
-        match failure {
-            Some(failure) => Err(failure),
-            None => Ok(formats.into_iter().chain(baselines).chain(found.remarks).collect()),
-        }
+        Ok(())
     }
 }
 
-/// What files were taken for, and what a trial is in them.
-fn of_formats(entries: &[FileEntry], files: &[FileRead]) -> Vec<String> {
-    let mut formats: Vec<(&str, Trials, Vec<usize>)> = Vec::new();
-    for of in entries {
-        match formats.iter_mut().find(|(format, _, _)| *format == of.format) {
-            Some((_, _, files)) if files.last() == Some(&of.file) => {}
-            Some((_, _, files)) => files.push(of.file),
-            None => formats.push((of.format, of.trials, vec![of.file])),
+/// What files were taken for, and what a trial is in them: a sentence for each format.
+pub(crate) fn formats<'a>(files: impl Iterator<Item = (&'static str, Trials, &'a str)>) -> Vec<String> {
+    let mut formats: Vec<(&str, Trials, Vec<String>)> = Vec::new();
+    for (format, trials, file) in files {
+        match formats.iter_mut().find(|(known, ..)| *known == format) {
+            Some((.., files)) => files.push(file.to_owned()),
+            None => formats.push((format, trials, vec![file.to_owned()])),
         }
     }
-    let sentence = |(format, trials, of): (&str, Trials, Vec<usize>)| {
-        let names: Vec<String> = of.iter().map(|file| files[*file].file.clone()).collect();
-        format!("{}: {format}{}.", shown_files(&names), trials.remark())
+    let sentence = |(format, trials, files): (&str, Trials, Vec<String>)| {
+        format!("{}: {format}{}.", shown_files(&files), trials.remark())
     };
     formats.into_iter().map(sentence).collect()
 }

@@ -270,6 +270,13 @@ impl AnswerNote {
 }
 
 impl Comparison {
+    /// Whether other programs measured all of it: their files say nothing of a machine, or of the order of
+    /// trials.
+    pub fn is_of_other_programs(&self) -> bool {
+        self.reference == Reference::First
+            && self.contenders.iter().all(|contender| contender.system.environment.is_empty())
+    }
+
     /// Whether it is that of the variants of a workload on a system.
     pub fn is_of(&self, system: &str, workload: &str) -> bool {
         let on = self.contenders.first().is_some_and(|contender| contender.system.name == system);
@@ -284,9 +291,9 @@ impl Comparison {
         self.is_of(&key.system, &key.workload) && self.rankings.iter().find(is_of).is_some_and(answers)
     }
 
-    /// Answers that were given, and answers that were wanted.
+    /// Answers that were given, and answers that were wanted: none is where only one side was to measure.
     pub fn judged(&self) -> (usize, usize) {
-        let answers = || self.rankings.iter().flat_map(Ranking::others);
+        let answers = || self.rankings.iter().flat_map(Ranking::others).filter(|entry| !entry.is_one_sided());
         (answers().filter(|standing| standing.overall.is_some()).count(), answers().count())
     }
 }
@@ -338,6 +345,12 @@ impl Ranking {
 }
 
 impl RankingEntry {
+    /// Whether one of the two was not to measure the series.
+    pub fn is_one_sided(&self) -> bool {
+        let is_unplanned = |without: &WithoutNumber| !without.is_planned;
+        matches!(&self.note, Some(AnswerNote::NoAnswer(NoAnswer::WithoutNumber(all))) if all.iter().any(is_unplanned))
+    }
+
     /// Whether it is the first of another engine than that of the one that stands first.
     pub fn is_apart(&self) -> bool {
         matches!(&self.note, Some(AnswerNote::NoAnswer(NoAnswer::OtherEngine(_))))

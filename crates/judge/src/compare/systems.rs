@@ -22,8 +22,8 @@ pub enum Refusal {
     NoNumber(Vec<WithoutNumber>),
     /// No two run on the same engine: each with its own.
     OtherEngines(Vec<(String, String)>),
-    /// They have no series in common.
-    NothingCommon,
+    /// They have no series in common: each with the names of its series.
+    NothingCommon(Vec<(String, Vec<String>)>),
 }
 
 impl Comparison {
@@ -33,12 +33,15 @@ impl Comparison {
         Comparison::with_margin(recordings, MARGIN)
     }
 
-    /// Compares with another idea of what matters.
+    /// Compares with another smallest difference that matters.
     pub fn with_margin(recordings: &[(&str, &Recording)], margin: f64) -> Result<Comparison, Refusal> {
-        let judged = |recording| Findings::from_recording(recording).series;
-        let judged: Vec<(&str, &Recording, Vec<Finding>)> =
-            recordings.iter().map(|(name, recording)| (*name, *recording, judged(recording))).collect();
-        between(&sources(&judged), margin)
+        of_recordings(recordings, margin, |recording| Findings::from_recording(recording).series)
+    }
+
+    /// Compares measurements of other programs. The first n of a series counts: what is cold on our own way
+    /// up says nothing of theirs.
+    pub fn of_imports(recordings: &[(&str, &Recording)], margin: f64) -> Result<Comparison, Refusal> {
+        of_recordings(recordings, margin, |recording| Findings::from_import(recording, GROWTH_MARGIN).series)
     }
 
     /// Compares the systems of one recording that was judged already; anew if that was with a margin of the
@@ -52,6 +55,16 @@ impl Comparison {
     }
 }
 
+fn of_recordings(
+    recordings: &[(&str, &Recording)],
+    margin: f64,
+    judged: impl Fn(&Recording) -> Vec<Finding>,
+) -> Result<Comparison, Refusal> {
+    let judged: Vec<(&str, &Recording, Vec<Finding>)> =
+        recordings.iter().map(|(name, recording)| (*name, *recording, judged(recording))).collect();
+    between(&sources(&judged), margin)
+}
+
 /// Compares the systems of one recording of which so much was found.
 pub(crate) fn of_findings(recording: &Recording, findings: Vec<Finding>) -> Result<Comparison, Refusal> {
     between(&sources(&[("", recording, findings)]), MARGIN)
@@ -63,7 +76,7 @@ pub(crate) fn series_of(recording: &Recording, findings: Vec<Finding>) -> Vec<Fi
 }
 
 fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
-    let Some(first) = sources.first() else { return Err(Refusal::NothingCommon) };
+    let Some(first) = sources.first() else { return Err(Refusal::NothingCommon(Vec::new())) };
     if sources.len() == 1 {
         return Err(Refusal::Alone(first.contender.name.clone()));
     }
@@ -78,7 +91,7 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
         let are_apart = references.iter().enumerate().all(|(place, reference)| place == *reference);
         return Err(match (refused.is_empty(), without.is_empty()) {
             (true, true) if are_apart => Refusal::OtherEngines(engines(sources)),
-            (true, true) => Refusal::NothingCommon,
+            (true, true) => Refusal::NothingCommon(sources.iter().map(Source::labels).collect()),
             (true, false) => Refusal::NoNumber(without),
             (false, _) => Refusal::Different(refused),
         });
@@ -165,6 +178,12 @@ impl<'a> Source<'a> {
         }
         let stop = self.findings.iter().flat_map(|finding| &finding.stops).next()?.clone();
         Some(WithoutNumber { contender: self.contender.name.clone(), stop: Some(stop), is_planned: true })
+    }
+
+    /// Its name, with the names of its series.
+    fn labels(&self) -> (String, Vec<String>) {
+        let measured = self.findings.iter().filter(|finding| finding.measurements > 0);
+        (self.contender.name.clone(), measured.map(|finding| finding.label.clone()).collect())
     }
 
     fn version(&self, workload: &str) -> Option<u32> {

@@ -5,19 +5,29 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::report::document::terminal::Length;
-use judge::compare::Comparison;
+use import::Import;
+use judge::compare::{Comparison, Refusal};
+use record::Recording;
 
 use super::gate::GateArgs;
-use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
+use super::measurements::{self, ImportArgs, is_run_file};
+use super::{Done, Format, print_places, read as read_run, refuse_existing, refuse_input, warn, write_file};
 use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Compare systems: which is faster and by how much, with confidence intervals
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Run files, or one run file of several systems; all others are compared with the first
-    #[arg(value_name = "RUN", num_args = 1.., required = true)]
-    runs: Vec<PathBuf>,
+    /// Run files, one run file of several systems, or files of other programs; all others are compared with
+    /// the first
+    #[arg(value_name = "FILE", num_args = 1.., required_unless_present = "old")]
+    files: Vec<PathBuf>,
+    /// Files of another program that are the first side together
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "new", conflicts_with = "files")]
+    old: Vec<PathBuf>,
+    /// Files of another program that are the second side together
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "old")]
+    new: Vec<PathBuf>,
     /// Also write the comparison as an HTML page
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -35,18 +45,21 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+    #[command(flatten)]
+    import: ImportArgs,
 }
 
 pub(crate) fn compare(args: &Args, console: &Console) -> Done {
+    let sides = args.sides();
     if let Some(page) = &args.out {
-        refuse_input(page, &args.runs)?;
+        sides.iter().try_for_each(|side| refuse_input(page, side.files))?;
         refuse_existing(page, args.force)?;
     }
-    let recordings = args.runs.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    let names = names(&args.runs);
-    let named: Vec<_> = names.iter().map(String::as_str).zip(&recordings).collect();
-    let comparison = Comparison::with_margin(&named, args.margin)
-        .map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
+    let (comparison, is_complete) = match are_runs(&sides)? {
+        true => (of_runs(&sides, args)?, true),
+        false => of_measurements(&sides, args)?,
+    };
+    let comparison = comparison.map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
     let gate = args.gate.decide(None, Some(&comparison))?;
     let document = |compared: &Comparison| match args.verbose {
@@ -67,8 +80,84 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
         print_places(&[("report", page)], args.format)?;
     }
     let (judged, all) = comparison.judged();
-    let code = if judged == all { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) };
+    let code = match is_complete && judged == all {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(INCOMPLETE),
+    };
     super::gate::end(gate.as_ref(), code, args.format, console)
+}
+
+type Compared = Result<Comparison, Refusal>;
+
+/// Files that are compared as one.
+struct SideFiles<'a> {
+    name: String,
+    files: &'a [PathBuf],
+}
+
+impl Args {
+    fn sides(&self) -> Vec<SideFiles<'_>> {
+        if self.files.is_empty() {
+            let side = |name: &str, files| SideFiles { name: name.to_owned(), files };
+            return vec![side("old", &self.old), side("new", &self.new)];
+        }
+        let files = self.files.chunks(1);
+        names(&self.files).into_iter().zip(files).map(|(name, files)| SideFiles { name, files }).collect()
+    }
+}
+
+/// Whether all files are run files of osdyno, or none is.
+fn are_runs(sides: &[SideFiles<'_>]) -> Result<bool, Failure> {
+    let (mut run, mut other) = (None, None);
+    for file in sides.iter().flat_map(|side| side.files) {
+        *(if is_run_file(file)? { &mut run } else { &mut other }) = Some(file);
+    }
+    match (run, other) {
+        (Some(run), Some(other)) => Err(Failure::Usage(format!(
+            "{} is a run file of osdyno and {} is not: they have no series in common",
+            run.display(),
+            other.display()
+        ))),
+        (run, _) => Ok(run.is_some()),
+    }
+}
+
+fn of_runs(sides: &[SideFiles<'_>], args: &Args) -> Result<Compared, Failure> {
+    if let Some(several) = sides.iter().find(|side| side.files.len() > 1) {
+        return Err(Failure::Usage(format!(
+            "--{} takes several files only of other programs; a run of osdyno is one file, and --trials makes \
+             it longer",
+            several.name
+        )));
+    }
+    if args.import.is_given() {
+        return Err(Failure::Usage(
+            "run files of osdyno have no columns; options for files of other programs have no effect".into(),
+        ));
+    }
+    let recordings: Vec<Recording> =
+        sides.iter().map(|side| read_run(&side.files[0])).collect::<Result<_, _>>()?;
+    let named: Vec<_> = sides.iter().map(|side| side.name.as_str()).zip(&recordings).collect();
+    Ok(Comparison::with_margin(&named, args.margin))
+}
+
+/// The comparison, and whether every line of the files could be used.
+fn of_measurements(sides: &[SideFiles<'_>], args: &Args) -> Result<(Compared, bool), Failure> {
+    let mut imports = Vec::new();
+    for side in sides {
+        let mut import = Import::new(args.import.options());
+        side.files.iter().try_for_each(|file| measurements::read(&mut import, file))?;
+        imports.push(import);
+    }
+    let imported = import::finish_together(imports).map_err(|error| measurements::failure(error, None))?;
+    for imported in &imported {
+        imported.remarks.iter().for_each(|remark| warn(remark));
+        measurements::tell_bad_lines(&imported.bad_lines);
+    }
+    let recordings = imported.iter().map(|imported| &imported.recording);
+    let named: Vec<_> = sides.iter().map(|side| side.name.as_str()).zip(recordings).collect();
+    let is_complete = imported.iter().all(|imported| imported.bad_lines.count == 0 && imported.failed == 0);
+    Ok((Comparison::of_imports(&named, args.margin), is_complete))
 }
 
 /// The files' names, with their folders only where the names alone are the same.

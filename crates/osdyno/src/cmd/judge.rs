@@ -1,17 +1,15 @@
 //! `osdyno judge`: judges measurements of other programs.
 
-use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
-use import::{BadLines, ColumnNames, Error, Import, Imported, Options, Program};
+use import::{Import, Imported};
 use judge::Findings;
-use record::Unit;
 
 use super::gate::GateArgs;
+use super::measurements::{ImportArgs, failure, is_standard_input, read, tell_bad_lines};
 use super::{
     Detail, Done, Format, print_findings, print_places, refuse_existing, refuse_input, warn, write_file,
 };
@@ -55,34 +53,10 @@ pub(crate) struct Args {
     /// The smallest growth that matters
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = super::report::margin)]
     margin: f64,
-    /// Unit of the values; without a unit they are printed as bare numbers
-    #[arg(long, value_enum)]
-    unit: Option<FileUnit>,
-    /// Leave out measurements below this n, where caches are still cold
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    from: u64,
-    /// Program that printed the bare numbers, if the file name does not contain its name
-    #[arg(long, value_name = "PROGRAM")]
-    program: Option<Bench>,
-    /// Column of a table with the names of the series
-    #[arg(long, value_name = "COLUMN")]
-    series: Option<String>,
-    /// Column with the numbers or names of the trials; without one each file is a trial
-    #[arg(long, value_name = "COLUMN")]
-    trial: Option<String>,
-    /// Column with the number of objects; for other benchmarks, the part of names that is n
-    #[arg(long, value_name = "COLUMN")]
-    n: Option<String>,
-    /// Column with the cost
-    #[arg(long, value_name = "COLUMN")]
-    value: Option<String>,
     #[command(flatten)]
     gate: GateArgs,
-    /// Column with the cost of an operation that cannot depend on n, measured beside the other
-    ///
-    /// What both share is noise, and is removed where that makes verdicts more precise.
-    #[arg(long, value_name = "COLUMN")]
-    reference: Option<String>,
+    #[command(flatten)]
+    import: ImportArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -93,56 +67,6 @@ enum JudgeFormat {
     Json,
     /// An HTML page with every point of every trial; see --out
     Html,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FileUnit {
-    /// Seconds
-    S,
-    /// Milliseconds
-    Ms,
-    /// Microseconds
-    Us,
-    /// Nanoseconds
-    Ns,
-    /// Anything else
-    None,
-}
-
-impl FileUnit {
-    /// The unit of the output, and the factor that converts a value to it.
-    fn unit_and_scale(self) -> (Unit, f64) {
-        match self {
-            FileUnit::S => (Unit::Seconds, 1.0),
-            FileUnit::Ms => (Unit::Seconds, 1e-3),
-            FileUnit::Us => (Unit::Seconds, 1e-6),
-            FileUnit::Ns => (Unit::Seconds, 1e-9),
-            FileUnit::None => (Unit::None, 1.0),
-        }
-    }
-}
-
-/// The programs of 2003, by their names.
-#[derive(Clone, Copy, Debug)]
-struct Bench(Program);
-
-impl ValueEnum for Bench {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Bench; Program::ALL.len()] = {
-            let mut all = [Bench(Program::Bindbench); Program::ALL.len()];
-            let mut i = 0;
-            while i < all.len() {
-                all[i] = Bench(Program::ALL[i]);
-                i += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()))
-    }
 }
 
 pub(crate) fn judge(args: &Args, console: &Console) -> Done {
@@ -160,7 +84,7 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
         }
         None => {}
     }
-    let mut import = Import::new(options(args));
+    let mut import = Import::new(args.import.options());
     for file in &args.files {
         read(&mut import, file)?;
     }
@@ -181,24 +105,6 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     let code = if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) };
     let of_gate = if format == JudgeFormat::Text { Format::Text } else { Format::Json };
     super::gate::end(gate.as_ref(), code, of_gate, console)
-}
-
-fn options(args: &Args) -> Options {
-    let unit = args.unit.map(FileUnit::unit_and_scale);
-    let columns = ColumnNames {
-        series: args.series.clone(),
-        trial: args.trial.clone(),
-        reference: args.reference.clone(),
-        n: args.n.clone(),
-        value: args.value.clone(),
-    };
-    Options {
-        scale: unit.map_or(1.0, |(_, scale)| scale),
-        unit: unit.map(|(unit, _)| unit),
-        from: args.from,
-        program: args.program.map(|Bench(program)| program),
-        columns,
-    }
 }
 
 /// The format that is asked for, or that the name of the output has.
@@ -259,43 +165,4 @@ fn file(args: &Args, format: JudgeFormat, console: &Console) -> Option<PathBuf> 
     };
     let is_page = format == JudgeFormat::Html;
     args.out.clone().or_else(|| (is_page && console.terminal).then(of_first))
-}
-
-fn is_standard_input(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
-fn read(import: &mut Import, path: &Path) -> Result<(), Failure> {
-    let done = if is_standard_input(path) {
-        import.read("standard input", io::stdin().lock())
-    } else {
-        let open =
-            File::open(path).map_err(|source| Error::Read { name: path.display().to_string(), source });
-        let beside = |name: &str| fs::read(path.with_file_name(name)).ok();
-        open.and_then(|file| {
-            let file = BufReader::with_capacity(1 << 16, file);
-            import.read_beside(&path.to_string_lossy(), file, &beside)
-        })
-    };
-    done.map_err(|error| failure(error, Some(path).filter(|path| !is_standard_input(path))))
-}
-
-/// What an error is for a user, perhaps of a path as it was given: a folder is opened, and only then cannot
-/// be read.
-fn failure(error: Error, path: Option<&Path>) -> Failure {
-    match (error, path) {
-        (Error::Read { source, .. }, Some(path)) => {
-            Failure::Refused(Error::Read { name: path.display().to_string(), source }.to_string())
-        }
-        (error @ Error::Read { .. }, None) => Failure::Refused(error.to_string()),
-        (error, _) => Failure::Usage(error.to_string()),
-    }
-}
-
-fn tell_bad_lines(bad: &BadLines) {
-    bad.named.iter().for_each(|line| warn(&line.to_string()));
-    let more = bad.count - bad.named.len() as u64;
-    if more > 0 {
-        warn(&format!("{more} more lines cannot be used"));
-    }
 }

@@ -10,6 +10,7 @@ mod identity;
 
 mod background;
 mod browser;
+mod compare;
 mod conformance;
 mod doctor;
 mod far;

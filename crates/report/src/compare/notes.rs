@@ -172,8 +172,24 @@ pub fn refusal(refusal: &Refusal) -> String {
             let each: Vec<String> = all.iter().map(runs_on).collect();
             nothing(vec![format!("{}, and {AMONG_THEMSELVES}", list(&each))])
         }
-        Refusal::NothingCommon => nothing(vec!["the runs have no series in common".into()]),
+        Refusal::NothingCommon(all) => {
+            let each = all.iter().map(|(name, series)| format!("{name} has {}", some_of(series)));
+            nothing(["no series in common".into()].into_iter().chain(each).collect())
+        }
     }
+}
+
+/// `a, b and c`, or of many `a, b, c, d, e and 12 more`.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut shown: Vec<String> = names.iter().take(SHOWN).cloned().collect();
+    let more = names.len() - shown.len();
+    match (shown.is_empty(), more) {
+        (true, _) => return "none".into(),
+        (false, 0) => {}
+        (false, more) => shown.push(format!("{more} more")),
+    }
+    list(&shown)
 }
 
 /// `7.3 failed: …`.

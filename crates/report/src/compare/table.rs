@@ -19,7 +19,9 @@ pub fn document(compared: &Comparison) -> Document {
         document.say(Text::toned(interleaved, Tone::Notable));
     }
     document.say(Text::toned(words::title(compared), Tone::Strong));
-    document.say(format!("differs: {}", words::differs(compared)));
+    if !compared.is_of_other_programs() {
+        document.say(format!("differs: {}", words::differs(compared)));
+    }
     document.say(words::judged(compared));
     // The ratios stand below, each with its notes.
     let rows = costs::of(compared).into_iter().map(|row| CostRow { answer: None, ..row });

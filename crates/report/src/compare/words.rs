@@ -320,6 +320,7 @@ pub(super) fn design(compared: &Comparison) -> &'static str {
     let ratios = || compared.rankings.iter().flat_map(Ranking::others).filter_map(RankingEntry::ratio);
     let pairs = ratios().filter(|ratio| ratio.comparison.design == Design::Paired).count();
     match (compared.reference, pairs) {
+        _ if compared.is_of_other_programs() => "unpaired: files of other programs have no pairs of trials",
         (Reference::First, 0) => "unpaired: the systems were measured one after the other",
         (Reference::Best, 0) => "unpaired",
         (Reference::First, some) if some == ratios().count() => {
@@ -340,6 +341,7 @@ pub(super) fn noise_floor(compared: &Comparison) -> String {
     let floors: Vec<Option<String>> =
         compared.contenders.iter().map(|s| s.system.noise_floor.as_ref().map(said)).collect();
     match floors.as_slice() {
+        _ if compared.is_of_other_programs() => "noise floor of their machines unknown".into(),
         all if all.iter().all(Option::is_none) => "noise floor not measured: osdyno run --aa".into(),
         [Some(one), others @ ..] if others.iter().all(|other| other.as_ref() == Some(one)) => {
             format!("noise floor of this machine {one}")
@@ -393,19 +395,29 @@ pub(crate) fn interleaved(compared: &Comparison) -> Option<String> {
     if compared.reference != Reference::First || 2 * open <= of {
         return None;
     }
+    Some(format!(
+        "{} of {} open: the measurements were made one after the other, and what drifts between them looks \
+         like a difference. {}",
+        count(open as u64),
+        things(of, "ratio is", "ratios are"),
+        side_by_side(compared)?
+    ))
+}
+
+/// The command that measures these side by side.
+fn side_by_side(compared: &Comparison) -> Option<String> {
+    if compared.is_of_other_programs() {
+        return Some("osdyno run command --vs OLD -- NEW measures two commands side by side".into());
+    }
     let systems = compared.contenders.iter().enumerate().map(|(place, contender)| {
         let prefix = contender.system.prefix.join(" ");
         let other = if place == 0 { "" } else { "COMMAND" };
         shell::quoted(&format!("{}={}", contender.name, if prefix.is_empty() { other } else { &prefix }))
     });
     let systems: String = systems.map(|system| format!(" --system {system}")).collect();
+    let run = shell::without_systems(&compared.contenders.first()?.run);
     Some(format!(
-        "{} of {} open: the runs were made one after the other, and what drifts between them looks like a \
-         difference. One run tells that measures them side by side: {}{systems} (COMMAND is what a trial is \
-         started through)",
-        count(open as u64),
-        things(of, "ratio is", "ratios are"),
-        shell::without_systems(&compared.contenders.first()?.run)
+        "One run measures them side by side: {run}{systems} (COMMAND is what a trial is started through)"
     ))
 }
 

@@ -13,9 +13,7 @@ use crate::words::percent;
 struct Pair<'a> {
     name: String,
     ranking: &'a Ranking,
-    ratio: Option<&'a Ratio>,
-    /// Where the two were offered different loads.
-    offered: Option<&'a OfferedApart>,
+    entry: &'a RankingEntry,
 }
 
 impl<'a> Pair<'a> {
@@ -24,12 +22,16 @@ impl<'a> Pair<'a> {
             ..=2 => ranking.label.clone(),
             _ => format!("{} of {}", ranking.label, entry.name),
         };
-        let offered = entry.note.as_ref().and_then(AnswerNote::offered);
-        Pair { name, ranking, ratio: entry.overall.as_ref(), offered }
+        Pair { name, ranking, entry }
     }
 
     fn claim(&self) -> Option<Claim> {
-        self.ratio.map(Ratio::claim)
+        self.entry.overall.as_ref().map(Ratio::claim)
+    }
+
+    /// The different loads that the two were offered.
+    fn offered(&self) -> Option<&OfferedApart> {
+        self.entry.note.as_ref().and_then(AnswerNote::offered)
     }
 }
 
@@ -46,7 +48,9 @@ pub(super) fn blocks(compared: &Comparison) -> Vec<Element> {
     blocks.extend(interleaved);
     blocks.push(Text::toned(words::title(compared), Tone::Strong).into());
     blocks.push(Text::from(words::summary(compared)).into());
-    blocks.push(facts(compared).names().into());
+    if !compared.is_of_other_programs() {
+        blocks.push(facts(compared).names().into());
+    }
     blocks.extend(apart(compared).into_iter().map(|note| Text::from(note).into()));
     let rows = costs::of(compared);
     let rows = costs::by_importance(compared, &rows);
@@ -89,8 +93,14 @@ fn facts(compared: &Comparison) -> List<'static> {
 /// The series without a number anywhere, and those of systems that have no ratio.
 fn without_result(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<String> {
     let nowhere = compared.rankings.iter().filter(|ranking| !ranking.is_measured());
-    let here = pairs.iter().filter(|pair| pair.ratio.is_none() && pair.ranking.is_measured());
+    let here = pairs.iter().filter(|pair| pair.entry.overall.is_none() && pair.ranking.is_measured());
+    let here = here.filter(|pair| !pair.entry.is_one_sided());
     nowhere.map(|ranking| ranking.label.clone()).chain(here.map(|pair| pair.name.clone())).collect()
+}
+
+/// The series that one side was not to measure.
+fn one_sided(pairs: &[Pair<'_>]) -> Vec<String> {
+    pairs.iter().filter(|pair| pair.entry.is_one_sided()).map(|pair| pair.name.clone()).collect()
 }
 
 /// The series that do not differ for certain, or have no result.
@@ -114,7 +124,7 @@ fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
     let would = more.iter().max().map(|most| would(*most)).unwrap_or_default();
     let refused: Vec<String> = compared.refused.iter().map(crate::compare::refused).collect();
     let mut apart: Vec<String> =
-        pairs.iter().filter_map(|pair| pair.offered).map(crate::compare::offered).collect();
+        pairs.iter().filter_map(Pair::offered).map(crate::compare::offered).collect();
     apart.sort_unstable();
     apart.dedup();
     let unresolved = named(|claim| matches!(claim, Some(Claim::Unresolved { .. })));
@@ -132,6 +142,7 @@ fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
         ),
         list("Unresolved".into(), unresolved, would),
         list("Without a result".into(), without_result(compared, pairs), String::new()),
+        list("Measured on one side only".into(), one_sided(pairs), String::new()),
         list("Not the same load".into(), apart, String::new()),
         list("Refused".into(), refused, String::new()),
     ]
