@@ -4,11 +4,13 @@
 //! - [`terminal`] writes one for people, as wide as their terminal and as long as their screen.
 //! - [`page`] writes one as a file for a browser.
 //! - [`manual`] writes one for man(1).
+//! - [`markdown_writer`] writes one in Markdown.
 //! - [`markdown`] reads one from a text in Markdown.
 
 mod columns;
 pub mod manual;
 pub mod markdown;
+pub mod markdown_writer;
 pub mod page;
 pub mod terminal;
 
