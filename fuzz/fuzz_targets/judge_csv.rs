@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use import::{Import, Options, Program};
 use judge::{Findings, MARGIN};
-use report::json;
+use report::RunAnswer;
 
 /// Judging takes time that grows with the rows; what a row can do shows in few.
 const BYTES_MAX: usize = 1 << 14;
@@ -28,7 +28,6 @@ fuzz_target!(|data: &[u8]| {
     }
     let Ok(imported) = import.finish() else { return };
     let findings = Findings::from_import(&imported.recording, MARGIN);
-    let mut text = Vec::new();
-    json::write(&findings, &mut text).expect("memory can be written");
+    let text = serde_json::to_vec(&RunAnswer::new(&findings)).expect("memory can be written");
     serde_json::from_slice::<serde_json::Value>(&text).expect("JSON");
 });

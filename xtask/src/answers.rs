@@ -1,6 +1,7 @@
 //! `cargo xtask answers`: docs/answers.md has the fields of every answer, from the doc comments of its types.
 //! tidy fails where the file says anything else.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -16,6 +17,8 @@ pub(crate) const DOCUMENT: &str = "docs/answers.md";
 
 /// The verbs with the types of their answers.
 const ANSWERS: &[(&str, &str)] = &[
+    ("run", "RunAnswer"),
+    ("compare", "ComparisonAnswer"),
     ("load", "LoadAnswer"),
     ("mail", "MailAnswer"),
     ("doctor", "DoctorAnswer"),
@@ -35,16 +38,19 @@ const ANSWERS: &[(&str, &str)] = &[
 const HEAD: &str = "\
 # Answers: the fields of `--format json`
 
-Written by `cargo xtask answers` from the doc comments of the code. The answer of `run`, `report`, `judge` and
-`compare` is in [report.md](report.md).
+Written by `cargo xtask answers` from the doc comments of the code. `report` and `judge` have the answer of
+`run`. [verdicts.md](verdicts.md) defines the verdicts.
 
-- `a.b` is field `b` of object `a`; `a[].b` is that field of each object in list `a`.
-- Units stand in the names. Shares are fractions. A value that does not exist is `null`.
+- The fields of an object, or of each object in a list `a[]`, stand below it, further in.
+- Units stand in the names, or in `unit` of a series. Shares are fractions.
+- A value that does not exist, or is not finite, is `null`.
 - An estimate is an object with `value`, `low` and `high`.
 - Fields may be added at any time. `schema` rises when a field changes its meaning or goes.
 ";
 /// Columns of a line at the most.
 const WIDTH: usize = 118;
+/// More values of a type are listed once.
+const VALUES_MAX: usize = 6;
 
 /// Writes the document.
 ///
@@ -66,32 +72,42 @@ pub(crate) fn text(root: &Path) -> Result<String, AnyError> {
         count(name, &types, &mut uses);
     }
     let shared: Vec<&String> = uses.iter().filter(|(_, uses)| **uses > 1).map(|(name, _)| name).collect();
-    let writer = Writer { types: &types, shared: &shared };
+    let writer = Writer { types: &types, shared: &shared, listed: RefCell::default() };
     let mut out = HEAD.to_owned();
     for (verb, name) in ANSWERS {
         let found = types.get(*name).ok_or_else(|| format!("no type is called {name}"))?;
         let _ = write!(out, "\n## `osdyno {verb}`\n\n");
-        writer.fields(found, "", &mut out);
+        writer.fields(found, 0, &mut out);
     }
     out.push_str("\n## Objects that stand in several places\n");
     for name in &shared {
         let Some(found) = types.get(*name) else { continue };
         let _ = write!(out, "\n### {name}\n\n");
-        writer.fields(found, "", &mut out);
+        writer.fields(found, 0, &mut out);
     }
     Ok(out)
 }
 
+/// The verb whose whole answer a type is.
+fn verb_of(name: &str) -> Option<&'static str> {
+    ANSWERS.iter().find(|(_, answer)| *answer == name).map(|(verb, _)| *verb)
+}
+
 /// Counts in how many places each type of objects stands, those within it once.
 fn count(name: &str, types: &Types, uses: &mut BTreeMap<String, usize>) {
-    let Some(Written::Struct(fields)) = types.get(name) else { return };
+    let Some(Written::Struct { fields, .. }) = types.get(name) else { return };
     for field in fields.iter().filter(|field| !has_word(field, "skip")) {
         let inner = inner(&field.ty).0;
-        if inner == "Interval" || !matches!(types.get(&inner), Some(Written::Struct(_))) {
+        let is_flat = has_word(field, "flatten");
+        let stands_here = match types.get(&inner) {
+            Some(Written::Struct { is_recorded, .. }) => is_flat || !is_recorded,
+            _ => false,
+        };
+        if inner == "Interval" || !stands_here || verb_of(&inner).is_some() {
             continue;
         }
         // The fields of a flat object are those of the one that holds it.
-        let of_flat = usize::from(!has_word(field, "flatten"));
+        let of_flat = usize::from(!is_flat);
         let known = uses.entry(inner.clone()).or_insert(0);
         *known += of_flat;
         if *known <= 1 {
@@ -102,19 +118,20 @@ fn count(name: &str, types: &Types, uses: &mut BTreeMap<String, usize>) {
 
 /// A type that serde writes.
 enum Written {
-    Struct(Vec<Field>),
-    /// Its values, and the fields that hold the name of the value and its content.
-    Enum {
-        values: Vec<String>,
-        tag: Option<String>,
-        content: Option<String>,
+    Struct {
+        fields: Vec<Field>,
+        /// Whether it is a part of the run file, and record.md has its fields.
+        is_recorded: bool,
     },
+    /// Its values, and the fields that hold the name of the value and its content.
+    Enum { values: Vec<String>, tag: Option<String>, content: Option<String> },
 }
 
 type Types = BTreeMap<String, Written>;
 
 fn types(root: &Path) -> Result<Types, AnyError> {
-    let mut types = Types::new();
+    let (mut types, record) = (Types::new(), root.join("crates/record"));
+    let specification = fs::read_to_string(root.join("docs/record.md"))?;
     for file in workspace::files(&root.join("crates"), "rs") {
         if !file.components().any(|part| part.as_os_str() == "src") {
             continue;
@@ -125,16 +142,26 @@ fn types(root: &Path) -> Result<Types, AnyError> {
             match item {
                 Item::Struct(one) if is_written(&one.attrs) => {
                     let Fields::Named(fields) = one.fields else { continue };
-                    types.insert(one.ident.to_string(), Written::Struct(fields.named.into_iter().collect()));
+                    let fields: Vec<Field> = fields.named.into_iter().collect();
+                    let is_named = |field: &Field| {
+                        field.ident.as_ref().is_some_and(|name| specification.contains(&format!("`{name}`")))
+                    };
+                    let is_recorded = file.starts_with(&record) && fields.iter().all(is_named);
+                    let written = Written::Struct { fields, is_recorded };
+                    types.insert(one.ident.to_string(), written);
                 }
                 Item::Enum(one) if is_written(&one.attrs) => {
                     let rule = serde(&one.attrs, "rename_all").unwrap_or_default();
+                    // The word of another version is no name.
+                    let is_named = |variant: &&syn::Variant| {
+                        !metas(&variant.attrs).iter().any(|meta| meta.path().is_ident("untagged"))
+                    };
                     let value = |variant: &syn::Variant| {
                         let name = renamed(&variant.ident.to_string(), &rule);
                         format!("`{}`", serde(&variant.attrs, "rename").unwrap_or(name))
                     };
                     let written = Written::Enum {
-                        values: one.variants.iter().map(value).collect(),
+                        values: one.variants.iter().filter(is_named).map(value).collect(),
                         tag: serde(&one.attrs, "tag"),
                         content: serde(&one.attrs, "content"),
                     };
@@ -152,18 +179,20 @@ struct Writer<'a> {
     types: &'a Types,
     /// The types of objects that are written once, at the end.
     shared: &'a [&'a String],
+    /// The types whose many values are listed already, each with its field.
+    listed: RefCell<BTreeMap<String, String>>,
 }
 
 impl Writer<'_> {
-    /// A line for each field, those of objects behind it.
-    fn fields(&self, written: &Written, prefix: &str, out: &mut String) {
-        let Written::Struct(all) = written else { return };
-        for field in all.iter().filter(|field| !has_word(field, "skip")) {
-            self.field(field, prefix, out);
+    /// A line for each field, those of objects below it, `depth` objects further in.
+    fn fields(&self, written: &Written, depth: usize, out: &mut String) {
+        let Written::Struct { fields, .. } = written else { return };
+        for field in fields.iter().filter(|field| !has_word(field, "skip")) {
+            self.field(field, depth, out);
         }
     }
 
-    fn field(&self, field: &Field, prefix: &str, out: &mut String) {
+    fn field(&self, field: &Field, depth: usize, out: &mut String) {
         let Some(ident) = &field.ident else { return };
         let is_flat = has_word(field, "flatten");
         let name = serde(&field.attrs, "rename").unwrap_or_else(|| ident.to_string());
@@ -171,27 +200,41 @@ impl Writer<'_> {
         // A flat field that is written by a function has its form in a type of that name.
         let is_by_function = is_flat && has_word(field, "serialize_with");
         let form = if is_by_function { format!("{inner}Answer") } else { inner };
-        let path = format!("{prefix}{name}{}", "[]".repeat(lists));
+        let path = format!("{name}{}", "[]".repeat(lists));
         let meaning = doc(&field.attrs);
         match self.types.get(&form) {
-            Some(found @ Written::Struct(_)) if is_flat => self.fields(found, prefix, out),
+            Some(found @ Written::Struct { .. }) if is_flat => self.fields(found, depth, out),
             Some(Written::Enum { values, tag: Some(tag), content }) if is_flat => {
-                line(&format!("{prefix}{tag}"), &meaning, values, out);
+                line(depth, tag, &meaning, values, out);
                 if let Some(content) = content {
-                    line(&format!("{prefix}{content}"), "More about it.", &[], out);
+                    line(depth, content, "More about it.", &[], out);
                 }
             }
-            Some(Written::Enum { values, .. }) => line(&path, &meaning, values, out),
-            Some(found @ Written::Struct(_)) if form != "Interval" => {
-                if self.shared.contains(&&form) {
+            Some(Written::Enum { values, .. }) if values.len() > VALUES_MAX => {
+                let mut listed = self.listed.borrow_mut();
+                match listed.get(&form) {
+                    Some(field) => line(depth, &path, &meaning, &[format!("as in `{field}`")], out),
+                    None => line(depth, &path, &meaning, values, out),
+                }
+                listed.entry(form).or_insert(path);
+            }
+            Some(Written::Enum { values, .. }) => line(depth, &path, &meaning, values, out),
+            Some(Written::Struct { is_recorded: true, .. }) => {
+                line(depth, &path, &meaning, &["[record.md](record.md)".into()], out);
+            }
+            Some(found @ Written::Struct { .. }) if form != "Interval" => {
+                if let Some(verb) = verb_of(&form) {
+                    let link = format!("as in [`osdyno {verb}`](#osdyno-{})", verb.replace(' ', "-"));
+                    line(depth, &path, &meaning, &[link], out);
+                } else if self.shared.contains(&&form) {
                     let link = format!("[{form}](#{})", form.to_lowercase());
-                    line(&path, &meaning, &[link], out);
+                    line(depth, &path, &meaning, &[link], out);
                 } else {
-                    line(&path, &meaning, &[], out);
-                    self.fields(found, &format!("{path}."), out);
+                    line(depth, &path, &meaning, &[], out);
+                    self.fields(found, depth + 1, out);
                 }
             }
-            Some(Written::Struct(_)) | None => line(&path, &meaning, &[], out),
+            Some(Written::Struct { .. }) | None => line(depth, &path, &meaning, &[], out),
         }
     }
 }
@@ -201,19 +244,21 @@ fn has_word(field: &Field, word: &str) -> bool {
 }
 
 /// `- `field`: its meaning: `one`, `other`.`, wrapped.
-fn line(path: &str, meaning: &str, values: &[String], out: &mut String) {
-    let mut text = format!("- `{path}`");
+fn line(depth: usize, path: &str, meaning: &str, values: &[String], out: &mut String) {
+    let (mut text, indent) = (format!("- `{path}`"), 2 * depth);
     let meaning = meaning.trim_end_matches('.').replace("`None`", "`null`");
     for part in [meaning, values.join(", ")].into_iter().filter(|part| !part.is_empty()) {
         let _ = write!(text, ": {part}");
     }
     text.push('.');
-    let mut used = 0;
+    out.push_str(&" ".repeat(indent));
+    let mut used = indent;
     for (place, word) in text.split_whitespace().enumerate() {
         let wide = word.chars().count();
         if place > 0 && used + 1 + wide > WIDTH {
-            out.push_str("\n  ");
-            used = 2;
+            out.push('\n');
+            out.push_str(&" ".repeat(indent + 2));
+            used = indent + 2;
         } else if place > 0 {
             out.push(' ');
             used += 1;

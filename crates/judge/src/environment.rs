@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::System;
+use serde::Serialize;
 
 /// The beginnings of keys, what says most first.
 const IMPORTANT: [&str; 22] = [
@@ -45,7 +46,7 @@ fn is_volatile(key: &str) -> bool {
 }
 
 /// A fact in which systems differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The key of the fact.
     pub key: String,

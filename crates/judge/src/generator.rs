@@ -9,6 +9,7 @@ use record::{
     GeneratorLevel, Limitation, LimitedBy, Purpose, Recording, SeriesKey, SeriesKind, Side, Tester, Trial,
     TrialKey,
 };
+use serde::Serialize;
 
 /// A generator in a closed loop that is busier than this leaves connections waiting that have been answered:
 /// a queue that is served 85 % of the time holds nearly six on average (M/M/1: ρ / (1 − ρ)).
@@ -23,11 +24,12 @@ const LATE_SHARE: f64 = 0.1;
 const BEHIND_SHARE: f64 = 0.01;
 
 /// Where something other than the system was the limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LimitedLevels {
     /// The limit; the load generator where there are several.
     pub by: LimitedBy,
-    /// The levels; empty where nobody said which, and so all are meant.
+    /// The levels; empty for all of them.
+    #[serde(rename = "n")]
     pub levels: Vec<u64>,
     /// In how many trials.
     pub trials: usize,

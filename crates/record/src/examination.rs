@@ -47,8 +47,8 @@ pub struct Steadiness {
     pub operation_seconds: f64,
     /// Share of the time that was lost in samples far above the median: something else had the processor.
     pub lost_share: f64,
-    /// By how much the slower periods exceed the faster ones, as a share: something else used caches, memory
-    /// or the other half of the core, or the clock rate changed.
+    /// Excess of the slower periods over the faster ones: something else used caches or memory, or the clock
+    /// rate changed.
     pub drift_share: f64,
     /// The longest interruption.
     pub longest_seconds: f64,

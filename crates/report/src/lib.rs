@@ -4,8 +4,8 @@
 //! - [`overview`] is what a run found, on one screen.
 //! - [`table`] is all of it in a terminal.
 //! - [`html`] is one page with every point of every trial.
-//! - [`json`] is the same findings for a program.
-//! - [`document`] is an answer before it is written: for a terminal, a page, or man(1).
+//! - [`answer`] is every decision about a run as a value, for a program.
+//! - [`document`] is an answer before it is written: for a terminal, a page, man(1) or Markdown.
 //! - [`noise_floor`] is what a system showed against itself.
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
 //! - [`gate`] is what let a build fail, and how sure that is.
@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod bisect;
 pub mod compare;
 pub mod document;
@@ -22,8 +23,6 @@ mod environment;
 pub mod export;
 pub mod gate;
 pub mod html;
-pub mod json;
-mod json_parts;
 pub mod noise_floor;
 pub mod overview;
 pub mod place;
@@ -36,6 +35,7 @@ pub mod table;
 mod text;
 pub mod words;
 
+pub use answer::RunAnswer;
 pub use document::Tone;
 pub use printable_lines::PrintableLines;
 pub use text::{Style, printable, wrapped};

@@ -14,6 +14,8 @@
 //! removed. And a bound is never below what references could hide if all of the noise that was removed were
 //! a growth: see [`ReferenceUncertainty`].
 
+use serde::Serialize;
+
 use crate::block::{Rows, column};
 use crate::centre::{Centre, Student, influences};
 use crate::flat::{Flatness, Layout, ReferenceUncertainty};
@@ -53,7 +55,8 @@ pub struct ReferenceUse {
 }
 
 /// Whether a reference was used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ReferenceStanding {
     /// What the cost shares with it was removed.
     Used,

@@ -1,5 +1,7 @@
 //! Findings beside the verdict: steps, lines, modes, spikes, the difference between the two ways.
 
+use serde::Serialize;
+
 use crate::centre::Interval;
 use crate::verdict::Class;
 
@@ -19,13 +21,14 @@ pub struct Step {
 }
 
 /// A stretch of n between two steps, or all of it where there is none.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Segment {
     /// Smallest n.
     pub n_low: u64,
     /// Largest n.
     pub n_high: u64,
     /// How the cost goes inside.
+    #[serde(rename = "verdict")]
     pub class: Class,
     /// Cost at its end over cost at its beginning.
     pub growth: Interval,
@@ -39,18 +42,18 @@ pub struct Asymptote {
 }
 
 /// Where a line bends: a + b·n, with another b from here on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bend {
     /// The place.
     pub n: Interval,
-    /// Seconds per additional live object up to there; 0 where the cost is constant.
+    /// Cost of each additional n up to there; 0 where the cost is constant.
     pub before: f64,
     /// The same from there on.
     pub after: f64,
 }
 
 /// The exponent with which a cost grows near one n, whatever its shape: the slope of log cost on log n.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LocalExponent {
     /// The middle of the range of n that shows it, on a logarithmic scale.
     pub n: f64,
@@ -59,7 +62,7 @@ pub struct LocalExponent {
 }
 
 /// The largest change of direction of a cost that both rises and falls for certain.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Turn {
     /// Where it is: the highest or the lowest cost between the ends.
     pub n: f64,
@@ -103,7 +106,7 @@ pub struct Lines {
 }
 
 /// Two values around which the measurements of one range of n gather.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Modes {
     /// Smallest n of the range.
     pub n_low: u64,
@@ -117,7 +120,7 @@ pub struct Modes {
     pub upper_share: f64,
     /// Distance of the modes against their spread: Ashman's D.
     pub separation: f64,
-    /// As in [`Lines::persistence`].
+    /// As in two lines: 0.5 call by call, 1 trial by trial.
     pub persistence: f64,
 }
 
@@ -139,7 +142,7 @@ pub struct Spikes {
 }
 
 /// An n at which trial after trial has a spike.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Repeated {
     /// The n.
     pub n: u64,

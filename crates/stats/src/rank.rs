@@ -1,17 +1,19 @@
 //! Ranks of several systems as intervals, because a single rank hides that two systems cannot be
 //! distinguished.
 
+use serde::Serialize;
+
 use crate::contrast::Contrast;
 use crate::multiplicity::levels;
 
 /// The places that a system may have, 1 being the one that takes least time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rank {
-    /// 1 + the number of systems that are surely faster.
+    /// 1 + the number of those that are faster for certain.
     pub best: usize,
-    /// The number of systems − the number that are surely slower.
+    /// `of` − the number of those that are slower for certain.
     pub worst: usize,
-    /// Systems that were ranked, less those that no chain of matches connects with this one.
+    /// Those that were ranked and that a chain of matches connects with this one.
     pub of: usize,
 }
 

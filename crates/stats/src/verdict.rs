@@ -1,19 +1,21 @@
 //! The verdict of one series.
 
+use serde::Serialize;
+
 use crate::centre::Interval;
 use crate::control::Adjustment;
 use crate::finding::{Asymptote, Bend, Lines, LocalExponent, Modes, Segment, Spikes, Step, Turn};
 
 /// One range of n and what it cost there.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Block {
     /// Smallest n.
     pub n_low: u64,
     /// Largest n.
     pub n_high: u64,
-    /// Median over trials of the trials' medians, in seconds, with its interval: the level.
+    /// Median over trials of the trials' medians.
     pub cost: Interval,
-    /// Cost relative to the baseline blocks of the same trial; 1 is no change. The interval is simultaneous.
+    /// Cost divided by that of the first blocks of the same trial. All intervals hold together.
     pub relative: Interval,
 }
 
@@ -119,7 +121,8 @@ pub enum Warning {
 }
 
 /// The class of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Measured at one n only, where the cost is known to within 5 %: `Verdict::cost_low` is all there is.
     Value,

@@ -113,7 +113,7 @@ pub struct Diagnosis {
     pub readiness: Readiness,
     /// The reasons of the verdict, in order of weight; notes come last and do not count.
     pub reasons: Vec<ReadinessReason>,
-    /// Settings that are too low for what is wanted: the one list of what there is to change.
+    /// Settings that are too low for what is wanted.
     pub shortfalls: Vec<Shortfall>,
     /// How far workloads come.
     #[serde(rename = "workloads")]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::{Direction, Run, SeriesKey, Side, System, Unit};
+use serde::Serialize;
 use stats::{Answer, Interval, Rank, Verdict};
 
 use crate::environment::Difference;
@@ -13,7 +14,8 @@ use crate::stops::{Cause, Stop};
 pub const MARGIN: f64 = 0.03;
 
 /// What the others are set against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reference {
     /// The contender that was given first, over every n that both reached.
     First,
@@ -120,7 +122,7 @@ pub struct RankingEntry {
 }
 
 /// What trials measured at one level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelValue {
     /// The level.
     pub n: u64,
@@ -128,10 +130,10 @@ pub struct LevelValue {
     pub value: f64,
     /// How many trials.
     pub trials: usize,
-    /// Whether something other than the contender was the limit: then it says nothing of the contender but
-    /// that it reached this.
+    /// Whether something other than the contender was the limit, in one trial at least: then the level is not
+    /// compared.
     pub limited: bool,
-    /// Whether that is at least what the contender can do: a rate that the load generator limited.
+    /// Whether that is a lower bound, and ranked as one: a rate that the load generator limited.
     pub at_least: bool,
 }
 

@@ -35,13 +35,12 @@ pub struct Level {
     pub completed: u64,
     /// Failed requests.
     pub failed: u64,
-    /// Those of them that had no response within the timeout. They are taken to be slower than all others.
+    /// Those of them that had no response within the timeout. They count as slower than all others.
     pub timed_out: u64,
     /// Right responses that came after the time; in an open loop their latencies count.
     pub late: u64,
-    /// Requests that were meant to start, and have neither response nor failure: not sent for want of a free
-    /// connection, or under way when waiting ended; in a closed loop those that were under way for longer
-    /// than any response took. They are taken to be slower than all others.
+    /// Requests that were meant to start, and have neither response nor failure; in a closed loop only those
+    /// that were under way for longer than any response took. They count as slower than all others.
     pub unanswered: u64,
     /// Requests sent in a second.
     pub started_per_second: f64,

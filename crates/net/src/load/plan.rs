@@ -26,7 +26,7 @@ pub struct LoadSettings {
     pub new_connections: bool,
     /// The number of requests after which the client closes and begins another connection.
     pub requests_per_connection: Option<u32>,
-    /// Close by a reset, which leaves no port in TIME_WAIT. Another load on the server than an orderly close.
+    /// Close by a reset, which leaves no port in TIME_WAIT.
     pub reset: bool,
     /// Requests sent together in one piece; a response to each must have come before the next ones. 1 is no
     /// pipelining.
@@ -188,8 +188,7 @@ pub struct Load {
     pub duration: Duration,
     /// Ends after so many requests were begun, warm-up and all, if that comes first.
     pub requests: Option<u64>,
-    /// Its place among the loads that one seed is for: each has random choices of its own, or a repeated one
-    /// would meet the same bad luck again.
+    /// Its place among the loads of one seed: each has random choices of its own.
     #[serde(skip_serializing_if = "is_first")]
     pub number: u64,
 }

@@ -1,9 +1,9 @@
 //! `osdyno compare`: which system is faster and by how much, with confidence intervals.
 
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ::report::compare::ComparisonAnswer;
 use ::report::document::terminal::Length;
 use import::Import;
 use judge::compare::{Comparison, Refusal};
@@ -11,8 +11,11 @@ use record::Recording;
 
 use super::gate::GateArgs;
 use super::measurements::{self, ImportArgs, is_run_file};
-use super::{Done, Format, print_places, read as read_run, refuse_existing, refuse_input, warn, write_file};
-use crate::console::{Console, results};
+use super::{
+    Done, Format, print_answer, print_places, read as read_run, refuse_existing, refuse_input, warn,
+    write_file,
+};
+use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Compare systems: which is faster and by how much, with confidence intervals
@@ -62,19 +65,12 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     let comparison = comparison.map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
     let gate = args.gate.decide(None, Some(&comparison))?;
-    let document = |compared: &Comparison| match args.verbose {
-        true => ::report::compare::document(compared),
-        false => ::report::overview::systems(compared),
+    let document = |_: &ComparisonAnswer<'_>| match args.verbose {
+        true => ::report::compare::document(&comparison),
+        false => ::report::overview::systems(&comparison),
     };
     let extent = if args.verbose { Length::All } else { ::report::overview::SCREEN };
-    match args.format {
-        Format::Text => console.print(&document(&comparison), extent)?,
-        Format::Json => {
-            let mut out = BufWriter::new(results());
-            ::report::compare::write_json(&comparison, &mut out)?;
-            out.flush()?;
-        }
-    }
+    print_answer(&ComparisonAnswer::new(&comparison), document, extent, args.format, console)?;
     if let Some(page) = &args.out {
         write_file(page, args.force, |out| ::report::compare::write_html(&comparison, out))?;
         print_places(&[("report", page)], args.format)?;

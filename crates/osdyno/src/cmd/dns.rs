@@ -115,7 +115,9 @@ pub(crate) fn dns(args: Args, console: &Console) -> Done {
     let answer = DnsAnswer::new(&counts);
     match format {
         Format::Text => console.tell(&answer.document()),
-        Format::Json => print_answer(&answer, DnsAnswer::document, Length::Short, format, console)?,
+        Format::Json | Format::Markdown => {
+            print_answer(&answer, DnsAnswer::document, Length::Short, format, console)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

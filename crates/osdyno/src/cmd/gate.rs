@@ -1,16 +1,18 @@
 //! `--fail-on`: the gate of a verb, its last lines and its exit code.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use ::judge::Findings;
 use ::judge::compare::Comparison;
 use ::judge::gate::{Gate, GateAnswer, GateRefusal, of_comparison, of_findings};
+use ::report::document::markdown_writer;
 use ::report::document::terminal::Length;
 use clap::ValueEnum;
 use stats::Decision;
 
 use super::{Done, Format};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE, REGRESSED};
 
 /// The gate of a verb that reads what was measured.
@@ -76,6 +78,10 @@ impl Decided {
             Format::Json => {
                 console.tell(&document);
                 Ok(())
+            }
+            Format::Markdown => {
+                writeln!(results())?;
+                Ok(markdown_writer::write(&document, &mut results())?)
             }
         }
     }

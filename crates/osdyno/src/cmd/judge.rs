@@ -4,6 +4,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ::report::RunAnswer;
+use ::report::document::markdown_writer;
 use clap::ValueEnum;
 use import::{Import, Imported};
 use judge::Findings;
@@ -12,6 +14,7 @@ use super::gate::GateArgs;
 use super::measurements::{ImportArgs, failure, is_standard_input, read, tell_bad_lines};
 use super::{
     Detail, Done, Format, print_findings, print_places, refuse_existing, refuse_input, warn, write_file,
+    write_json,
 };
 use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
@@ -41,7 +44,8 @@ pub(crate) struct Args {
     /// Output format; without it the one that the name of --out ends in, or a table
     #[arg(long, value_enum)]
     format: Option<JudgeFormat>,
-    /// File to write: a page if its name ends in .html, JSON if in .json
+    /// File to write: a page if its name ends in .html, JSON if in .json,
+    /// Markdown if in .md
     ///
     /// Without this option a page goes to standard output if that is a file or a pipe; on a terminal it
     /// goes to a file named like the first input file, with .html.
@@ -63,8 +67,10 @@ pub(crate) struct Args {
 enum JudgeFormat {
     /// A table
     Text,
-    /// JSON; docs/report.md and docs/answers.md describe the fields
+    /// JSON; docs/answers.md describes the fields
     Json,
+    /// Markdown, for a comment or the summary of a build
+    Markdown,
     /// An HTML page with every point of every trial; see --out
     Html,
 }
@@ -114,25 +120,26 @@ fn format(args: &Args) -> Result<JudgeFormat, Failure> {
         Some(out) => match out.extension().and_then(|end| end.to_str()).map(str::to_lowercase).as_deref() {
             Some("html" | "htm") => Some(JudgeFormat::Html),
             Some("json") => Some(JudgeFormat::Json),
+            Some("md") => Some(JudgeFormat::Markdown),
             _ => None,
         },
     };
     match (args.format, of_name) {
-        (Some(JudgeFormat::Text), _) => {
-            Err(Failure::Usage("--format text goes to standard output; --out is for a page or JSON".into()))
-        }
+        (Some(JudgeFormat::Text), _) => Err(Failure::Usage(
+            "--format text goes to standard output; --out is for a page, JSON or Markdown".into(),
+        )),
         (Some(format), Some(of_name)) if format != of_name => {
             Err(Failure::Usage("--format and the name of --out do not agree; leave one out".into()))
         }
         (format, of_name) => format.or(of_name).ok_or_else(|| {
             Failure::Usage(
-                "the name of --out ends neither in .html nor in .json; --format says which it is".into(),
+                "the name of --out ends neither in .html, .json nor .md; --format says which it is".into(),
             )
         }),
     }
 }
 
-/// Writes a page or JSON, to a file or to standard output.
+/// Writes a page, JSON or Markdown, to a file or to standard output.
 fn write(
     format: JudgeFormat,
     imported: &Imported,
@@ -142,12 +149,17 @@ fn write(
 ) -> Result<(), Failure> {
     let write = |out: &mut dyn Write| match format {
         JudgeFormat::Html => ::report::html::write(&imported.recording, findings, None, out),
-        _ => ::report::json::write_judged(findings, &imported.files, out),
+        JudgeFormat::Json => write_json(&RunAnswer::of_files(findings, &imported.files), out),
+        JudgeFormat::Markdown => markdown_writer::write(&::report::table::document(findings), out),
+        JudgeFormat::Text => Ok(()),
     };
     match file {
         Some(file) => {
             write_file(file, force, write)?;
-            print_places(&[(if format == JudgeFormat::Html { "report" } else { "JSON" }, file)], Format::Text)
+            print_places(
+                &[(if format == JudgeFormat::Html { "report" } else { "answer" }, file)],
+                Format::Text,
+            )
         }
         None => {
             let mut out = BufWriter::new(results());

@@ -253,7 +253,7 @@ pub(crate) fn mail(args: &Args, console: &Console) -> Done {
     match &args.results {
         None => deliver(args, &recipients, settings, NoResults, console),
         Some(path) if path.as_os_str() == "-" => {
-            if args.format == Format::Json {
+            if args.format != Format::Text {
                 let text =
                     "standard output cannot hold both the results and the summary; give --results a file";
                 return Err(Failure::Usage(text.to_owned()));

@@ -35,8 +35,9 @@ use std::process::ExitCode;
 
 use ::judge::Findings;
 use ::judge::compare::{Comparison, Refusal};
-use ::report::document::Document;
+use ::report::RunAnswer;
 use ::report::document::terminal::Length;
+use ::report::document::{Document, markdown_writer};
 use clap::ValueEnum;
 use record::Recording;
 use serde::Serialize;
@@ -51,8 +52,10 @@ type Done = Result<ExitCode, Failure>;
 pub(crate) enum Format {
     /// A table
     Text,
-    /// JSON; docs/report.md and docs/answers.md describe the fields
+    /// JSON; docs/answers.md describes the fields
     Json,
+    /// Markdown, for a comment or the summary of a build
+    Markdown,
 }
 
 /// Reads a run file. Damaged parts are reported, and the rest is used.
@@ -187,7 +190,7 @@ impl Detail {
     }
 }
 
-/// Prints an answer on standard output: for a program as it is, for a person as a document.
+/// Prints an answer on standard output: for a program as it is, else as a document.
 fn print_answer<A: Serialize>(
     answer: &A,
     document: impl FnOnce(&A) -> Document,
@@ -200,6 +203,11 @@ fn print_answer<A: Serialize>(
         Format::Json => {
             let mut out = BufWriter::new(results());
             write_json(answer, &mut out)?;
+            Ok(out.flush()?)
+        }
+        Format::Markdown => {
+            let mut out = BufWriter::new(results());
+            markdown_writer::write(&document(answer), &mut out)?;
             Ok(out.flush()?)
         }
     }
@@ -220,26 +228,22 @@ fn print_findings(
     format: Format,
     console: &Console,
 ) -> Result<(), Failure> {
-    let screen = ::report::overview::SCREEN;
-    let (document, extent) = match (format, detail) {
-        (Format::Json, _) => {
-            let mut out = BufWriter::new(results());
-            ::report::json::write(findings, &mut out)?;
-            return Ok(out.flush()?);
-        }
-        (Format::Text, Detail::Overview) => (::report::overview::document(findings, systems), screen),
-        (Format::Text, Detail::OverviewAfterMachine) => {
-            (::report::overview::document_after_machine(findings, systems), screen)
-        }
-        (Format::Text, Detail::Everything) => {
+    let extent = if detail == Detail::Everything { Length::All } else { ::report::overview::SCREEN };
+    let document = |_: &RunAnswer<'_>| findings_document(findings, systems, detail);
+    print_answer(&RunAnswer::new(findings), document, extent, format, console)
+}
+
+fn findings_document(findings: &Findings, systems: Option<&Comparison>, detail: Detail) -> Document {
+    match detail {
+        Detail::Overview => ::report::overview::document(findings, systems),
+        Detail::OverviewAfterMachine => ::report::overview::document_after_machine(findings, systems),
+        Detail::Everything => {
             let mut document = ::report::table::document(findings);
+            let systems = systems.map(::report::compare::document);
+            document.blocks.extend(systems.into_iter().flat_map(|systems| systems.blocks));
             document
-                .blocks
-                .extend(systems.into_iter().flat_map(|one| ::report::compare::document(one).blocks));
-            (document, Length::All)
         }
-    };
-    Ok(console.print(&document, extent)?)
+    }
 }
 
 /// Compares the systems of a run; `None` where it has only one, or one against itself.
@@ -255,11 +259,14 @@ fn compare_systems(
 
 /// Prints what a system showed against itself.
 fn print_noise_floor(recording: &Recording, format: Format, console: &Console) -> Result<(), Failure> {
-    if format != Format::Text {
-        return Ok(());
+    match format {
+        Format::Json => Ok(()),
+        Format::Text | Format::Markdown => {
+            writeln!(results())?;
+            let document = |_: &()| ::report::noise_floor::document(recording);
+            print_answer(&(), document, Length::All, format, console)
+        }
     }
-    writeln!(results())?;
-    Ok(console.print(&::report::noise_floor::document(recording), Length::All)?)
 }
 
 /// Warns why the systems of a run cannot be compared.
@@ -273,7 +280,7 @@ fn warn_refused(systems: Option<&Result<Comparison, Refusal>>) {
 fn print_places(places: &[(&str, &Path)], format: Format) -> Result<(), Failure> {
     match format {
         Format::Text => places.iter().try_for_each(|(name, path)| print_place(name, path)),
-        Format::Json => Ok(()),
+        Format::Json | Format::Markdown => Ok(()),
     }
 }
 

@@ -22,7 +22,8 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     /// Run file
     run: PathBuf,
-    /// HTML page to write [default: the name of the run file with .html; none with --format json]
+    /// HTML page to write [default: the name of the run file with .html; with --format text
+    /// only]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Replace the page; without this a page that is there already is kept
@@ -83,7 +84,7 @@ enum Page {
     Drawn(PathBuf),
     /// It is there already.
     Kept(PathBuf),
-    /// A program that reads JSON gets a page only where it names one.
+    /// An answer in JSON or Markdown is for a program, which gets a page only where it names one.
     None,
 }
 
@@ -91,7 +92,7 @@ impl Page {
     fn of(args: &Args) -> Result<Page, Failure> {
         let page = match &args.out {
             Some(page) => page.clone(),
-            None if args.format == Format::Json => return Ok(Page::None),
+            None if args.format != Format::Text => return Ok(Page::None),
             None => args.run.with_extension("html"),
         };
         refuse_input(&page, slice::from_ref(&args.run))?;

@@ -197,7 +197,9 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
 
     let findings = ran.findings;
     let detail = match Detail::of(args.verbose) {
-        Detail::Overview if sys::handle::are_outputs_one() => Detail::OverviewAfterMachine,
+        Detail::Overview if args.format == Format::Text && sys::handle::are_outputs_one() => {
+            Detail::OverviewAfterMachine
+        }
         detail => detail,
     };
     // A system against itself has a noise floor instead.

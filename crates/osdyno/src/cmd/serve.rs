@@ -152,13 +152,15 @@ pub(crate) fn serve(args: Args, console: &Console) -> Done {
     let answer = answer(&counters);
     match format {
         Format::Text => console.tell(&answer.document()),
-        Format::Json => print_answer(&answer, ServeAnswer::document, Length::Short, format, console)?,
+        Format::Json | Format::Markdown => {
+            print_answer(&answer, ServeAnswer::document, Length::Short, format, console)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn plan(args: Args) -> Result<ServerPlan, Failure> {
-    if args.format == Format::Json && args.access_log.as_ref().is_some_and(|log| log.as_os_str() == "-") {
+    if args.format != Format::Text && args.access_log.as_ref().is_some_and(|log| log.as_os_str() == "-") {
         let text = "standard output cannot hold both the access log and the counters; give the log a file";
         return Err(Failure::Usage(text.to_owned()));
     }

@@ -247,7 +247,7 @@ fn the_name_of_the_output_is_its_format() {
         "{printed}"
     );
     for (more, words) in [
-        (&["--out", "found.txt"][..], "ends neither in .html nor in .json"),
+        (&["--out", "found.txt"][..], "ends neither in .html, .json nor .md"),
         (&["--out", "a.json", "--format", "html"], "do not agree"),
         (&["--out", "a.html", "--format", "text"], "standard output"),
         (&["--force"], "--out names one"),

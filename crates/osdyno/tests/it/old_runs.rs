@@ -28,6 +28,19 @@ fn runs_of_schema_1_have_their_verdicts_and_ranks() {
     }
 }
 
+#[test]
+fn a_comment_is_markdown_and_comes_without_a_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs-0.1.0");
+    fs::copy(runs.join("systems.osdyno"), folder.path().join("a.osdyno")).expect("a run file");
+    for arguments in [&["report", "a.osdyno"][..], &["report", "-v", "a.osdyno"], &["compare", "a.osdyno"]] {
+        let comment = run_well(folder.path(), &[arguments, &["--format", "markdown"]].concat());
+        assert!(comment.lines().any(|line| line.starts_with("| --- |")), "{comment}");
+        assert!(!comment.contains(['\u{1b}', '\u{202f}']), "{comment}");
+    }
+    assert!(!folder.path().join("a.html").exists(), "the answer is for a program");
+}
+
 fn verdicts(document: &Value) -> Vec<String> {
     let of = |series: &Value| {
         let class = match text(&series["verdict"]) {

@@ -1,10 +1,10 @@
 //! A comparison, whether its contenders are systems or the variants of a workload: one set of words, one line
 //! for each contender in each series, one plot, one table, one document.
 
+pub mod answer;
 pub(crate) mod costs;
 pub(crate) mod growth;
 mod html;
-mod json;
 mod lines;
 mod notes;
 mod over_load;
@@ -14,9 +14,8 @@ pub(crate) mod strip;
 pub(crate) mod table;
 pub(crate) mod words;
 
+pub use answer::ComparisonAnswer;
 pub(crate) use html::{definitions, write_means, write_part as write_html_part};
-pub(crate) use json::entry;
-pub use json::write as write_json;
 pub use notes::{note, refusal};
 pub(crate) use notes::{offered, refused};
 pub use page::write as write_html;

@@ -7,7 +7,7 @@ use judge::Findings;
 use judge::compare::{Ranking, RankingEntry};
 use record::{Limitation, LimitedBy, Line, TrialKey};
 use report::document::terminal::Length;
-use report::{Style, json, table};
+use report::{Style, table};
 use stats::Answer;
 
 fn ranking<'a>(findings: &'a Findings, name: &str) -> &'a Ranking {
@@ -53,7 +53,7 @@ fn a_rate_that_the_generator_limited_is_a_lower_bound() {
     // What did not limit the two of them is a ratio, and no bound.
     assert!(!contender(throughput, "select").last.clone().unwrap().at_least);
     let mut out = Vec::new();
-    json::write(&findings, &mut out).unwrap();
+    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(&findings)).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let words = document["comparisons"][0]["series"][0]["words"].as_str().unwrap().to_owned();
     assert!(words.starts_with("uring has at least 1"), "{words}");
@@ -131,7 +131,7 @@ fn what_stopped_before_the_last_level_may_be_better_than_the_best() {
         .map(|one| Architecture { rate: if one.name == "select" { 9e6 } else { one.rate }, ..one })
         .collect();
     let mut out = Vec::new();
-    json::write(&of(&field), &mut out).unwrap();
+    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(&of(&field))).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let words = |place: usize| {
         let series = &document["comparisons"][0]["series"][place];

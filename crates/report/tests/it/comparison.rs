@@ -42,7 +42,7 @@ fn two_kernels_and_three() {
     assert_eq!(page.matches("class=\"ratio\" viewBox=\"0 0 360 26\"").count(), two.judged().0 + 1);
 
     let mut document = Vec::new();
-    compare::write_json(&two, &mut document).unwrap();
+    serde_json::to_writer_pretty(&mut document, &report::compare::ComparisonAnswer::new(&two)).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert_eq!(document["series"][3]["contenders"][1]["overall"]["answer"], "slower");
 }
@@ -100,7 +100,7 @@ fn every_system_has_its_cost() {
     assert_eq!(table.matches("<td class=\"num best\"").count(), compared.rankings.len(), "{table}");
 
     let mut document = Vec::new();
-    compare::write_json(&compared, &mut document).unwrap();
+    serde_json::to_writer_pretty(&mut document, &report::compare::ComparisonAnswer::new(&compared)).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     let cost = &document["series"][0]["contenders"][2]["cost"];
     assert_eq!(cost["n_high"], 1_999, "{cost}");
@@ -327,7 +327,7 @@ fn one_run_of_three_systems() {
     assert!(socket.standings[1].answer().unwrap().floor > 0.019, "the noise floor is heeded");
 
     let mut document = Vec::new();
-    compare::write_json(&compared, &mut document).unwrap();
+    serde_json::to_writer_pretty(&mut document, &report::compare::ComparisonAnswer::new(&compared)).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     let mmap =
         document["series"].as_array().unwrap().iter().find(|series| series["label"] == "mmap").unwrap();

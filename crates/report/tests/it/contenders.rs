@@ -7,7 +7,7 @@ use judge::Findings;
 use judge::compare::{Comparison, Ranking, RankingEntry};
 use record::{Limitation, LimitedBy, Line, Outcome, TrialKey, Unit};
 use report::document::terminal::Length;
-use report::{Style, html, json, table};
+use report::{Style, html, table};
 use stats::Answer;
 
 fn ranking<'a>(compared: &'a Comparison, name: &str) -> &'a Ranking {
@@ -41,7 +41,7 @@ fn page(recording: &record::Recording, findings: &Findings) -> String {
 
 fn document(findings: &Findings) -> serde_json::Value {
     let mut out = Vec::new();
-    json::write(findings, &mut out).unwrap();
+    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(findings)).unwrap();
     serde_json::from_slice(&out).unwrap()
 }
 
@@ -244,7 +244,7 @@ fn of_a_rate_more_is_faster() {
     let new = load::race(&field, 10, 8);
     let compared = Comparison::new(&[("old", &old), ("new", &new)]).unwrap();
     let mut out = Vec::new();
-    report::compare::write_json(&compared, &mut out).unwrap();
+    serde_json::to_writer_pretty(&mut out, &report::compare::ComparisonAnswer::new(&compared)).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     for series in document["series"].as_array().unwrap() {
         let label = series["label"].as_str().unwrap();

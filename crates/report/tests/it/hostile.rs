@@ -4,7 +4,7 @@ use crate::emulated;
 
 use judge::Findings;
 use report::document::terminal::Length;
-use report::{Style, json, table};
+use report::{Style, table};
 
 const ESCAPE: &str = "\u{1b}[2Jbind\u{7}";
 
@@ -37,7 +37,7 @@ fn a_document_is_json_whatever_the_names() {
     let findings =
         Findings::from_recording(&emulated::recording(emulated::system("local", &[]), &workloads, 10, 1));
     let mut out = Vec::new();
-    json::write(&findings, &mut out).unwrap();
+    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(&findings)).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(document["series"][0]["workload"], ESCAPE);
     assert_eq!(document["series"][0]["evidence"]["trials"], 10);

@@ -8,7 +8,7 @@ use judge::{Findings, MARGIN};
 use proptest::prelude::*;
 use record::Direction;
 use report::document::terminal::Length;
-use report::{Style, json, table};
+use report::{Style, table};
 
 fn import(name: &str, bytes: &[u8]) -> Option<Imported> {
     let mut import = Import::new(Options::default());
@@ -22,7 +22,7 @@ fn read(text: &str) -> Imported {
 
 fn document(findings: &Findings) -> serde_json::Value {
     let mut text = Vec::new();
-    json::write(findings, &mut text).expect("written");
+    serde_json::to_writer_pretty(&mut text, &report::RunAnswer::new(findings)).expect("written");
     serde_json::from_slice(&text).expect("JSON")
 }
 

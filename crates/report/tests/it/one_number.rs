@@ -7,7 +7,7 @@ use judge::{Findings, Growth};
 use record::Recording;
 use report::document::terminal::Length;
 use report::words::estimated_factor;
-use report::{Style, html, json, overview, table};
+use report::{Style, html, overview, table};
 
 fn recordings() -> Vec<(String, Recording)> {
     let kept = ["run", "race", "compare"].map(|name| {
@@ -52,8 +52,10 @@ fn growths(findings: &Findings) -> Vec<(String, usize, String)> {
 fn a_program_divides_the_costs_and_finds_the_growth() {
     for (name, recording) in recordings() {
         let findings = Findings::from_recording(&recording);
-        let document: serde_json::Value =
-            serde_json::from_str(&text(|out| json::write(&findings, out))).expect("a document");
+        let document: serde_json::Value = serde_json::from_str(&text(|out| {
+            serde_json::to_writer_pretty(&mut *out, &report::RunAnswer::new(&findings)).map_err(Into::into)
+        }))
+        .expect("a document");
         for (label, i, said) in growths(&findings) {
             let series = &document["series"][i];
             let number = |value: &serde_json::Value| value.as_f64().expect("a number");

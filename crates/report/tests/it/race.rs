@@ -199,7 +199,7 @@ fn a_contender_with_one_trial_has_its_row() {
     assert!(said[1].contains(reason), "{said:?}");
 
     let mut out = Vec::new();
-    report::json::write(&findings, &mut out).unwrap();
+    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(&findings)).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let is_p50 = |series: &&serde_json::Value| series["variant"] == "uring" && series["name"] == "p50";
     let p50 = document["series"].as_array().unwrap().iter().find(is_p50).unwrap();

@@ -123,8 +123,8 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: LoadFormat,
-    /// Write the result to a file too, in the format of its name: .html (a page), .json, .csv, .txt or .hlog;
-    /// may be repeated
+    /// Write the result to a file too, in the format of its name: .html (a page), .json, .csv, .md, .txt or
+    /// .hlog; may be repeated
     #[arg(short, long, value_name = "FILE")]
     pub(super) out: Vec<PathBuf>,
     /// Write the latencies of every time slice as an HdrHistogram interval log
@@ -165,6 +165,8 @@ pub(super) enum LoadFormat {
     Json,
     /// CSV, one line for each level
     Csv,
+    /// Markdown, for a comment or the summary of a build
+    Markdown,
 }
 
 fn together() -> clap::builder::RangedI64ValueParser<u32> {

@@ -48,13 +48,13 @@ pub(super) struct FigureRatio {
     /// The high end.
     pub(super) high: f64,
     /// On which side of 1 the whole interval lies.
-    pub(super) difference: Difference,
+    pub(super) difference: BaselineDifference,
 }
 
 /// On which side of 1 an interval lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Difference {
+pub(super) enum BaselineDifference {
     /// Above.
     Higher,
     /// Below.
@@ -163,9 +163,9 @@ impl FigureRatio {
         let ratio = now.value / before.value;
         let (low, high) = (ratio * (-down).exp(), ratio * up.exp());
         let difference = match (low > 1.0, high < 1.0) {
-            (true, _) => Difference::Higher,
-            (_, true) => Difference::Lower,
-            _ => Difference::Uncertain,
+            (true, _) => BaselineDifference::Higher,
+            (_, true) => BaselineDifference::Lower,
+            _ => BaselineDifference::Uncertain,
         };
         FigureRatio { figure, ratio, low, high, difference }
     }

@@ -12,7 +12,7 @@ use record::HeldBackground;
 
 use super::answer::{FoundRate, JudgedLevel, LoadAnswer};
 use super::bars;
-use super::baseline::{Difference, LevelComparison};
+use super::baseline::{BaselineDifference, LevelComparison};
 
 /// Places of the curve of percentiles.
 const KNOTS: usize = 160;
@@ -162,9 +162,9 @@ impl LoadAnswer {
             }
             for ratio in ratios {
                 let (words, tone) = match ratio.difference {
-                    Difference::Higher => ("higher", Tone::Plain),
-                    Difference::Lower => ("lower", Tone::Plain),
-                    Difference::Uncertain => ("no certain difference", Tone::Open),
+                    BaselineDifference::Higher => ("higher", Tone::Plain),
+                    BaselineDifference::Lower => ("lower", Tone::Plain),
+                    BaselineDifference::Uncertain => ("no certain difference", Tone::Open),
                 };
                 let interval = format!("×{:.3} ({:.3}–{:.3})", ratio.ratio, ratio.low, ratio.high);
                 let cells = [Text::from(&name), ratio.figure.into(), interval.into()];

@@ -4,8 +4,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use ::report::Style;
-use ::report::document::page;
 use ::report::document::terminal::{self, Length};
+use ::report::document::{markdown_writer, page};
 use net::load::LoadSettings;
 use serde_json::Value;
 
@@ -30,6 +30,7 @@ enum FileFormat {
     Text,
     Json,
     Csv,
+    Markdown,
     HdrLog,
 }
 
@@ -41,12 +42,13 @@ impl FileFormat {
             Some("html" | "htm") => FileFormat::Page,
             Some("json") => FileFormat::Json,
             Some("csv") => FileFormat::Csv,
+            Some("md") => FileFormat::Markdown,
             Some("txt") => FileFormat::Text,
             Some("hlog") => FileFormat::HdrLog,
             _ => {
                 return Err(Failure::Usage(format!(
-                    "the name {} says no format: end it in .html (a page), .json, .csv, .txt or .hlog (an \
-                     HdrHistogram log)",
+                    "the name {} says no format: end it in .html (a page), .json, .csv, .md, .txt or .hlog \
+                     (an HdrHistogram log)",
                     path.display()
                 )));
             }
@@ -77,6 +79,7 @@ impl Outputs {
                 }
                 FileFormat::Json => write_json(answer, out),
                 FileFormat::Csv => csv::write(answer, out),
+                FileFormat::Markdown => markdown_writer::write(&answer.document(), out),
                 FileFormat::HdrLog => net::load::write_interval_log(levels.clone(), out),
             })?;
             if *format == FileFormat::Json {
@@ -93,6 +96,7 @@ impl Outputs {
             LoadFormat::Text => console.print(&answer.document(), Length::Short)?,
             LoadFormat::Json => write_json(answer, &mut out)?,
             LoadFormat::Csv => csv::write(answer, &mut out)?,
+            LoadFormat::Markdown => markdown_writer::write(&answer.document(), &mut out)?,
         }
         out.flush()?;
         if self.format == LoadFormat::Json && !console.terminal {
@@ -109,7 +113,7 @@ fn name_of(format: FileFormat) -> &'static str {
     match format {
         FileFormat::Page => "page",
         FileFormat::HdrLog => "log",
-        FileFormat::Text | FileFormat::Json | FileFormat::Csv => "result",
+        FileFormat::Text | FileFormat::Json | FileFormat::Csv | FileFormat::Markdown => "result",
     }
 }
 
