@@ -24,7 +24,7 @@ mod options;
 mod recognise;
 mod resolve;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, Cursor, Read};
 
@@ -397,7 +397,10 @@ pub fn finish_together(mut imports: Vec<Import>) -> Result<Vec<Imported>, Error>
         resolve::formats(imports.iter().flat_map(|import| import.foreign.formats(&import.files)));
     let baselines: Vec<_> =
         imports.iter_mut().map(|import| import.foreign.settle(&mut import.files)).collect();
-    let names: Vec<Name> = imports.iter().flat_map(|import| import.foreign.names()).cloned().collect();
+    let mut names: Vec<Name> = imports.iter().flat_map(|import| import.foreign.names()).cloned().collect();
+    for key in origins_of_sides(&imports) {
+        names.iter_mut().for_each(|name| drop(name.origin.remove(&key)));
+    }
     let found =
         match imports.iter().find_map(|import| Some((import, import.options.columns.n.as_deref()?))) {
             None => families::places(&names, None),
@@ -419,6 +422,21 @@ pub fn finish_together(mut imports: Vec<Import>) -> Result<Vec<Imported>, Error>
         imported.push(import.into_imported(own, std::mem::take(&mut remarks))?);
     }
     Ok(imported)
+}
+
+/// The origins that differ between groups of files and not within one, such as the program before and after
+/// a change: they are the groups' own, and no series.
+fn origins_of_sides(imports: &[Import]) -> BTreeSet<String> {
+    let mut values: BTreeMap<&str, Vec<BTreeSet<&str>>> = BTreeMap::new();
+    for (place, import) in imports.iter().enumerate() {
+        for (key, value) in import.foreign.names().flat_map(|name| &name.origin) {
+            let of_key = values.entry(key).or_insert_with(|| vec![BTreeSet::new(); imports.len()]);
+            of_key[place].insert(value);
+        }
+    }
+    let is_of_sides =
+        |values: &Vec<BTreeSet<&str>>| values.len() > 1 && values.iter().all(|of| of.len() <= 1);
+    values.iter().filter(|(_, values)| is_of_sides(values)).map(|(key, _)| (*key).to_owned()).collect()
 }
 
 /// Whether a file that begins so is a run file of osdyno.

@@ -74,6 +74,20 @@ fn files_of_google_benchmark_have_ratios_and_a_mean() {
     assert!(!printed.contains("differs:"), "nothing is known of the machines: {printed}");
 }
 
+/// Two programs, measured one after the other by google-benchmark 1.7.1 on a crowded machine: `std::sort` and
+/// `std::stable_sort` of 256 to 65,536 numbers.
+#[test]
+fn real_files_of_two_programs_have_a_series_in_common() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/google-benchmark");
+    let series = answers(&folder, &["sort.json", "stable-sort.json"]);
+    assert_eq!(series.len(), 1, "the programs have two names, and one benchmark: {series:#?}");
+    let printed = run_well(&folder, &["judge", "sort.json", "--format", "json"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    let judged = &document["series"][0];
+    assert!(judged["limit"].is_null() && judged["steps"] == json!([]), "n log n has neither: {judged:#}");
+    assert_eq!(judged["trend"], "grows");
+}
+
 #[test]
 fn a_benchmark_has_the_same_n_on_both_sides() {
     let folder = tempfile::tempdir().expect("a folder");
