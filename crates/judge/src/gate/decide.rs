@@ -117,7 +117,7 @@ impl Comparison {
                     ranking.standings.iter().find(|one| Some(one.place) == second_reference(second));
                 Some(Against { compared: self, ranking, first: reference.or(first)?, second })
             };
-            ranking.standings.iter().skip(1).filter_map(entry).filter(Against::is_planned)
+            ranking.standings.iter().skip(1).filter_map(entry).filter(|one| !one.second.is_one_sided())
         })
     }
 
@@ -145,15 +145,6 @@ impl GateClaim {
 }
 
 impl Against<'_> {
-    fn is_planned(&self) -> bool {
-        match &self.second.note {
-            Some(AnswerNote::NoAnswer(NoAnswer::WithoutNumber(without))) => {
-                without.iter().all(|one| one.is_planned)
-            }
-            _ => true,
-        }
-    }
-
     fn series(&self) -> GatedSeries {
         GatedSeries {
             baseline: Some(self.first.name.clone()),

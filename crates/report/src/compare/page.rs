@@ -78,8 +78,11 @@ fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</header>")
 }
 
-/// The facts that differ, a column for each system.
+/// The facts that differ, a column for each system; files of other programs have none.
 fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    if compared.is_of_other_programs() {
+        return Ok(());
+    }
     writeln!(
         out,
         "<section><h2>What differs</h2><div class=\"scroll\">\
