@@ -184,7 +184,7 @@ impl Agent {
         let waited = self.table.ended.wait_timeout_while(running, GRACE, |running| !running.is_empty());
         let running = waited.unwrap_or_else(PoisonError::into_inner).0;
         running.values().for_each(|running| sys::process::kill_group(running.number));
-        sys::process::kill_descendants();
+        let _ = sys::process::kill_descendants();
     }
 }
 
@@ -207,7 +207,7 @@ fn wait(
         let mut running = table.lock();
         running.remove(&stream);
         if running.is_empty() {
-            sys::process::kill_descendants();
+            let _ = sys::process::kill_descendants();
         }
     }
     table.ended.notify_all();

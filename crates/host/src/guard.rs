@@ -57,7 +57,7 @@ pub fn guard(words: &[&str]) -> Result<(), String> {
     };
     // Where orphans cannot be adopted, the group is what is left to go by.
     sys::process::kill_group(group);
-    sys::process::kill_descendants();
+    let _ = sys::process::kill_descendants();
     match ended {
         Some(Ok(status)) if status.success() => Ok(()),
         Some(Ok(status)) => Err(format!("{program}: {}", sys::process::ending(status))),

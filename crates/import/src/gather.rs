@@ -287,6 +287,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         unit,
         both_ways: false,
         detail: false,
+        companion: false,
         part: None,
     };
     // A name without a usable trial is a series too, and its verdict says so.

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use workload::ServerEnded;
+use workload::ProgramEnded;
 
 /// How long the server may take until it accepts connections.
 const START: Duration = Duration::from_secs(60);
@@ -117,7 +117,7 @@ impl Instance {
         let status = self.child.try_wait().ok().flatten()?;
         let text = last_lines(&fs::read_to_string(&self.log).unwrap_or_default());
         let ending = sys::process::ending(status);
-        Some(io::Error::other(ServerEnded(format!("{} has ended, {ending}: {text}", self.what.name))))
+        Some(io::Error::other(ProgramEnded(format!("{} has ended, {ending}: {text}", self.what.name))))
     }
 }
 

@@ -19,6 +19,7 @@
 //! Must never: print, write a record, or keep a statistic.
 
 mod calls;
+mod command;
 mod compile;
 mod content;
 mod copy;
@@ -56,5 +57,6 @@ pub const GROUP: Group = Group {
         &sql::WORKLOAD,
         &compile::WORKLOAD,
         &crypto::WORKLOAD,
+        &command::WORKLOAD,
     ],
 };

@@ -75,6 +75,8 @@ pub enum Remark {
     NothingToJudge {
         /// How many values there are.
         values: usize,
+        /// Whether all of them are 0.
+        are_zero: bool,
     },
     /// What trials remarked themselves.
     OfTrials {
@@ -208,7 +210,8 @@ fn finding(
     let Judged { verdict, tick_seconds, levels } = judged(recording, &measured, kind, tick_seconds, settings);
     let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
     let values = measured.iter().map(|series| sweep(series).values.len()).sum();
-    let nothing = (verdict.is_none() && values > 0).then_some(Remark::NothingToJudge { values });
+    let are_zero = measured.iter().flat_map(|series| &series.values).all(|&value| value == 0.0);
+    let nothing = (verdict.is_none() && values > 0).then_some(Remark::NothingToJudge { values, are_zero });
     Finding {
         label: label(&key, both_ways),
         summary: kind.summary.clone(),

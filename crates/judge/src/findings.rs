@@ -8,6 +8,7 @@ use crate::finding::{ALPHA, Finding, MARGIN};
 use crate::judgements::Judgements;
 use crate::place::Place;
 use crate::settlement::{Settlement, settlement};
+use crate::undecided::is_companion;
 
 /// What a run found.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +122,10 @@ impl Findings {
         comparisons: Vec<Comparison>,
     ) -> Findings {
         // More trials are proposed for what the run was made for; a comparison answers the rest.
-        let is_asked = |finding: &&Finding| !finding.detail && !answers(&comparisons, finding);
+        let is_asked = |finding: &&Finding| {
+            let is_companion = is_companion(recording, &finding.key.workload, &finding.key.name);
+            !finding.detail && !is_companion && !answers(&comparisons, finding)
+        };
         let settlement = settlement(recording, series.iter().filter(is_asked));
         Findings {
             run: recording.run.clone(),

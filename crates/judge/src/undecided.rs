@@ -38,14 +38,22 @@ pub fn undecided(
         let SeriesKey { system, variant, .. } = &finding.key;
         measured.contains(&MeasuredVariant { system, variant })
     };
-    let series = || findings.series.iter().filter(is_measured);
+    let is_awaited = |finding: &&Finding| !is_companion(recording, &finding.key.workload, &finding.key.name);
+    let series = || findings.series.iter().filter(is_measured).filter(is_awaited);
     let mut open: BTreeSet<String> =
         series().filter(|finding| !finding.detail).filter_map(of_verdict).collect();
-    open.extend(of_variants(&findings.comparisons));
+    open.extend(findings.comparisons.iter().flat_map(|compared| of_variants(recording, compared)));
     if compares && recording.systems.len() > 1 {
         open.extend(of_systems(recording, series().cloned().collect()));
     }
     open
+}
+
+/// Whether a run waits for no verdict of this series.
+pub(crate) fn is_companion(recording: &Recording, workload: &str, name: &str) -> bool {
+    let workload = recording.workloads.iter().find(|one| one.name == workload);
+    let kind = workload.and_then(|workload| workload.series.iter().find(|kind| kind.name == name));
+    kind.is_some_and(|kind| kind.companion)
 }
 
 /// The variant, where more trials could make the verdict definite or the growth precise.
@@ -58,8 +66,10 @@ fn of_verdict(finding: &Finding) -> Option<String> {
 }
 
 /// The variants whose distance from the best is unresolved, and the best, which they are compared with.
-fn of_variants(comparisons: &[Comparison]) -> BTreeSet<String> {
-    let rankings = comparisons.iter().flat_map(|comparison| &comparison.rankings);
+fn of_variants(recording: &Recording, compared: &Comparison) -> BTreeSet<String> {
+    let workload = compared.workload.as_deref().unwrap_or_default();
+    let is_awaited = |ranking: &&Ranking| !is_companion(recording, workload, &ranking.name);
+    let rankings = compared.rankings.iter().filter(is_awaited);
     let mut open = BTreeSet::new();
     for ranking in rankings.filter(|ranking| ranking.standings.iter().any(RankingEntry::is_open)) {
         open.extend(ranking.best().map(|best| best.name.clone()));

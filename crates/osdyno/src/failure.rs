@@ -73,6 +73,7 @@ impl Failure {
                         | runner::Error::AgainstItself
                         | runner::Error::FewTrials { .. }
                         | runner::Error::PublicServer { .. }
+                        | runner::Error::NoLevels { .. }
                 )
         );
         ExitCode::from(if wrong_usage { WRONG_USAGE } else { FAILED })

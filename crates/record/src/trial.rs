@@ -62,8 +62,8 @@ pub struct TrialParameters {
     /// trials that find it out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedLevel>,
-    /// The levels at which a load is held, where the first trial had no time for those in between; empty
-    /// where it is held at all of them.
+    /// The levels that are measured, where the user chose them, or the first trial of a load had no time for
+    /// those in between; empty where they are those of the workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<u64>,
     /// What loads the system beside the trial; empty where nothing does.

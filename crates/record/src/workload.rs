@@ -91,6 +91,9 @@ pub struct SeriesKind {
     /// and shown where all is wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detail: bool,
+    /// Whether the run waits for no verdict of it: it has as many trials as the other series need.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub companion: bool,
     /// Names of other series of the same trial of which this one is the sum, value by value; empty for
     /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
     #[serde(default)]

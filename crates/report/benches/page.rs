@@ -133,6 +133,7 @@ fn workload_line(w: usize) -> Workload {
         unit: Unit::Seconds,
         both_ways: false,
         detail: false,
+        companion: false,
         part: None,
     };
     Workload {

@@ -110,6 +110,12 @@ pub enum Error {
         /// What may be written.
         values: String,
     },
+    /// A workload that is to be measured at levels has none.
+    #[error("{workload} is measured at every n and has no levels; -n sets how far n goes")]
+    NoLevels {
+        /// Its name.
+        workload: &'static str,
+    },
     /// Too few trials for an A/A run.
     #[error("an A/A run needs at least {least} trials on each side, not {trials}; raise --trials")]
     FewTrials {

@@ -45,7 +45,7 @@ pub use examine::{Examined, GuestBoot, boot_guest, examine};
 pub use executor::{CreateRecord, Executor, Outside, RunClock};
 pub use file_system::FileSystem;
 pub use lines::rfc3339;
-pub use plan::{Item, RunOptions, RunPlan, StepOptions};
+pub use plan::{Item, OwnVariant, OwnVariants, RunOptions, RunPlan, StepOptions};
 pub use preset::{Preset, Trials};
 pub use programs::{CARRIED, Carried, OWN, Programs};
 pub use run::{run, run_with};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use background::BackgroundSpec;
 use record::Server;
-use workload::{Sizes, Variant, Workload};
+use workload::{Variant, Workload};
 
 use crate::blame::BlameOptions;
 use crate::boots::Boots;
@@ -22,6 +22,10 @@ pub struct RunOptions {
     pub preset: Option<String>,
     /// n instead of the preset's.
     pub n: Option<u64>,
+    /// The levels of workloads that have levels, rising; none means their own.
+    pub levels: Vec<u64>,
+    /// Variants in place of those that a workload declares.
+    pub own_variants: Option<OwnVariants>,
     /// A fixed number of trials instead of the preset's way.
     pub trials: Option<u32>,
     /// Time that all trials together may take, instead of the preset's.
@@ -56,6 +60,26 @@ pub struct RunOptions {
     pub steps: Option<StepOptions>,
     /// Sample what grows, in trials of its own.
     pub blame: Option<BlameOptions>,
+}
+
+/// Variants of the user, in place of those of one workload.
+#[derive(Clone, Debug)]
+pub struct OwnVariants {
+    /// Name of the workload.
+    pub workload: &'static str,
+    /// At least one; each has a name of its own.
+    pub variants: Vec<OwnVariant>,
+}
+
+/// One way of the user to run a workload.
+#[derive(Clone, Debug)]
+pub struct OwnVariant {
+    /// Its name in results; empty where it is the only one.
+    pub name: String,
+    /// What it is, for the record.
+    pub summary: String,
+    /// The settings that make it, by name.
+    pub settings: Vec<(String, String)>,
 }
 
 /// How each system is set against the one before it.
@@ -154,7 +178,7 @@ impl Item {
 
     /// Whether it is held at levels of n, and not a curve.
     pub(crate) fn has_levels(&self) -> bool {
-        matches!(self.workload.sizes, Sizes::Levels(_))
+        self.workload.sizes.are_levels()
     }
 
     /// Whether it has a server.
@@ -183,18 +207,8 @@ impl RunPlan {
         }
         let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
         let budget = preset.budget.map(|budget| budget.saturating_mul(targets.len() as u32));
-        let selected = select(&options.workloads)?;
-        let workloads: Vec<&Workload> = selected.iter().map(|(workload, _)| *workload).collect();
-        settings::refuse_unknown(&options.settings, &workloads)?;
+        let items = items(options)?;
         let mut notes = Vec::new();
-        let mut items = Vec::with_capacity(selected.len());
-        for (workload, variant) in selected {
-            let settings = settings::chosen_for(workload, &options.settings)?;
-            if !options.allow_public {
-                settings::refuse_public(workload, &settings)?;
-            }
-            items.push(Item { workload, variant, settings });
-        }
         if options.server.is_some() && !items.iter().any(Item::is_load) {
             notes.push("nothing that is measured has a server, so --server changes nothing".to_owned());
         }
@@ -206,7 +220,7 @@ impl RunPlan {
             budget: options.budget.or(budget.filter(|_| options.steps.is_none())),
             allowance: preset.allowance,
             reach: preset.reach,
-            n: options.n,
+            n: options.n.or(options.levels.last().copied()),
             timeout: options.timeout.unwrap_or(TIMEOUT),
             window: options.window,
             server: options.server.clone(),
@@ -234,6 +248,37 @@ impl RunPlan {
     pub(crate) fn starts_servers(&self) -> bool {
         self.server.as_ref().is_none_or(|server| !server.prefix.is_empty())
     }
+}
+
+/// The workloads in their variants, at the levels and with the settings that were chosen.
+fn items(options: &RunOptions) -> Result<Vec<Item>, Error> {
+    let selected = select(&options.workloads)?;
+    let workloads: Vec<&Workload> = selected.iter().map(|(workload, _)| *workload).collect();
+    settings::refuse_unknown(&options.settings, &workloads)?;
+    if let Some(workload) = workloads.iter().find(|one| !one.sizes.are_levels() && !options.levels.is_empty())
+    {
+        return Err(Error::NoLevels { workload: workload.name });
+    }
+    let mut items = Vec::with_capacity(selected.len());
+    for (workload, variant) in selected {
+        let own = options.own_variants.as_ref().filter(|own| own.workload == workload.name);
+        let declared = OwnVariant {
+            name: variant.name.to_owned(),
+            summary: variant.summary.to_owned(),
+            settings: Vec::new(),
+        };
+        for own in own.map_or(&[declared][..], |own| &own.variants) {
+            let chosen: Vec<_> = options.settings.iter().chain(&own.settings).cloned().collect();
+            let settings = settings::chosen_for(workload, &chosen)?;
+            if !options.allow_public {
+                settings::refuse_public(workload, &settings)?;
+            }
+            // As long as the process lives, as those that are declared do.
+            let variant = Variant { name: own.name.clone().leak(), summary: own.summary.clone().leak() };
+            items.push(Item { workload: workload.at_levels(&options.levels), variant, settings });
+        }
+    }
+    Ok(items)
 }
 
 fn trials(options: &RunOptions, preset: &Preset, least: u32) -> Trials {

@@ -15,8 +15,8 @@ const TROUBLES_MAX: u32 = 3;
 pub(crate) struct Progress {
     /// How far n was planned to go, on the system with the highest limits.
     pub(crate) top: u64,
-    /// The levels at which a load is held, where the first trial left some out for want of time; empty where
-    /// it did not.
+    /// The levels that are measured, where the user chose them, or the first trial of a load left some out
+    /// for want of time; empty where they are those of the workload.
     pub(crate) levels: Vec<u64>,
     /// Blocks, each of one trial on every system.
     pub(crate) done: u32,
@@ -106,8 +106,8 @@ impl SystemProgress {
     /// the levels of a load that it measured.
     pub(crate) fn learn(&mut self, trial: &record::Trial, held: &[u64]) -> Option<u64> {
         match trial.outcome {
-            // The first trial of a load goes to its last level whatever that takes.
-            Outcome::TimedOut { .. } if !self.fitted && !held.is_empty() => {
+            // The first trial goes to the last level whatever comes of it, the others as far as it came.
+            Outcome::TimedOut { .. } | Outcome::Crashed { .. } if !self.fitted && !held.is_empty() => {
                 (self.fitted, self.troubles) = (true, 1);
                 return held.last().copied();
             }

@@ -4,12 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use judge::Judgements;
-use record::{
-    End, EndStatus, Line, OfferedLevel, Outcome, Purpose, Recording, SentLine, TrialParameters, Writer,
-};
-use workload::Sizes;
-
 use crate::boots::BootSchedule;
 use crate::event::{Ran, RunEvent, TimeLeft};
 use crate::executor::{Executor, RunClock};
@@ -22,6 +16,10 @@ use crate::progress::Progress;
 use crate::systems::MeasuredSystem;
 use crate::timeouts::Timeouts;
 use crate::{Error, schedule, system_plan};
+use judge::Judgements;
+use record::{
+    End, EndStatus, Line, OfferedLevel, Outcome, Purpose, Recording, SentLine, TrialParameters, Writer,
+};
 
 /// One run at work.
 pub(crate) struct RunLoop<'a, E> {
@@ -224,10 +222,10 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         for trial in lines.iter_mut().filter_map(SentLine::trial_mut) {
             trial.started_seconds = started_seconds;
             reach = progress.systems[system].learn(trial, &held).or(reach);
-            if let Sizes::Levels(levels) = item.workload.sizes
+            if let Some(levels) = item.workload.sizes.levels(order.n)
                 && order.allowance_seconds.is_some()
             {
-                progress.learn_levels(&trial.outcome, &held, &levels(order.n));
+                progress.learn_levels(&trial.outcome, &held, &levels);
             }
             // What keeps a whole system from being measured is reported at the beginning.
             if is_trouble(&trial.outcome) && self.systems[system].unavailable.is_none() {
@@ -398,5 +396,9 @@ fn held_levels(lines: &[SentLine]) -> Vec<u64> {
 fn progress<E>(plan: &RunPlan, systems: &[MeasuredSystem<E>]) -> Vec<Progress> {
     let plans = || systems.iter().map(|system| &system.plan);
     let tops = (0..plan.items.len()).map(|item| system_plan::top(plans(), item));
-    tops.map(|top| Progress::new(top, systems.len())).collect()
+    let of_item = |(item, top): (&Item, u64)| Progress {
+        levels: item.workload.sizes.chosen().to_vec(),
+        ..Progress::new(top, systems.len())
+    };
+    plan.items.iter().zip(tops).map(of_item).collect()
 }

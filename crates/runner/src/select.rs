@@ -73,7 +73,8 @@ fn select_from(groups: &[Group], default_run: &[&str], patterns: &[String]) -> R
             false => {
                 let meant = |(group, chosen): &(&str, Chosen)| {
                     let is_default = || default_run.iter().any(|name| names(name, chosen));
-                    pattern == ALL || pattern == group || pattern == DEFAULT && is_default()
+                    let is_of_group = pattern == ALL || pattern == group;
+                    is_of_group && !chosen.0.is_own || pattern == DEFAULT && is_default()
                 };
                 all.iter().map(meant).collect()
             }
@@ -92,6 +93,9 @@ fn select_from(groups: &[Group], default_run: &[&str], patterns: &[String]) -> R
 }
 
 fn names(pattern: &str, chosen: &Chosen) -> bool {
+    if chosen.0.is_own {
+        return pattern == chosen.0.name;
+    }
     let pattern = WildMatch::new(pattern);
     pattern.matches(chosen.0.name) || pattern.matches(&full_name(chosen))
 }
@@ -160,6 +164,16 @@ mod tests {
         assert_eq!(named(&[]), ["bind/", "socket/v6"]);
         assert_eq!(named(&["default", "race/poll"]), ["bind/", "socket/v6", "race/poll"]);
         assert_eq!(named(&["kernel"]), ["bind/", "socket/v4", "socket/v6", "clock/"]);
+    }
+
+    #[test]
+    fn what_is_of_the_user_is_selected_by_its_name_alone() {
+        const OWN: Workload = Workload { name: "own", is_own: true, ..Workload::JOB };
+        let kernel = Group { workloads: &[&BIND, &OWN], ..KERNEL };
+        for pattern in ["kernel", "all", "*"] {
+            assert_eq!(selected(&[kernel], &[pattern]).expect("workloads"), ["bind/"], "{pattern}");
+        }
+        assert_eq!(selected(&[kernel], &["own"]).expect("a workload"), ["own/"]);
     }
 
     #[test]

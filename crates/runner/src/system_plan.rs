@@ -156,13 +156,10 @@ fn align(sizes: Sizes, extents: &mut [&mut Extent]) {
     let helpers = extents.iter().map(|extent| extent.helpers).max().unwrap_or(0);
     for extent in extents {
         extent.helpers = helpers;
-        extent.n = match sizes {
+        extent.n = match sizes.levels(nearest) {
             _ if is_near(extent.n, top) => nearest,
-            Sizes::Every => extent.n,
-            Sizes::Levels(levels) => {
-                let fits = |level: &u64| *level <= extent.n;
-                levels(nearest).into_iter().rfind(fits).unwrap_or(extent.n)
-            }
+            None => extent.n,
+            Some(levels) => levels.into_iter().rfind(|level| *level <= extent.n).unwrap_or(extent.n),
         };
     }
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use workload::Sizes;
-
 use crate::first_trials::FirstTrials;
 use crate::plan::{Item, RunPlan};
 
@@ -37,11 +35,9 @@ impl Timeouts {
         fitted: bool,
         first: Option<(Duration, FirstTrials)>,
     ) -> Timeouts {
-        let window = match item.workload.sizes {
-            Sizes::Levels(levels) => {
-                plan.window.or_else(|| Some(workload::window(plan.allowance, levels(top).len())))
-            }
-            Sizes::Every => plan.window.filter(|_| item.is_load()),
+        let window = match item.workload.sizes.levels(top) {
+            Some(levels) => plan.window.or_else(|| Some(workload::window(plan.allowance, levels.len()))),
+            None => plan.window.filter(|_| item.is_load()),
         };
         let windows = window.unwrap_or_default() * levels(item, n);
         let is_whole = fitted || (plan.n.is_some() && item.has_levels());
@@ -59,10 +55,8 @@ impl Timeouts {
 
 /// At how many levels a load is held on the way to `n`.
 fn levels(item: &Item, n: u64) -> u32 {
-    match item.workload.sizes {
-        Sizes::Every => 0,
-        Sizes::Levels(levels) => u32::try_from(levels(n).len()).unwrap_or(u32::MAX),
-    }
+    let levels = item.workload.sizes.levels(n);
+    levels.map_or(0, |levels| u32::try_from(levels.len()).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use host::{Deadline, Error, FrameReader, FrameWriter, Incoming, Interrupter, NoR
 use record::{Line, Outcome, Series, Trial, TrialParameters};
 use sys::clock::Clock;
 use sys::memory::Shared;
-use workload::{Direction, Group, Operation, REFERENCE_STRIDE, Sizes, Slots, Workload};
+use workload::{Direction, Group, Operation, REFERENCE_STRIDE, Slots, Workload};
 
 use crate::profile::{Profiler, Sampled};
 use crate::windows;
@@ -38,7 +38,7 @@ pub(crate) fn supervise(groups: &[Group]) -> Done {
     let Some(order) = requests.receive::<TrialParameters>()? else { return Ok(()) };
 
     let workload = match find(groups, &order.workload) {
-        Some(workload) if workload.version == order.version => workload,
+        Some(workload) if workload.version == order.version => workload.at_levels(&order.levels),
         Some(workload) => {
             let reason = format!("this program measures version {} of {}", workload.version, workload.name);
             return reply_without_trial(&order, begun, Outcome::Failed { reason });
@@ -114,7 +114,7 @@ fn watch(
     drop(beside);
     // The children of a workload are in the worker's group; none outlives it. Those of a daemon may lead
     // sessions of their own.
-    sys::process::kill_descendants();
+    let _ = sys::process::kill_descendants();
     sys::process::reap_orphans();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
@@ -245,7 +245,7 @@ fn remark(stderr: &str) -> Option<String> {
 /// Live objects at the end, as far as the measurements tell; the current level of a workload with
 /// levels.
 fn live(workload: &Workload, order: &TrialParameters, slots: Slots<'_>) -> u64 {
-    if matches!(workload.sizes, Sizes::Levels(_)) {
+    if workload.sizes.are_levels() {
         return slots.top();
     }
     let measured = |direction: Direction| {
@@ -276,10 +276,7 @@ fn series(
         let exact = ticks as f64 * seconds_per_tick / f64::from(batch);
         (exact * VALUES_PER_SECOND).round() / VALUES_PER_SECOND
     };
-    let levels = match workload.sizes {
-        Sizes::Every => Vec::new(),
-        Sizes::Levels(levels) => levels(order.n),
-    };
+    let levels = workload.sizes.levels(order.n).unwrap_or_default();
     // `done` is how many n there are before the first value.
     let even = move |operation: &Operation, (done, stride): (u64, u64), batch: u32, values: Vec<f64>| {
         let (n_first, n_step) = match operation.direction {

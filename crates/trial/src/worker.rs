@@ -8,7 +8,7 @@ use host::{FrameReader, FrameWriter};
 use record::{Check, Line, Outcome, TrialClock, TrialKey, TrialParameters};
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
-use workload::{EarlyEnd, Experiment, Group, ServerEnded, Slots, Trial, TrialError, Workload};
+use workload::{EarlyEnd, Experiment, Group, ProgramEnded, Slots, Trial, TrialError, Workload};
 
 use crate::place::Place;
 use crate::{Done, find};
@@ -46,6 +46,7 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     }
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
     let rows = order.rows();
+    let workload = workload.at_levels(&order.levels);
     let region = sys::memory::Shared::open(region, numbers(workload, &order))?;
     let place = Place::new(&order.scratch);
     let mut report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()));
@@ -121,12 +122,11 @@ fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_
     trial.have_helpers(order.helpers);
     trial.set_server(order.server.as_ref(), order.server_cpu);
     trial.set_offered(&order.offered);
-    trial.hold_at(&order.levels);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
     let ran = trial.conclude(ran);
     let n = trial.n() as u64;
     report.outcome = match ran {
-        Err(stop) if ServerEnded::behind(&stop.error).is_some() => {
+        Err(stop) if ProgramEnded::behind(&stop.error).is_some() => {
             Outcome::Crashed { n, reason: stop.error.to_string() }
         }
         Err(stop) if sys::error::means_unsupported(&stop.error) => {
@@ -197,7 +197,7 @@ fn outcome(ended: Option<&EarlyEnd>, reached: usize) -> Outcome {
         {
             Outcome::Unsupported { reason: format!("{operation}: {error}") }
         }
-        Some(EarlyEnd::Refused { n, error, .. }) if ServerEnded::behind(error).is_some() => {
+        Some(EarlyEnd::Refused { n, error, .. }) if ProgramEnded::behind(error).is_some() => {
             Outcome::Crashed { n: *n, reason: error.to_string() }
         }
         Some(EarlyEnd::Refused { n, operation, error }) => Outcome::Limit {

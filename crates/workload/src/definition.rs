@@ -44,6 +44,8 @@ pub struct Workload {
     /// The rivals are also measured while all of them are offered the same: at each level half of what the
     /// slowest of them answered in the first trials. These find it out, and measure nothing else.
     pub equal_offered_load: bool,
+    /// It measures something of the user's own: no group contains it, and only its name selects it.
+    pub is_own: bool,
     /// What the user may choose.
     pub settings: &'static [Setting],
     /// What every trial of it measures.
@@ -164,6 +166,7 @@ impl Workload {
         rivals: false,
         core_variants: &[],
         equal_offered_load: false,
+        is_own: false,
         settings: &[],
         operations: &[],
         needs: &[],
@@ -192,6 +195,15 @@ impl Workload {
         classic_n: 1,
         ..Workload::CURVE
     };
+
+    /// The same, measured at these levels where any are given. It lives as long as the process, as all
+    /// definitions do.
+    pub fn at_levels(&'static self, levels: &[u64]) -> &'static Workload {
+        if levels.is_empty() || !self.sizes.are_levels() {
+            return self;
+        }
+        Box::leak(Box::new(Workload { sizes: Sizes::Chosen(levels.to_vec().leak()), ..*self }))
+    }
 
     /// What one more n takes in this variant.
     pub fn needs_of(&self, variant: &str) -> Vec<Need> {
@@ -242,6 +254,7 @@ impl Workload {
             unit: operation.unit,
             both_ways: false,
             detail: operation.detail && !is_named,
+            companion: operation.companion,
         };
         record::Workload {
             name: self.name.to_owned(),
@@ -306,7 +319,7 @@ impl Declaration {
     pub(crate) fn references(&self) -> &'static [Operation] {
         match self.sizes {
             Sizes::Every => REFERENCES,
-            Sizes::Levels(_) => &[],
+            Sizes::Levels(_) | Sizes::Chosen(_) => &[],
         }
     }
 

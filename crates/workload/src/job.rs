@@ -75,6 +75,13 @@ impl<'l> JobRecorder<'_, 'l> {
         self.level.value(name, value);
     }
 
+    /// States that this system does not have a value that the workload declares, and why: readers find the
+    /// reason among the remarks of the trial.
+    pub fn unavailable(&mut self, name: &'static str, reason: &str) {
+        self.done.push(name);
+        self.level.warn(format!("{name} is not available: {reason}."));
+    }
+
     /// For checks and remarks.
     pub fn level(&mut self) -> &mut LevelRecorder<'l> {
         self.level

@@ -8,23 +8,41 @@ pub enum Sizes {
     /// At some n only, each held for a while. The function gives them for the largest: rising, none of them
     /// 0 or above it, one at least where that is not 0.
     Levels(fn(u64) -> Vec<u64>),
+    /// At these levels, which somebody chose: rising, none of them 0.
+    Chosen(&'static [u64]),
 }
 
 impl Sizes {
     /// How many n there are up to `top`.
     pub fn count(self, top: u64) -> usize {
-        match self {
-            Sizes::Every => top as usize,
-            Sizes::Levels(levels) => levels(top).len(),
-        }
+        self.levels(top).map_or(top as usize, |levels| levels.len())
     }
 
     /// Each n up to `top`, rising.
     pub fn list(self, top: u64) -> Vec<u64> {
+        self.levels(top).unwrap_or_else(|| (0..top).collect())
+    }
+
+    /// The levels up to `top`, rising; `None` where every n is measured.
+    pub fn levels(self, top: u64) -> Option<Vec<u64>> {
         match self {
-            Sizes::Every => (0..top).collect(),
-            Sizes::Levels(levels) => levels(top),
+            Sizes::Every => None,
+            Sizes::Levels(levels) => Some(levels(top)),
+            Sizes::Chosen(levels) => Some(levels.iter().copied().filter(|&level| level <= top).collect()),
         }
+    }
+
+    /// The levels that somebody chose; empty where nobody did.
+    pub fn chosen(self) -> &'static [u64] {
+        match self {
+            Sizes::Chosen(levels) => levels,
+            Sizes::Every | Sizes::Levels(_) => &[],
+        }
+    }
+
+    /// Whether only some n are measured.
+    pub fn are_levels(self) -> bool {
+        !matches!(self, Sizes::Every)
     }
 }
 

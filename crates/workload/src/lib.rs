@@ -36,7 +36,7 @@ pub use job::JobRecorder;
 pub use levels::Sizes;
 pub use load::LevelRecorder;
 pub use operation::Operation;
-pub use outcome::{EarlyEnd, ServerEnded, TrialError};
+pub use outcome::{EarlyEnd, ProgramEnded, TrialError};
 pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
 pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};

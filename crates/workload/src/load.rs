@@ -35,11 +35,9 @@ impl Trial<'_> {
     ) -> Result<(), TrialError> {
         let begun_ticks = self.clock.now();
         let levels = self.levels();
-        let rows: Vec<usize> = (0..levels.len()).filter(|&row| self.is_held_at(levels[row])).collect();
-        let (mut place, mut met) = (0, Vec::new());
+        let (mut row, mut met) = (0, Vec::new());
         self.n = 0;
-        while let Some(&row) = rows.get(place) {
-            let level = levels[row];
+        while let Some(&level) = levels.get(row) {
             met.push(level);
             let level_ticks = self.clock.now();
             self.slots.set_top(level);
@@ -55,7 +53,7 @@ impl Trial<'_> {
                 facts: &mut self.facts,
                 clock: self.clock,
                 // The smallest level is measured in any case: something is known of the load then.
-                end_ticks: if place == 0 { u64::MAX } else { self.end_ticks },
+                end_ticks: if row == 0 { u64::MAX } else { self.end_ticks },
             };
             let known_facts = recorder.facts.len();
             let measured = measure(&mut recorder);
@@ -72,18 +70,18 @@ impl Trial<'_> {
             self.n = level as usize;
             let now = self.clock.now();
             let spent = Spent { all: now.saturating_sub(begun_ticks), last: now.saturating_sub(level_ticks) };
-            let is_last = place + 1 >= rows.len();
+            let is_last = row + 1 >= levels.len();
             match when_late {
                 WhenLate::LeaveOut if now.saturating_add(spent.last) > self.end_ticks && !is_last => {
                     self.ended = Some(EarlyEnd::Allowance { n: level });
                     break;
                 }
-                WhenLate::LeaveOut => place = spent.next(place, rows.len(), self.allowance_ticks),
+                WhenLate::LeaveOut => row = spent.next(row, levels.len(), self.allowance_ticks),
                 WhenLate::End if spent.all > self.allowance_ticks && !is_last => {
                     self.ended = Some(EarlyEnd::Allowance { n: level });
                     break;
                 }
-                WhenLate::End => place += 1,
+                WhenLate::End => row += 1,
             }
         }
         self.slots.set_top(self.n as u64);

@@ -25,6 +25,8 @@ pub struct Operation {
     pub summary: &'static str,
     /// Whether it answers no question of its own in a run where the user names no workload.
     pub detail: bool,
+    /// Whether a run waits for no verdict of it.
+    pub companion: bool,
     /// The operations of which this one is the sum; empty when it is measured itself.
     pub sum_of: &'static [&'static str],
     /// What its values are of the time of the whole job, if they are a phase of it.
@@ -44,6 +46,7 @@ impl Operation {
         variants: &[],
         summary: "",
         detail: false,
+        companion: false,
         sum_of: &[],
         part: None,
     };
@@ -113,6 +116,11 @@ impl Operation {
     /// the user names no workload neither waits for nor puts first.
     pub const fn detail(self) -> Operation {
         Operation { detail: true, ..self }
+    }
+
+    /// The same as a companion: it is judged and shown, but a run goes on for the other operations only.
+    pub const fn companion(self) -> Operation {
+        Operation { companion: true, ..self }
     }
 
     /// The same, measured at the server or in its kernel, independently of the load generator.

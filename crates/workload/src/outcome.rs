@@ -33,25 +33,25 @@ pub struct TrialError {
     pub error: io::Error,
 }
 
-/// The server under test has ended by itself: what its clients met then is no limit, and no failed
-/// measurement.
+/// A program under test has ended otherwise than it should: a server by itself, a command with an error. This
+/// is no limit, and no failed measurement.
 #[derive(Debug)]
-pub struct ServerEnded(pub String);
+pub struct ProgramEnded(pub String);
 
-impl ServerEnded {
+impl ProgramEnded {
     /// How it ended, where that is behind the error.
     pub fn behind(error: &io::Error) -> Option<String> {
-        error.get_ref()?.downcast_ref::<ServerEnded>().map(ToString::to_string)
+        error.get_ref()?.downcast_ref::<ProgramEnded>().map(ToString::to_string)
     }
 }
 
-impl fmt::Display for ServerEnded {
+impl fmt::Display for ProgramEnded {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for ServerEnded {}
+impl std::error::Error for ProgramEnded {}
 
 /// Adds a claim, or a further result of a known one: a claim holds if it always held.
 pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {

@@ -17,7 +17,7 @@ pub use crate::load_facts::{
     record_sink, record_times,
 };
 pub use crate::web_files::{web, web_client, web_file, web_folder};
-use crate::{LevelRecorder, ServerEnded, Trial, TrialError};
+use crate::{LevelRecorder, ProgramEnded, Trial, TrialError};
 
 /// A server that closes what has been idle would close what is counted.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
@@ -151,7 +151,7 @@ impl ServerUnderTest {
         match self.server.as_mut().and_then(Remote::own_end) {
             Some(end) => {
                 self.server = None;
-                io::Error::other(ServerEnded(end))
+                io::Error::other(ProgramEnded(end))
             }
             None => error,
         }
@@ -448,7 +448,7 @@ pub fn io_error(error: Error) -> io::Error {
     match error {
         Error::System { error, .. } if error.raw_os_error().is_some() => error,
         Error::Unsupported { .. } => io::Error::new(io::ErrorKind::Unsupported, error.to_string()),
-        ended if Remote::has_ended(&ended) => io::Error::other(ServerEnded(ended.to_string())),
+        ended if Remote::has_ended(&ended) => io::Error::other(ProgramEnded(ended.to_string())),
         other => io::Error::other(other.to_string()),
     }
 }

@@ -34,6 +34,8 @@ pub enum Values {
     WordOrFile(&'static str),
     /// This word, or the URL of a server ([`ServerUrl`]).
     WordOrUrl(&'static str),
+    /// Any text, of which this says what it is.
+    Text(&'static str),
 }
 
 impl Values {
@@ -57,6 +59,7 @@ impl Values {
             Values::WordOrFile(word) if value == word => Some(word.to_owned()),
             Values::WordOrUrl(word) if value == word => Some(word.to_owned()),
             Values::WordOrUrl(_) => ServerUrl::parse(value).map(|_| value.to_owned()),
+            Values::Text(_) => Some(value.to_owned()),
             Values::WordOrFile(_) => std::path::absolute(value).ok()?.to_str().map(str::to_owned),
         }
     }
@@ -68,6 +71,7 @@ impl fmt::Display for Values {
             Values::OneOf(words) => formatter.write_str(&words.join(", ")),
             Values::Number { least, most } => write!(formatter, "{least} to {most}"),
             Values::WordOrFile(word) => write!(formatter, "{word}, or the path of a file"),
+            Values::Text(what) => formatter.write_str(what),
             Values::WordOrUrl(word) => {
                 write!(formatter, "{word}, or SCHEME://USER@ADDRESS:PORT/NAME without a password")
             }

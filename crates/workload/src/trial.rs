@@ -72,7 +72,6 @@ pub struct Trial<'a> {
     server: Option<&'a Server>,
     server_cpu: Option<u32>,
     offered: &'a [OfferedLevel],
-    held: &'a [u64],
     settings: Option<&'a BTreeMap<String, String>>,
     pub(crate) wants_references: bool,
     pub(crate) references: Option<References<'a>>,
@@ -116,7 +115,6 @@ impl<'a> Trial<'a> {
             server: None,
             server_cpu: None,
             offered: &[],
-            held: &[],
             settings: None,
             wants_references: false,
             references: None,
@@ -190,16 +188,6 @@ impl<'a> Trial<'a> {
     /// What all rivals are offered.
     pub fn set_offered(&mut self, offered: &'a [OfferedLevel]) {
         self.offered = offered;
-    }
-
-    /// Holds a load at these levels alone; at all of them where none is given.
-    pub fn hold_at(&mut self, levels: &'a [u64]) {
-        self.held = levels;
-    }
-
-    /// Whether a load is held at this level.
-    pub(crate) fn is_held_at(&self, level: u64) -> bool {
-        self.held.is_empty() || self.held.contains(&level)
     }
 
     /// What all rivals are offered, level by level; nothing in the trials that find it out.

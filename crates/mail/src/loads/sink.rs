@@ -10,7 +10,7 @@ use net::server::ServerPlan;
 use net::service::smtp::SmtpSettings;
 use net::worker::Counter;
 use workload::server::ServerUnderTest;
-use workload::{ServerEnded, Trial, TrialError};
+use workload::{ProgramEnded, Trial, TrialError};
 
 use crate::dns::{NameServer, NameServerPlan, ZonePlan};
 use crate::measured::MailCounts;
@@ -151,5 +151,5 @@ fn names(trial: &Trial<'_>, exchanger: SocketAddr, domains: u32) -> io::Result<N
 
 /// A DNS server does not end by itself.
 fn ended(error: io::Error) -> io::Error {
-    io::Error::other(ServerEnded(error.to_string()))
+    io::Error::other(ProgramEnded(error.to_string()))
 }

@@ -1,5 +1,7 @@
 //! `osdyno run`: measures, prints verdicts, and writes a run file and a report.
 
+mod command;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,6 +20,7 @@ use record::units::{self, Unreadable};
 use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target, TimeLeft};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use self::command::{CommandArgs, Levels};
 use super::{
     Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places,
     refuse_unwritable, suggested, warn, warn_refused, write_file,
@@ -45,6 +48,9 @@ pub(crate) struct Args {
     /// Largest n, instead of that of the preset
     #[arg(short, value_name = "N", value_parser = units::counts::<u64>(1..=10_000_000))]
     n: Option<u64>,
+    /// Levels of n for workloads that are measured at levels, as 1k,10k; for commands words too, as zstd,gzip
+    #[arg(long, value_name = "LEVEL,…", value_delimiter = ',', conflicts_with = "n")]
+    levels: Vec<String>,
     /// Number of trials of each workload, instead of as many as the verdicts need
     #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
@@ -153,6 +159,8 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+    #[command(flatten)]
+    command: CommandArgs,
 }
 
 impl Args {
@@ -173,11 +181,12 @@ impl Args {
 }
 
 pub(crate) fn run(args: Args, console: &Console) -> Done {
-    let plan = RunPlan::make(&options(&args))?;
+    let options = options(&args)?;
+    let plan = RunPlan::make(&options)?;
     if let (Some(device), Some(erase)) = (&args.device, &args.erase) {
         args.file_systems.iter().try_for_each(|file_system| file_system.expect_erasable(device, erase))?;
     }
-    let file = args.out.unwrap_or_else(|| default_name(&args.workloads));
+    let file = args.out.unwrap_or_else(|| default_name(&options.workloads));
     let page = file.with_extension("html");
     if page == file {
         return Err(Failure::Usage(
@@ -263,13 +272,16 @@ pub(super) fn wait_for(removal: Option<Removal>, interrupt: &AtomicBool) {
 }
 
 /// The run options of the command line.
-fn options(args: &Args) -> RunOptions {
+fn options(args: &Args) -> Result<RunOptions, Failure> {
+    let levels = Levels::parse(&args.levels)?;
     let device = args.device.as_deref();
     let file_systems = args.file_systems.iter().map(|file_system| file_system.target(device));
-    RunOptions {
-        workloads: args.workloads.clone(),
+    Ok(RunOptions {
+        workloads: args.command.workloads(&args.workloads)?,
         preset: Some(args.preset.clone()),
         n: args.n,
+        own_variants: args.command.variants(&levels, args.n.is_some())?,
+        levels: if let Levels::Numbers(numbers) = levels { numbers } else { Vec::new() },
         trials: args.trials,
         budget: args.budget,
         timeout: Some(args.timeout),
@@ -287,7 +299,7 @@ fn options(args: &Args) -> RunOptions {
         boots: args.boots,
         steps: None,
         blame: args.blame.then(BlameOptions::default),
-    }
+    })
 }
 
 /// Longest time that a load may be held at one level.

@@ -10,6 +10,7 @@ mod identity;
 
 mod background;
 mod browser;
+mod command;
 mod compare;
 mod conformance;
 mod doctor;

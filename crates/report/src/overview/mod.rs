@@ -66,7 +66,10 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     }
     let highlights = judge::highlights(findings);
     document.push(growths(findings, &highlights));
-    lists(findings).iter().for_each(|list| document.push(list.names()));
+    // Costs at one level are in the table that follows, where there is one.
+    let is_in_table =
+        |list: &&List<'_>| systems.is_none() && matches!(list.series, Some((Kind::OneLevel, _)));
+    lists(findings).iter().filter(|list| !is_in_table(list)).for_each(|list| document.push(list.names()));
     if systems.is_none() {
         let (changed, shown) = changed(findings, &highlights);
         document.blocks.extend(changed.map(Into::into));

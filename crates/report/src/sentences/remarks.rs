@@ -5,7 +5,7 @@ use judge::{Finding, Findings, Note, Remark};
 use record::LimitedBy;
 use stats::{ReferenceStanding, Warning};
 
-use super::run::variant_label;
+use super::run::{label, variant_label};
 use super::stops::of_generator;
 use super::verdict::warnings;
 use crate::words::{count, list, percent, things};
@@ -50,7 +50,8 @@ pub fn remark(remark: &Remark) -> String {
             format!("{} not counted: {reason}.", things(*trials, "trial is", "trials are"))
         }
         Remark::NotMade(reason) => format!("Not computed: {reason}."),
-        Remark::NothingToJudge { values } => format!(
+        Remark::NothingToJudge { are_zero: true, .. } => "0 in every trial.".to_owned(),
+        Remark::NothingToJudge { values, are_zero: false } => format!(
             "None of {} is a cost, which is a number from 1e-50 to 1e50; there is nothing to judge.",
             things(*values, "value", "values")
         ),
@@ -142,7 +143,10 @@ fn kinds_of_record(findings: &Findings) -> Vec<String> {
                 }
                 other => self::remark(other),
             };
-            let label = variant_label(findings, finding);
+            let label = match remark {
+                Remark::NothingToJudge { .. } => label(findings, finding),
+                _ => variant_label(findings, finding),
+            };
             match said.iter_mut().find(|(known, _)| *known == words) {
                 Some((_, labels)) if labels.contains(&label) => {}
                 Some((_, labels)) => labels.push(label),

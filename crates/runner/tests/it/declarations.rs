@@ -38,7 +38,7 @@ fn every_way_up_is_followed_by_a_way_down_where_objects_pile_up() {
 fn levels_rise_to_the_top_and_only_there_something_is_reported() {
     for workload in runner::workloads() {
         for operation in workload.measured() {
-            let is_level = matches!(workload.sizes, Sizes::Levels(_));
+            let is_level = workload.sizes.are_levels();
             assert_eq!(operation.reported, is_level, "{} {}", workload.name, operation.name);
         }
         for n in [1, 2, 3, 8, 1000, 4711] {
@@ -65,7 +65,7 @@ fn every_core_variant_exists_and_a_default_run_is_short() {
 #[test]
 fn no_operation_has_the_name_of_a_reference() {
     for workload in runner::workloads() {
-        assert_eq!(workload.references().is_empty(), matches!(workload.sizes, Sizes::Levels(_)));
+        assert_eq!(workload.references().is_empty(), workload.sizes.are_levels());
         let is_taken = |name| workload.operations.iter().any(|operation| operation.name == name);
         assert!(workload.references().iter().all(|reference| !is_taken(reference.name)), "{}", workload.name);
     }

@@ -14,6 +14,8 @@ mod platform;
 #[cfg(unix)]
 mod confine;
 #[cfg(unix)]
+mod execution;
+#[cfg(unix)]
 mod fork;
 #[cfg(target_os = "linux")]
 mod process_tree_usage;
@@ -28,6 +30,8 @@ use std::process::ExitStatus;
 
 #[cfg(unix)]
 pub use confine::{confine, confined_user, pin, quit, terminate};
+#[cfg(unix)]
+pub use execution::{Amount, Executed, ExecutionUsage, ProgramLauncher, RunningProgram};
 #[cfg(unix)]
 pub use fork::try_fork;
 pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};

@@ -182,20 +182,22 @@ const KILL_LOOKS: u32 = 200;
 const KILL_PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// Kills every child and, after [`adopt_orphans`], whatever they leave behind, in other process groups and
-/// sessions too. Where orphans cannot be adopted this does nothing, and the process group has to do.
-pub fn kill_descendants() {
+/// sessions too; says whether there were any. Where orphans cannot be adopted this does nothing, and the
+/// process group has to do.
+pub fn kill_descendants() -> bool {
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    for _ in 0..KILL_LOOKS {
+    for look in 0..KILL_LOOKS {
         while matches!(rustix::process::wait(WaitOptions::NOHANG), Ok(Some(_))) {}
         // Mostly there is no child, and no need to read all of /proc.
         if matches!(rustix::process::wait(WaitOptions::NOHANG), Err(rustix::io::Errno::CHILD)) {
-            return;
+            return look > 0;
         }
         for child in children() {
             let _ = rustix::process::kill_process(child, Signal::KILL);
         }
         std::thread::sleep(KILL_PAUSE);
     }
+    cfg!(any(target_os = "linux", target_os = "android"))
 }
 
 /// The children of this process, those that have ended too: field 4 of proc_pid_stat(5) names the parent.

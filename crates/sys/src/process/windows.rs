@@ -106,7 +106,9 @@ pub fn adopt_orphans() {
 }
 
 /// Nothing to do: they end with this process, see [`adopt_orphans`].
-pub fn kill_descendants() {}
+pub fn kill_descendants() -> bool {
+    false
+}
 
 /// Nothing to do: Windows has no zombies.
 pub fn reap_orphans() {}

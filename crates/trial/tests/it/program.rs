@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::{Deadline, Process};
 use record::{Direction, Line, Outcome, Purpose, Series, Shape, Trial, TrialKey, TrialParameters};
-use workload::{OfferedLevel, REFERENCE_STRIDE, Sizes, Variant, Workload};
+use workload::{OfferedLevel, REFERENCE_STRIDE, Variant, Workload};
 
 /// Runs one trial to its end.
 fn supervise(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
@@ -191,7 +191,7 @@ fn expect_whole(workload: &Workload, variant: Variant, n: u64) {
 
 fn expect_all(workload: &Workload) {
     let (first, others) = workload.variants.split_first().expect("a variant");
-    let tops: &[u64] = if matches!(workload.sizes, Sizes::Levels(_)) { &[1, 3, 8] } else { &[3] };
+    let tops: &[u64] = if workload.sizes.are_levels() { &[1, 3, 8] } else { &[3] };
     tops.iter().for_each(|&n| expect_whole(workload, *first, n));
     // Those of the kernel run in the tests of `kernel`.
     if workload.server {

@@ -82,10 +82,7 @@ fn table<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [String;
 
 /// Which n there are, where it is not every one.
 fn levels(sizes: Sizes) -> String {
-    let some = match sizes {
-        Sizes::Every => return String::new(),
-        Sizes::Levels(levels) => levels(100),
-    };
+    let Some(some) = sizes.levels(100) else { return String::new() };
     let some: Vec<String> = some.iter().map(u64::to_string).collect();
     format!(", at {} and so on", some.join(", "))
 }

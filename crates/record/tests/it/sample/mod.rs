@@ -60,6 +60,7 @@ pub(crate) fn head() -> Vec<Line> {
         unit: Unit::Seconds,
         both_ways: false,
         detail: false,
+        companion: false,
         part: Some(JobPart::OfUnit),
     };
     vec![

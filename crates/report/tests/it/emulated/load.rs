@@ -109,6 +109,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
         unit: Unit::named(unit),
         both_ways: false,
         detail: false,
+        companion: false,
         part: None,
     };
     let variant = |one: &Architecture| Variant { name: one.name.into(), summary: String::new() };

@@ -181,6 +181,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
                     unit: Unit::Seconds,
                     both_ways: false,
                     detail: false,
+                    companion: false,
                     part: None,
                 })
                 .collect(),

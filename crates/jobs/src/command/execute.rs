@@ -1,0 +1,258 @@
+//! One execution of the command of a user: its words, its input and output, and what it leaves.
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+
+use sys::process::{Executed, ProgramLauncher};
+use workload::{ProgramEnded, TrialError};
+
+/// The shell of sh(1).
+const SHELL: &str = "/bin/sh";
+/// So much of the end of standard error is kept for an error message.
+const STDERR_BYTES: usize = 400;
+/// So much is read from a pipe at a time: all that it holds on Linux.
+const PIPE_BYTES: usize = 64 << 10;
+
+/// What the user gave.
+pub(super) struct Given {
+    pub(super) command: String,
+    pub(super) by_shell: bool,
+    pub(super) prepare: Option<String>,
+    pub(super) cleanup: Option<String>,
+    pub(super) stdin: Option<String>,
+    /// Whether a checksum of its standard output is wanted.
+    pub(super) reads_output: bool,
+    pub(super) scratch: PathBuf,
+}
+
+/// The command at one level.
+pub(super) struct Subject {
+    /// As the user would write it.
+    pub(super) text: String,
+    program: Program,
+    /// The program `true`, started in the same way; `None` where there is none.
+    start: Option<Program>,
+    prepare: Option<String>,
+    cleanup: Option<String>,
+    stdin: PathBuf,
+    pub(super) reads_output: bool,
+    pub(super) scratch: PathBuf,
+}
+
+/// A program with its words.
+struct Program {
+    path: PathBuf,
+    words: Vec<String>,
+}
+
+/// What an execution printed, and left.
+pub(super) struct Output {
+    pub(super) bytes: u64,
+    /// Zero where none is wanted.
+    pub(super) checksum: u64,
+    /// The end of standard error, as one line.
+    pub(super) stderr: String,
+    /// Processes that were running when the command had ended.
+    pub(super) left_processes: bool,
+    /// Bytes and checksum of a later execution that printed something else.
+    pub(super) differs: Option<(u64, u64)>,
+}
+
+impl Given {
+    /// The command at this level.
+    ///
+    /// # Errors
+    /// [`TrialError`] for a program that is not there.
+    pub(super) fn at(&self, n: u64) -> Result<Subject, TrialError> {
+        let fill = |text: &str| {
+            text.replace("{n}", &n.to_string()).replace("{scratch}", &self.scratch.to_string_lossy())
+        };
+        let text = fill(&self.command);
+        let program = match self.by_shell {
+            true => Program::of_shell(&text),
+            false => Program::from_words(words(&text)?)?,
+        };
+        let start = match self.by_shell {
+            true => Some(Program::of_shell("true")),
+            false => Program::from_words(vec!["true".to_owned()]).ok(),
+        };
+        Ok(Subject {
+            program,
+            start,
+            prepare: self.prepare.as_deref().map(fill),
+            cleanup: self.cleanup.as_deref().map(fill),
+            stdin: self.stdin.as_deref().map_or_else(|| "/dev/null".into(), |path| fill(path).into()),
+            reads_output: self.reads_output,
+            scratch: self.scratch.clone(),
+            text,
+        })
+    }
+}
+
+/// The words of a command, as sh(1) would split it.
+fn words(text: &str) -> Result<Vec<String>, TrialError> {
+    let refused = |reason: &str| TrialError {
+        attempted: format!("to split {text} into words"),
+        error: io::Error::new(io::ErrorKind::InvalidInput, reason.to_owned()),
+    };
+    match shlex::split(text) {
+        None => Err(refused("a quotation mark is not closed")),
+        Some(words) if words.is_empty() => Err(refused("there are none")),
+        Some(words) => Ok(words),
+    }
+}
+
+impl Program {
+    fn of_shell(text: &str) -> Program {
+        let words = ["sh", "-c", text].map(str::to_owned).to_vec();
+        Program { path: SHELL.into(), words }
+    }
+
+    /// The program that execvp(3) would find, so that looking for it is not part of the time.
+    fn from_words(words: Vec<String>) -> Result<Program, TrialError> {
+        let name = words.first().map_or("", String::as_str);
+        let path = match name.contains('/') {
+            true => Some(PathBuf::from(name)).filter(|path| path.is_file()),
+            false => {
+                let folders = std::env::var_os("PATH").unwrap_or_default();
+                std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+            }
+        };
+        match path {
+            Some(path) => Ok(Program { path, words }),
+            None => {
+                let place = if name.contains('/') { "there is no such file" } else { "it is not in PATH" };
+                let hint = if name.contains(char::is_whitespace) {
+                    "; a command is one argument, and each further one follows its own --vs"
+                } else if name.contains(['|', '>', '<', ';', '$', '&']) || BUILTINS.contains(&name) {
+                    "; --shell has sh(1) execute it"
+                } else {
+                    ""
+                };
+                Err(TrialError {
+                    attempted: format!("to find the program {name:?}"),
+                    error: io::Error::other(format!("{place}{hint}")),
+                })
+            }
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.arg0(self.words.first().map_or("", String::as_str)).args(self.words.iter().skip(1));
+        command
+    }
+}
+
+/// Commands that only a shell has.
+const BUILTINS: [&str; 6] = ["cd", "for", "while", "if", "exec", "ulimit"];
+
+impl Subject {
+    /// What comes before an execution.
+    pub(super) fn prepare(&self) -> io::Result<()> {
+        beside("--prepare", self.prepare.as_deref())
+    }
+
+    /// What comes after an execution.
+    pub(super) fn clean_up(&self) -> io::Result<()> {
+        beside("--cleanup", self.cleanup.as_deref())
+    }
+
+    /// Executes the command to its end, and ends what it leaves.
+    pub(super) fn execute(&self, launcher: &mut ProgramLauncher) -> io::Result<(Executed, Output)> {
+        let mut command = self.program.command();
+        let stdin = File::open(&self.stdin).map_err(|error| named(&self.stdin, &error))?;
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = launcher.start(&mut command).map_err(|error| named(&self.program.path, &error))?;
+        let hasher = self.reads_output.then(DefaultHasher::new);
+        let stdout = running.child.stdout.take().map(|pipe| drain(pipe, hasher, 0)).transpose()?;
+        let stderr = running.child.stderr.take().map(|pipe| drain(pipe, None, STDERR_BYTES)).transpose()?;
+        let executed = launcher.wait(&running)?;
+        // Before the pipes end: who is left may hold them.
+        let left_processes = sys::process::kill_descendants();
+        let (printed, warned) = (join(stdout)?, join(stderr)?);
+        let stderr = String::from_utf8_lossy(&warned.tail).trim().replace('\n', " / ");
+        let (bytes, checksum) = (printed.bytes, printed.checksum);
+        Ok((executed, Output { bytes, checksum, stderr, left_processes, differs: None }))
+    }
+
+    /// Executes `true`, and returns its ticks.
+    pub(super) fn start(&self, launcher: &mut ProgramLauncher) -> Option<u64> {
+        let mut command = self.start.as_ref()?.command();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let running = launcher.start(&mut command).ok()?;
+        launcher
+            .wait(&running)
+            .ok()
+            .filter(|executed| executed.status.success())
+            .map(|executed| executed.ticks)
+    }
+}
+
+/// Executes what stands beside the command by a shell.
+fn beside(option: &str, text: Option<&str>) -> io::Result<()> {
+    let Some(text) = text else { return Ok(()) };
+    let mut command = Program::of_shell(text).command();
+    let output = command.stdin(Stdio::null()).output()?;
+    let _ = sys::process::kill_descendants();
+    if output.status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " / ");
+    let ending = sys::process::ending(output.status);
+    Err(io::Error::other(ProgramEnded(format!("{option} '{text}': {ending}; its standard error: {stderr}"))))
+}
+
+/// The error of a file with its name.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(ProgramEnded(format!("{}: {error}", path.display())))
+}
+
+/// What came through a pipe.
+#[derive(Default)]
+struct Drained {
+    bytes: u64,
+    checksum: u64,
+    tail: Vec<u8>,
+}
+
+/// Reads a pipe to its end in a thread of its own, so that the command never waits for a reader.
+fn drain(
+    mut pipe: impl Read + Send + 'static,
+    mut hasher: Option<DefaultHasher>,
+    kept_bytes: usize,
+) -> io::Result<JoinHandle<Drained>> {
+    std::thread::Builder::new().spawn(move || {
+        let mut drained = Drained::default();
+        let mut buffer = vec![0; PIPE_BYTES];
+        loop {
+            match pipe.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => {
+                    let read = &buffer[..count];
+                    drained.bytes += count as u64;
+                    if let Some(hasher) = &mut hasher {
+                        hasher.write(read);
+                    }
+                    drained.tail.extend_from_slice(&read[count.saturating_sub(kept_bytes)..]);
+                    let surplus = drained.tail.len().saturating_sub(kept_bytes);
+                    drained.tail.drain(..surplus);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        drained.checksum = hasher.map_or(0, |hasher| hasher.finish());
+        drained
+    })
+}
+
+fn join(drain: Option<JoinHandle<Drained>>) -> io::Result<Drained> {
+    let ended = drain.map(JoinHandle::join).transpose();
+    ended.map(Option::unwrap_or_default).map_err(|_| io::Error::other("a pipe could not be read"))
+}

@@ -1,0 +1,239 @@
+//! One execution of a program: when it began and ended, how, and what it took. setsid(2), wait4(2), and on
+//! Linux proc_pid_io(5).
+
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+
+use crate::clock::Clock;
+
+/// Starts programs one after the other.
+///
+/// Each is forked, not spawned by vfork(2): Linux counts the memory of the process that calls execve(2) in
+/// the peak of the program, and a forked child has little of it.
+#[derive(Debug)]
+pub struct ProgramLauncher {
+    clock: Clock,
+    /// Each child writes the time to it, right before it executes its program.
+    begun: PipeReader,
+    begins: Arc<PipeWriter>,
+}
+
+/// A program at work.
+#[derive(Debug)]
+pub struct RunningProgram {
+    /// Its process, with the pipes that the command asked for. It is not to be waited for.
+    pub child: Child,
+    begun_ticks: u64,
+}
+
+/// An amount, or why this system does not count it.
+pub type Amount = Result<f64, &'static str>;
+
+/// What an execution took, with those of its children that it waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecutionUsage {
+    /// Processor time in user mode, in seconds.
+    pub user_seconds: Amount,
+    /// Processor time in the kernel.
+    pub system_seconds: Amount,
+    /// The most memory that one of its processes had resident at a time.
+    pub memory_bytes: Amount,
+    /// Page faults, with and without input.
+    pub faults: Amount,
+    /// Context switches, voluntary or not.
+    pub switches: Amount,
+    /// Bytes that it read by read(2) and its kin, from anywhere.
+    pub read_bytes: Amount,
+    /// Bytes that it wrote by write(2) and its kin, to anywhere.
+    pub written_bytes: Amount,
+}
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Executed {
+    /// Its exit status, or the signal.
+    pub status: ExitStatus,
+    /// From right before its program was executed until its end was known.
+    pub ticks: u64,
+    /// What it took.
+    pub usage: ExecutionUsage,
+}
+
+impl ProgramLauncher {
+    /// A launcher that reads this clock.
+    ///
+    /// # Errors
+    /// Those of pipe(2).
+    pub fn new(clock: &Clock) -> io::Result<ProgramLauncher> {
+        let (begun, begins) = io::pipe()?;
+        Ok(ProgramLauncher { clock: clock.clone(), begun, begins: Arc::new(begins) })
+    }
+
+    /// Starts the command as the leader of a session of its own, without a terminal. It is killed when the
+    /// calling thread ends, where the system can promise that. A command is to be started once.
+    ///
+    /// # Errors
+    /// Those of fork(2), setsid(2) and execve(2).
+    pub fn start(&mut self, command: &mut Command) -> io::Result<RunningProgram> {
+        let (clock, begins) = (self.clock.clone(), Arc::clone(&self.begins));
+        let begin = move || {
+            rustix::process::setsid()?;
+            super::die_with_parent();
+            let ticks = clock.now().to_ne_bytes();
+            rustix::io::write(begins.as_fd(), &ticks)?;
+            Ok(())
+        };
+        // SAFETY: between fork and execve the closure only reads the clock and makes system calls, on memory
+        // of its own.
+        unsafe { command.pre_exec(begin) };
+        let started = command.spawn();
+        let mut ticks = [0; TIME_BYTES];
+        // Of a program that could not be executed the time was written too. A child that came not so far
+        // has written nothing, and the next one would be given the time of another.
+        match started {
+            Ok(child) => {
+                self.begun.read_exact(&mut ticks)?;
+                Ok(RunningProgram { child, begun_ticks: u64::from_ne_bytes(ticks) })
+            }
+            Err(error) => {
+                (self.begun, self.begins) = io::pipe().map(|(read, write)| (read, Arc::new(write)))?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits for the end of an execution.
+    ///
+    /// # Errors
+    /// Those of wait4(2).
+    pub fn wait(&self, execution: &RunningProgram) -> io::Result<Executed> {
+        let number = execution.child.id();
+        let ended = super::await_end(number).map(|()| self.clock.now());
+        // What reads and writes were is there until it has been waited for.
+        let (read_bytes, written_bytes) = transferred(number);
+        // It wrote the time to this process first.
+        let written_bytes = written_bytes.map(|bytes| (bytes - TIME_BYTES as f64).max(0.0));
+        let (status, usage) = reap(number)?;
+        let ticks = ended.unwrap_or_else(|_| self.clock.now()).saturating_sub(execution.begun_ticks);
+        Ok(Executed { status, ticks, usage: ExecutionUsage { read_bytes, written_bytes, ..usage } })
+    }
+}
+
+/// A time as a child writes it.
+const TIME_BYTES: usize = size_of::<u64>();
+
+const NOT_HERE: &str = "this system does not count it for a process";
+
+/// Waits for a child that has ended; the bytes that it read and wrote are not known to this call.
+#[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
+fn reap(number: u32) -> io::Result<(ExitStatus, ExecutionUsage)> {
+    let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
+    loop {
+        // SAFETY: both pointers are to memory of their type that lives as long as the call.
+        match unsafe { libc::wait4(number.cast_signed(), &raw mut status, 0, usage.as_mut_ptr()) } {
+            -1 => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => {}
+                error => return Err(error),
+            },
+            _ => break,
+        }
+    }
+    // SAFETY: zeros are a value of this type, and the call has written it.
+    let usage = unsafe { usage.assume_init() };
+    let seconds = |time: libc::timeval| Ok(time.tv_sec as f64 + time.tv_usec as f64 / 1e6);
+    // getrusage(2) of macOS counts bytes, that of all others KiB.
+    let unit_bytes = if cfg!(target_vendor = "apple") { 1.0 } else { 1024.0 };
+    let usage = ExecutionUsage {
+        user_seconds: seconds(usage.ru_utime),
+        system_seconds: seconds(usage.ru_stime),
+        memory_bytes: Ok(usage.ru_maxrss as f64 * unit_bytes),
+        faults: Ok((usage.ru_minflt + usage.ru_majflt) as f64),
+        switches: Ok((usage.ru_nvcsw + usage.ru_nivcsw) as f64),
+        read_bytes: Err(NOT_HERE),
+        written_bytes: Err(NOT_HERE),
+    };
+    Ok((ExitStatus::from_raw(status), usage))
+}
+
+/// The same. wait4(3C) of these systems is not in the library that makes our calls.
+#[cfg(any(target_os = "illumos", target_os = "solaris"))]
+fn reap(number: u32) -> io::Result<(ExitStatus, ExecutionUsage)> {
+    use rustix::process::{Pid, WaitOptions, waitpid};
+    let pid = Pid::from_raw(number.cast_signed());
+    let ended = waitpid(pid, WaitOptions::empty())?.ok_or(io::ErrorKind::NotFound)?;
+    let none = Err(NOT_HERE);
+    let usage = ExecutionUsage {
+        user_seconds: none,
+        system_seconds: none,
+        memory_bytes: none,
+        faults: none,
+        switches: none,
+        read_bytes: none,
+        written_bytes: none,
+    };
+    Ok((ExitStatus::from_raw(ended.1.as_raw()), usage))
+}
+
+/// Bytes that a process which has ended, and was not waited for yet, has read and written, with its children.
+fn transferred(number: u32) -> (Amount, Amount) {
+    if !cfg!(target_os = "linux") {
+        return (Err(NOT_HERE), Err(NOT_HERE));
+    }
+    let refused = "/proc/PID/io cannot be read: the kernel lacks CONFIG_TASK_IO_ACCOUNTING, or forbids it";
+    let text = std::fs::read_to_string(format!("/proc/{number}/io")).unwrap_or_default();
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|bytes| bytes.trim().parse().ok()).ok_or(refused)
+    };
+    (field("rchar:"), field("wchar:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]).stdin(std::process::Stdio::null());
+        command
+    }
+
+    #[test]
+    fn an_execution_is_timed_and_what_it_took_is_counted() {
+        let clock = Clock::start();
+        let mut launcher = ProgramLauncher::new(&clock).unwrap();
+        let execution = launcher.start(&mut sh("read line < /dev/tty || sleep 0.02; exit 7")).unwrap();
+        let executed = launcher.wait(&execution).unwrap();
+        assert_eq!(executed.status.code(), Some(7), "it has no terminal to wait for");
+        let seconds = executed.ticks as f64 * clock.seconds_per_tick();
+        assert!((0.02..60.0).contains(&seconds), "{seconds} s");
+        let usage = executed.usage;
+        if cfg!(target_os = "linux") {
+            assert!(usage.memory_bytes.unwrap() > 65536.0 && usage.faults.unwrap() > 10.0, "{usage:?}");
+            assert!(usage.switches.unwrap() >= 1.0 && usage.system_seconds.is_ok(), "{usage:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn bytes_are_those_of_the_program_and_of_its_children() {
+        let mut launcher = ProgramLauncher::new(&Clock::start()).unwrap();
+        let mut command = sh("head -c 100000 /dev/zero | cat > /dev/null; exit 0");
+        let execution = launcher.start(&mut command).unwrap();
+        let usage = launcher.wait(&execution).unwrap().usage;
+        let (Ok(read), Ok(written)) = (usage.read_bytes, usage.written_bytes) else { return };
+        assert!(read >= 200_000.0 && (200_000.0..300_000.0).contains(&written), "{usage:?}");
+    }
+
+    #[test]
+    fn the_next_one_has_a_time_of_its_own_after_one_that_could_not_start() {
+        let mut launcher = ProgramLauncher::new(&Clock::start()).unwrap();
+        assert!(launcher.start(&mut Command::new("/nowhere/at/all")).is_err());
+        let execution = launcher.start(&mut sh("kill -9 $$")).unwrap();
+        let executed = launcher.wait(&execution).unwrap();
+        assert_eq!(executed.status.signal(), Some(9));
+    }
+}
