@@ -17,6 +17,7 @@
 //! ([`Recording::excluded`]) are not: a number whose check failed is not a number.
 
 mod csv;
+mod hyperfine;
 mod json;
 mod parquet;
 mod tables;
@@ -27,6 +28,7 @@ use std::str::FromStr;
 
 use record::Recording;
 
+pub use hyperfine::{has_commands, write_hyperfine};
 pub use tables::SideTable;
 
 /// The form of a table.

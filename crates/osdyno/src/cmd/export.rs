@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use record::Recording;
-use report::export::SideTable;
+use report::export::{Format, SideTable};
 
 use super::{Done, read, refuse_input, write_file};
 use crate::console::{Console, results};
@@ -16,9 +16,9 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     /// Run file
     run: PathBuf,
-    /// Output format: csv, json or parquet
+    /// Output format: csv, json, parquet, or hyperfine, the JSON of that program for the commands of a run
     #[arg(long, value_parser = parse_format)]
-    format: report::export::Format,
+    format: ExportFormat,
     /// Which table
     #[arg(long, value_enum, default_value = "values")]
     table: Table,
@@ -47,12 +47,25 @@ enum Table {
     Background,
 }
 
-fn parse_format(text: &str) -> Result<report::export::Format, String> {
-    text.parse().map_err(|_| {
-        format!(
-            "unknown format; known formats are {}",
-            report::export::Format::ALL.map(|f| f.to_string()).join(", ")
-        )
+/// The form of what is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ExportFormat {
+    /// One of the tables.
+    Table(Format),
+    /// The commands of a run, as hyperfine writes them.
+    Hyperfine,
+}
+
+/// Its name on the command line.
+const HYPERFINE: &str = "hyperfine";
+
+fn parse_format(text: &str) -> Result<ExportFormat, String> {
+    if text == HYPERFINE {
+        return Ok(ExportFormat::Hyperfine);
+    }
+    text.parse().map(ExportFormat::Table).map_err(|_| {
+        let tables = Format::ALL.map(|format| format.to_string()).join(", ");
+        format!("unknown format; known formats are {tables} and {HYPERFINE}")
     })
 }
 
@@ -60,11 +73,18 @@ pub(crate) fn export(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.out {
         refuse_input(path, std::slice::from_ref(&args.run))?;
     }
+    if args.format == ExportFormat::Hyperfine && !matches!(args.table, Table::Values) {
+        return Err(Failure::Usage("--format hyperfine writes times, and no other --table".to_owned()));
+    }
     let recording = read(&args.run)?;
+    if args.format == ExportFormat::Hyperfine && !report::export::has_commands(&recording) {
+        let text = "no command was measured in this run; osdyno run -- COMMAND measures one";
+        return Err(Failure::Refused(text.to_owned()));
+    }
     match &args.out {
         Some(path) => write_file(path, args.force, |out| write(args, &recording, out))?,
         None => {
-            if args.format == report::export::Format::Parquet && console.terminal {
+            if args.format == ExportFormat::Table(Format::Parquet) && console.terminal {
                 let text = "Parquet is binary; name a file with --out, or pipe it into a program";
                 return Err(Failure::Usage(text.to_owned()));
             }
@@ -77,13 +97,16 @@ pub(crate) fn export(args: &Args, console: &Console) -> Done {
 }
 
 fn write(args: &Args, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+    let ExportFormat::Table(format) = args.format else {
+        return report::export::write_hyperfine(recording, out);
+    };
     let table = match args.table {
-        Table::Values => return report::export::write(args.format, recording, out),
+        Table::Values => return report::export::write(format, recording, out),
         Table::Generator => SideTable::Generator,
         Table::Histograms => SideTable::Histograms,
         Table::Systems => SideTable::Systems,
         Table::Limits => SideTable::Limits,
         Table::Background => SideTable::Background,
     };
-    report::export::write_table(args.format, table, recording, out)
+    report::export::write_table(format, table, recording, out)
 }
