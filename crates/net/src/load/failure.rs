@@ -1,8 +1,9 @@
 //! Failures, by the stage of a request and the system's name for the cause.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, ErrorKind};
 
+use rustls::AlertDescription;
 use serde::{Deserialize, Serialize};
 
 use crate::client::ResponseError;
@@ -56,7 +57,73 @@ pub(super) enum Cause {
     Other,
 }
 
+/// A cause of which something is known: where it lies, or what helps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// No server accepts connections.
+    Refused,
+    /// There is no socket of that path.
+    NoSocket,
+    /// Nothing answers at that address.
+    Unreachable,
+    /// The response did not come in time.
+    Timeout,
+    /// The server closed the connection without an announcement.
+    Closed,
+    /// The server announced that it closes the connection, and left it open.
+    LeftOpen,
+    /// The response has another status than expected.
+    Status(u16),
+    /// The response has another content than expected.
+    Content,
+    /// No trusted authority has signed the certificate.
+    CertificateUntrusted,
+    /// The certificate is not valid today.
+    CertificateNotValidToday,
+    /// The certificate is for another name.
+    CertificateForOtherName,
+    /// Something else is wrong with the certificate.
+    CertificateInvalid,
+    /// The server does not speak TLS.
+    NoTls,
+    /// The server speaks none of the protocols that it was offered in TLS.
+    NoProtocol,
+    /// The server demands a certificate.
+    CertificateRequired,
+    /// The server refused the handshake; TLS 1.2 has no other alert for a missing certificate.
+    HandshakeRefused,
+    /// The server does not speak HTTP/2.
+    NoHttp2,
+    /// Any other.
+    #[default]
+    Other,
+}
+
 impl Cause {
+    fn kind(self) -> FailureKind {
+        match self {
+            Cause::Errno(number) => match io::Error::from_raw_os_error(number).kind() {
+                ErrorKind::ConnectionRefused => FailureKind::Refused,
+                ErrorKind::NotFound => FailureKind::NoSocket,
+                ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+                    FailureKind::Unreachable
+                }
+                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => FailureKind::Closed,
+                _ => FailureKind::Other,
+            },
+            Cause::Timeout => FailureKind::Timeout,
+            Cause::LeftOpen => FailureKind::LeftOpen,
+            Cause::ResponseError(ResponseError::Status(status)) => FailureKind::Status(status),
+            Cause::ResponseError(ResponseError::Content) => FailureKind::Content,
+            Cause::ResponseError(ResponseError::Short) => FailureKind::Closed,
+            Cause::ResponseError(ResponseError::Malformed | ResponseError::Unasked) => FailureKind::Other,
+            Cause::Tls(fault) => of_tls(fault),
+            Cause::Http2(Http2Fault::NotSpoken) => FailureKind::NoHttp2,
+            Cause::Http2(_) | Cause::Other => FailureKind::Other,
+        }
+    }
+
     fn name(self) -> String {
         match self {
             Cause::Errno(number) => sys::error::name(&io::Error::from_raw_os_error(number)),
@@ -82,6 +149,26 @@ impl From<io::Error> for Cause {
     }
 }
 
+fn of_tls(fault: TlsFault) -> FailureKind {
+    match fault {
+        TlsFault::Untrusted => FailureKind::CertificateUntrusted,
+        TlsFault::Expired | TlsFault::NotYetValid => FailureKind::CertificateNotValidToday,
+        TlsFault::OtherName => FailureKind::CertificateForOtherName,
+        TlsFault::Certificate => FailureKind::CertificateInvalid,
+        TlsFault::NoTls => FailureKind::NoTls,
+        TlsFault::Truncated => FailureKind::Closed,
+        TlsFault::Alert(number) => match AlertDescription::from(number) {
+            AlertDescription::NoApplicationProtocol => FailureKind::NoProtocol,
+            AlertDescription::CertificateRequired => FailureKind::CertificateRequired,
+            AlertDescription::HandshakeFailure | AlertDescription::BadCertificate => {
+                FailureKind::HandshakeRefused
+            }
+            _ => FailureKind::Other,
+        },
+        TlsFault::Incompatible | TlsFault::Unfinished | TlsFault::Broken => FailureKind::Other,
+    }
+}
+
 /// Failures of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -89,6 +176,9 @@ pub struct Failure {
     pub stage: RequestStage,
     /// `ECONNRESET`, `timeout`, `status 503`, `wrong content`…
     pub cause: String,
+    /// The same as a value.
+    #[serde(default)]
+    pub kind: FailureKind,
     /// How many.
     pub count: u64,
 }
@@ -109,19 +199,19 @@ impl Failures {
         let counts = std::mem::take(&mut self.counts);
         counts
             .into_iter()
-            .map(|((stage, cause), count)| Failure { stage, cause: cause.name(), count })
+            .map(|((stage, cause), count)| Failure { stage, cause: cause.name(), kind: cause.kind(), count })
             .collect()
     }
 }
 
 /// Failures of several generators together, the most frequent first.
 pub(super) fn merged(lists: impl Iterator<Item = Vec<Failure>>) -> Vec<Failure> {
-    let mut sums: BTreeMap<(RequestStage, String), u64> = BTreeMap::new();
+    let mut sums: BTreeMap<(RequestStage, String, FailureKind), u64> = BTreeMap::new();
     for failure in lists.flatten() {
-        *sums.entry((failure.stage, failure.cause)).or_default() += failure.count;
+        *sums.entry((failure.stage, failure.cause, failure.kind)).or_default() += failure.count;
     }
-    let mut merged: Vec<Failure> =
-        sums.into_iter().map(|((stage, cause), count)| Failure { stage, cause, count }).collect();
+    let of = |((stage, cause, kind), count)| Failure { stage, cause, kind, count };
+    let mut merged: Vec<Failure> = sums.into_iter().map(of).collect();
     merged.sort_by_key(|failure| std::cmp::Reverse(failure.count));
     merged
 }

@@ -19,7 +19,7 @@ mod schedule;
 pub mod search;
 
 pub use crate::network::TlsSettings;
-pub use failure::{Failure, RequestStage};
+pub use failure::{Failure, FailureKind, RequestStage};
 pub use generator::Generator;
 pub use histogram::{Recent, Times};
 pub use level::{Distribution, Level, PERCENTS, Percentile, write_interval_log};
