@@ -77,7 +77,7 @@ impl SeriesBlame {
         let others = self.table(&others).map(|table| Fold {
             title: "Other functions".into(),
             blocks: vec![table.into()],
-            is_open: false,
+            ..Fold::default()
         });
         section.blocks.extend(others.map(Into::into));
         let counted = [(&self.counters, "for an operation"), (&self.in_use, "more was in use")];
@@ -215,5 +215,6 @@ fn reading() -> Fold {
         title: "How to read this".into(),
         blocks: vec![Text::from(shares).into(), Text::from(graph).into()],
         is_open: true,
+        ..Fold::default()
     }
 }

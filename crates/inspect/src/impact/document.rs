@@ -238,5 +238,6 @@ fn reading() -> Fold {
         title: "How to read this".into(),
         blocks: vec![Text::from(share).into(), Text::from(transfer).into()],
         is_open: true,
+        ..Fold::default()
     }
 }

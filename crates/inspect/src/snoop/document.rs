@@ -22,10 +22,9 @@ impl SnoopAnswer {
             document.say("Nothing listens on a TCP port here.");
         } else if self.is_list {
             document.push(self.list());
-            let folds = self
-                .servers
-                .iter()
-                .map(|server| Fold { title: server.claim(), blocks: server.blocks(), is_open: false }.into());
+            let folds = self.servers.iter().map(|server| {
+                Fold { title: server.claim(), blocks: server.blocks(), ..Fold::default() }.into()
+            });
             document.blocks.extend(folds);
         } else {
             for server in &self.servers {
@@ -168,7 +167,7 @@ impl ServerAnswer {
         if hidden > 0 {
             blocks.push(Text::from(format!("and {hidden} more")).into());
         }
-        Fold { title: "Processes".into(), blocks, is_open: false }
+        Fold { title: "Processes".into(), blocks, ..Fold::default() }
     }
 }
 

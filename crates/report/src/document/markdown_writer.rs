@@ -101,7 +101,7 @@ fn table(table: &Table, lines: &mut Vec<String>) {
     }
     if table.columns.iter().all(|column| column.heading.is_empty()) {
         for row in &table.rows {
-            let cells: Vec<String> = cells(row).into_iter().filter(|cell| !cell.is_empty()).collect();
+            let cells: Vec<String> = cells(table, row).into_iter().filter(|cell| !cell.is_empty()).collect();
             lines.push(format!("- {}", begun(&cells.join(" "))));
         }
         lines.push(String::new());
@@ -112,19 +112,20 @@ fn table(table: &Table, lines: &mut Vec<String>) {
     let rule = table.columns.iter().map(|column| if column.is_number { "---:" } else { "---" }.to_owned());
     lines.extend([line(&headings), line(&rule.collect::<Vec<_>>())]);
     for row in &table.rows {
-        let mut cells = cells(row);
+        let mut cells = cells(table, row);
         cells.resize(table.columns.len().max(cells.len()), String::new());
         lines.push(line(&cells));
     }
     lines.push(String::new());
 }
 
-/// Lines below a row stand in its last cell, which has room.
-fn cells(row: &Row) -> Vec<String> {
+/// Lines below a row stand in the cell that is wrapped in a terminal, which has room.
+fn cells(table: &Table, row: &Row) -> Vec<String> {
     let mut cells: Vec<String> = row.cells.iter().map(|cell| inline(&cell.text)).collect();
     let below = row.below.iter().map(|text| format!("<br>{}", inline(text)));
-    if let Some(last) = cells.last_mut() {
-        last.extend(below);
+    let wraps = table.wraps.min(cells.len().saturating_sub(1));
+    if let Some(cell) = cells.get_mut(wraps) {
+        cell.extend(below);
     }
     cells
 }
@@ -240,7 +241,8 @@ mod tests {
         table.push(["a|b", "1\u{202f}000"]);
         table.push(Row { below: vec!["note".into()], ..["c", "2"].into() });
         section.push(table);
-        let fold = Fold { title: "more".into(), blocks: vec![Text::from("words").into()], is_open: false };
+        let blocks = vec![Text::from("words").into()];
+        let fold = Fold { title: "more".into(), blocks, ..Fold::default() };
         let mut list = Table::without_headings(2);
         list.push([Cell::toned("bind", Tone::Strong), "grows".into()]);
         let text = written(vec![section.into(), list.into(), fold.into()]);

@@ -84,6 +84,8 @@ pub struct Section {
 /// Evidence that is shown on demand: by `--verbose` in a terminal, by a click in a page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fold {
+    /// The place in a page that links lead to; empty for none.
+    pub id: String,
     /// The heading.
     pub title: Text,
     /// All below it.
@@ -185,6 +187,10 @@ pub struct Column {
     pub heading: String,
     /// Whether its cells are numbers, which a page aligns on the right.
     pub is_number: bool,
+    /// The class of its cells in the style sheet of pages; empty for none.
+    pub class: &'static str,
+    /// A drawing in place of the heading on a page: SVG of our own making.
+    pub picture: Option<String>,
     /// Its fate where a terminal is too narrow for all columns.
     pub narrow: Narrow,
 }
@@ -401,6 +407,12 @@ impl Column {
     /// A column of numbers.
     pub fn number(heading: impl Into<String>) -> Column {
         Column { heading: heading.into(), is_number: true, ..Column::default() }
+    }
+
+    /// The same column with a class for its cells.
+    #[must_use]
+    pub fn class(self, class: &'static str) -> Column {
+        Column { class, ..self }
     }
 
     /// The same column with another fate where a terminal is too narrow.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Cell, Document, Element, Figure, Fold, Row, Span, Table, Text, Tone};
+use super::{Cell, Column, Document, Element, Figure, Fold, Row, Span, Table, Text, Tone};
 use crate::html::{close, esc, open};
 
 /// Writes a document. The paragraphs before anything else are the head of the page, the first of them its
@@ -15,26 +15,33 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     if !document.assets.style.is_empty() {
         writeln!(out, "<style>\n{}\n</style>", document.assets.style)?;
     }
-    writeln!(out, "<header>")?;
-    for over in &document.over {
-        writeln!(out, "<p class=\"over\">{}</p>", esc(over))?;
-    }
-    writeln!(out, "<h1>{}</h1>", esc(&document.title))?;
     let is_paragraph = |block: &&Element| matches!(block, Element::Paragraph(_));
     let head = document.blocks.iter().take_while(is_paragraph).count();
     let (head, body) = document.blocks.split_at(head);
-    for (place, block) in head.iter().enumerate() {
-        if let Element::Paragraph(text) = block {
-            let class = if place == 0 { "lead" } else { "remark" };
-            writeln!(out, "<p class=\"{class}\">{}</p>", markup(text))?;
-        }
-    }
-    writeln!(out, "</header>")?;
+    self::head(&document.over, &document.title, head, out)?;
     blocks(body, 2, out)?;
     if !document.assets.script.is_empty() {
         writeln!(out, "<script>\n{}</script>", document.assets.script)?;
     }
     close(false, out)
+}
+
+/// Writes the head of a page; its first block is the lead.
+pub(crate) fn head(over: &[String], title: &str, all: &[Element], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<header>")?;
+    for over in over {
+        writeln!(out, "<p class=\"over\">{}</p>", esc(over))?;
+    }
+    writeln!(out, "<h1>{}</h1>", esc(title))?;
+    for (place, block) in all.iter().enumerate() {
+        match block {
+            Element::Paragraph(text) if place == 0 => {
+                writeln!(out, "<p class=\"lead\">{}</p>", markup(text))?;
+            }
+            block => self::block(block, 2, out)?,
+        }
+    }
+    writeln!(out, "</header>")
 }
 
 /// Writes blocks whose headings are of this level.
@@ -83,10 +90,10 @@ fn block(block: &Element, level: u8, out: &mut dyn Write) -> io::Result<()> {
         ),
         Element::Table(table) => self::table(table, out),
         Element::Figure(figure) => self::figure(figure, level, out),
-        Element::Fold(Fold { title, blocks: inner, is_open }) => {
+        Element::Fold(Fold { id, title, blocks: inner, is_open }) => {
             let open = if *is_open { " open" } else { "" };
             let title = if title.is_empty() { "more".into() } else { markup(title) };
-            writeln!(out, "<details class=\"list\"{open}><summary>{title}</summary>")?;
+            writeln!(out, "<details class=\"list\"{}{open}><summary>{title}</summary>", self::id(id))?;
             blocks(inner, level, out)?;
             writeln!(out, "</details>")
         }
@@ -135,8 +142,8 @@ fn table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     if table.columns.iter().any(|column| !column.heading.is_empty()) {
         write!(out, "<thead><tr>")?;
         for column in &table.columns {
-            let number = if column.is_number { " class=\"num\"" } else { "" };
-            write!(out, "<th scope=\"col\"{number}>{}</th>", esc(&column.heading))?;
+            let heading = column.picture.clone().unwrap_or_else(|| esc(&column.heading));
+            write!(out, "<th scope=\"col\"{}>{heading}</th>", class_of(column))?;
         }
         writeln!(out, "</tr></thead>")?;
     }
@@ -150,11 +157,12 @@ fn row(table: &Table, row: &Row, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "<tr{class}>")?;
     let below: String =
         row.below.iter().map(|text| format!("<br><span class=\"remark\">{}</span>", markup(text))).collect();
-    // What stands below a row stands in its last cell, which has room.
+    // The lines below a row stand in the cell that is wrapped in a terminal, which has room.
     let last = row.cells.len().saturating_sub(1);
+    let wraps = table.wraps.min(last);
     for (place, cell) in row.cells.iter().enumerate() {
         let column = table.columns.get(place).cloned().unwrap_or_default();
-        let below = if place == last { below.as_str() } else { "" };
+        let below = if place == wraps { below.as_str() } else { "" };
         let span = match table.columns.len() {
             all if place == last && all > last + 1 => format!(" colspan=\"{}\"", all - last),
             _ => String::new(),
@@ -164,12 +172,22 @@ fn row(table: &Table, row: &Row, out: &mut dyn Write) -> io::Result<()> {
             write!(out, "<th scope=\"row\"{span}>{content}{below}</th>")?;
             continue;
         }
-        let class = if column.is_number { " class=\"num\"" } else { "" };
+        let class = class_of(&column);
         // On a narrow screen a number stands behind its heading.
-        let heading = if content.is_empty() { String::new() } else { esc(&column.heading) };
-        write!(out, "<td{class}{span} data-is=\"{heading}\">{content}{below}</td>")?;
+        let heading = match column.is_number && !content.is_empty() {
+            true => format!(" data-is=\"{}\"", esc(&column.heading)),
+            false => String::new(),
+        };
+        write!(out, "<td{class}{span}{heading}>{content}{below}</td>")?;
     }
     writeln!(out, "</tr>")
+}
+
+/// The class of the cells of a column.
+fn class_of(column: &Column) -> String {
+    let classes = [if column.is_number { "num" } else { "" }, column.class];
+    let classes: Vec<&str> = classes.into_iter().filter(|class| !class.is_empty()).collect();
+    if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) }
 }
 
 fn content(cell: &Cell) -> String {

@@ -9,6 +9,7 @@ use super::escape::esc;
 use super::source::{Numbered, Source};
 use super::verdicts::{of_compared, table};
 use super::{figure, filter};
+use crate::document::{Element, Fold, Text, Tone, page};
 use crate::overview::{self, Kind, List};
 use crate::sentences::sentence;
 use crate::words::things;
@@ -24,23 +25,17 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> 
     }
     writeln!(out, "<section id=\"verdicts\"><h2>Verdicts</h2>")?;
     super::matrix::write(source.findings, out)?;
-    for list in overview::lists(source.asked) {
-        of_list(source, &list, out)?;
-    }
+    let lists = overview::lists(source.asked);
+    let mut blocks: Vec<Element> = lists.iter().map(|list| of_list(source, list)).collect();
     let details = source.series(|finding| finding.detail && finding.verdict.is_some());
     if !details.is_empty() {
-        let all = things(details.len(), "series", "series");
-        folded(
-            source,
-            ("details", false),
-            &format!("<strong>Measured beside these</strong>: {all}"),
-            &details,
-            out,
-        )?;
+        let words = Text::toned("Measured beside these", Tone::Strong)
+            .and(format!(": {}", things(details.len(), "series", "series")));
+        blocks.push(folded(source, ("details", false), words, &details));
     }
-    for compared in &source.findings.comparisons {
-        of_compared(source, compared, out)?;
-    }
+    let compared = source.findings.comparisons.iter();
+    blocks.extend(compared.map(|compared| of_compared(source, compared).into()));
+    page::blocks(&blocks, 3, out)?;
     writeln!(out, "</section>")
 }
 
@@ -67,23 +62,19 @@ fn card(
     writeln!(out, "<details class=\"list\"{open}><summary>Plots and numbers</summary>")?;
     figure::figure(source, *first, "", out)?;
     if series.len() > 1 {
-        table(source, &series, out)?;
+        page::blocks(&[table(source, &series).into()], 4, out)?;
     }
     writeln!(out, "</details></article>")
 }
 
 /// A list of the terminal; its series as a table, folded unless they change.
-fn of_list(source: &Source<'_>, list: &List<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let words = format!(
-        "<strong>{}</strong>: {}{}",
-        esc(&list.label),
-        esc(&list.items.join(", ")),
-        esc(&list.behind)
-    );
-    let Some((kind, series)) = &list.series else { return writeln!(out, "<p class=\"list\">{words}</p>") };
+fn of_list(source: &Source<'_>, list: &List<'_>) -> Element {
+    let Some((kind, series)) = &list.series else { return list.names().into() };
+    let words = format!(": {}{}", list.items.join(", "), list.behind);
+    let words = Text::toned(list.label.as_str(), Tone::Strong).and(words);
     let series: Vec<Numbered<'_>> =
         series.iter().filter_map(|finding| source.numbered(&finding.key)).collect();
-    folded(source, place(*kind), &words, &series, out)
+    folded(source, place(*kind), words, &series)
 }
 
 /// The id of a list, and whether it is open.
@@ -102,15 +93,6 @@ fn place(kind: Kind) -> (&'static str, bool) {
     }
 }
 
-fn folded(
-    source: &Source<'_>,
-    (id, is_open): (&str, bool),
-    summary: &str,
-    series: &[Numbered<'_>],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let open = if is_open { " open" } else { "" };
-    writeln!(out, "<details class=\"list\" id=\"{id}\"{open}><summary>{summary}</summary>")?;
-    table(source, series, out)?;
-    writeln!(out, "</details>")
+fn folded(source: &Source<'_>, (id, is_open): (&str, bool), title: Text, series: &[Numbered<'_>]) -> Element {
+    Fold { id: id.into(), title, blocks: vec![table(source, series).into()], is_open }.into()
 }

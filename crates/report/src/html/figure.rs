@@ -15,7 +15,7 @@ use super::tracks::{Track, draw};
 use super::zoom::Points;
 use super::{filter, phases, word};
 use crate::compare::{write_html_part, write_means};
-use crate::document::{markdown, page};
+use crate::document::{Element, Table, markdown, page};
 use crate::place::range;
 use crate::quantity::Quantity;
 use crate::sentences;
@@ -159,7 +159,7 @@ fn says(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Resu
     if let Some(v) = &finding.verdict {
         let (words, rest) = sentences::verdict_and_rest(v, finding.unit, findings.alpha);
         let tone = word::tone(finding);
-        let words = word::of_class(&words, tone, v.class);
+        let words = page::markup(&word::of_class(&words, finding, v.class));
         writeln!(out, "<p class=\"says {tone}\">{words}{}.</p>", esc(&rest))?;
     }
     found(findings, finding, out)?;
@@ -173,7 +173,7 @@ fn says(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Resu
     for stop in &finding.stops {
         let advice = sentences::advice(stop).map(|a| format!(" <span class=\"advice\">{}</span>", esc(a)));
         let words = sentences::capital(&sentences::stop(stop));
-        let words = word::of_stop(words.trim_end_matches('.'));
+        let words = page::markup(&word::of_stop(words.trim_end_matches('.')));
         writeln!(out, "<p class=\"says open\">{words}.{}</p>", advice.unwrap_or_default())?;
     }
     Ok(())
@@ -342,14 +342,12 @@ fn numbers(
     }
     // Beside nothing they fill both columns of the page.
     let each = if wide { rows.len().div_ceil(2) } else { rows.len() };
-    for rows in rows.chunks(each) {
-        writeln!(out, "<table class=\"numbers\"><tbody>")?;
-        for (name, value) in rows {
-            writeln!(out, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", esc(name), esc(value))?;
-        }
-        writeln!(out, "</tbody></table>")?;
-    }
-    Ok(())
+    let table = |rows: &[(String, String)]| {
+        let mut table = Table { class: "numbers", ..Table::without_headings(2) };
+        rows.iter().for_each(|(name, value)| table.push([name, value]));
+        table.into()
+    };
+    page::blocks(&rows.chunks(each).map(table).collect::<Vec<Element>>(), 4, out)
 }
 
 /// What several n tell: the cost at the last, and how it gets there.

@@ -1,48 +1,45 @@
 //! The overview of a page: each series a row, with its growth and the interval of that on one axis.
 
-use std::io::{self, Write};
-
 use judge::{Finding, Growth};
 use record::Unit;
 use stats::Interval;
 
-use super::escape::esc;
 use super::filter;
 use super::scale::{Axis, Kind};
 use super::source::{Numbered, Source};
 use super::word;
 use crate::compare::strip;
+use crate::document::{Cell, Column, Row, Section, Table, Text, Tone};
 use crate::sentences;
 use crate::words::{factor_with_interval, percent};
 
 /// An end of an interval beyond this factor from its value is drawn there.
 const REACH: f64 = 3.0;
 
-/// Writes the rows, the worst first; nothing where no series has more than one n.
-pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// The rows, the worst first; `None` where no series has more than one n.
+pub(super) fn section(source: &Source<'_>) -> Option<Section> {
     let mut rows = rows(source);
-    if rows.is_empty() {
-        return Ok(());
-    }
     rows.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
     let margin = source.findings.margin;
     let axis = axis(rows.iter().map(|(_, _, growth)| growth.ratio), margin);
-    writeln!(
-        out,
-        "<section id=\"overview\"><h2>Growth of every series</h2><p class=\"remark\">The value at the \
-         largest n divided by that at the smallest, with its {} interval. Inside the grey band, ±{}, \
-         growth does not matter.</p>\
-         <table class=\"verdicts ratios growth\"><thead><tr><th scope=\"col\">Series</th>\
-         <th scope=\"col\" class=\"strip\">{}</th><th scope=\"col\">Growth</th>\
-         <th scope=\"col\">From the smallest n to the largest</th></tr></thead><tbody>",
+    let columns = vec![
+        Column::from("Series"),
+        Column { picture: Some(strip::labels(&axis)), ..Column::from("Growth").class("strip") },
+        Column::from("Growth").class("verdict"),
+        Column::from("From the smallest n to the largest").class("ends"),
+    ];
+    let mut table = Table { class: "verdicts ratios growth", ..Table::of_columns(columns) };
+    rows.iter().for_each(|(numbered, _, growth)| table.push(row(source, *numbered, growth, &axis)));
+    let mut section = Section { id: "overview".into(), ..Section::new("Growth of every series") };
+    let words = format!(
+        "The value at the largest n divided by that at the smallest, with its {} interval. Inside the grey \
+         band, ±{}, growth does not matter.",
         percent(1.0 - source.findings.alpha),
-        percent(margin),
-        strip::labels(&axis)
-    )?;
-    for ((i, finding), _, growth) in &rows {
-        row(source, (*i, finding), growth, &axis, out)?;
-    }
-    writeln!(out, "</tbody></table></section>")
+        percent(margin)
+    );
+    section.say(Text::toned(words, Tone::Faint));
+    section.push(table);
+    (!rows.is_empty()).then_some(section)
 }
 
 /// Whether there is a row.
@@ -61,28 +58,20 @@ fn rows<'a>(source: &Source<'a>) -> Vec<(Numbered<'a>, f64, Growth)> {
     source.series(is_shown).into_iter().filter_map(row).collect()
 }
 
-fn row(
-    source: &Source<'_>,
-    (i, finding): Numbered<'_>,
-    growth: &Growth,
-    axis: &Axis,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn row(source: &Source<'_>, (i, finding): Numbered<'_>, growth: &Growth, axis: &Axis) -> Row {
     let label = sentences::label(source.findings, finding);
-    let (said, tone) = (factor_with_interval(growth.ratio), word::tone(finding));
-    let strip = strip::of_growth(axis, bounded(growth.ratio), source.findings.margin, (tone, &said));
+    let said = factor_with_interval(growth.ratio);
+    let margin = source.findings.margin;
+    let strip = strip::of_growth(axis, bounded(growth.ratio), margin, (word::tone(finding), &said));
     let ends = finding.verdict.as_ref().map(|v| sentences::ends(v, finding.unit)).unwrap_or_default();
     let rate = if finding.unit == Unit::PerSecond { ", more is better" } else { "" };
-    writeln!(
-        out,
-        "<tr class=\"{}\"><th scope=\"row\"><a href=\"#s{i}\">{}</a></th><td class=\"strip\">{strip}</td>\
-         <td class=\"verdict\"><span class=\"word {tone}\">{}</span></td>\
-         <td class=\"ends\">{}{rate}</td></tr>",
-        filter::classes(source.findings, finding),
-        esc(&label),
-        esc(&said),
-        esc(&ends)
-    )
+    let cells = [
+        Text::linked(label, Tone::Plain, format!("#s{i}")).into(),
+        Cell { picture: Some(strip), ..Cell::default() },
+        Cell::toned(said, sentences::tone(finding)),
+        format!("{ends}{rate}").into(),
+    ];
+    Row { class: filter::classes(source.findings, finding), ..Row::new(cells) }
 }
 
 /// An interval with ends that can be drawn.

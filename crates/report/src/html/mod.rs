@@ -31,6 +31,7 @@ use judge::compare::Comparison;
 use record::Recording;
 
 use crate::compare;
+use crate::document::page::{blocks, head as write_head};
 pub use escape::esc;
 pub use load::{LoadMoment, LoadPlots};
 pub use page::{close, open};
@@ -52,11 +53,11 @@ pub fn write(
     let is_run = !findings.run.started_at.is_empty();
     page::open(&page::title(findings), out)?;
     filter::bar(findings, &parts(source, systems, is_run), out)?;
-    page::head(findings, asked, out)?;
+    write_head(&[page::over(findings)], &page::systems(findings), &page::head(findings, asked), out)?;
     if let Some(systems) = systems {
         compare::write_systems(findings, systems, out)?;
     }
-    growths::write(source, out)?;
+    blocks(&growths::section(source).map(Into::into).into_iter().collect::<Vec<_>>(), 2, out)?;
     cards::write(source, out)?;
     writeln!(out, "<div id=\"measurements\">")?;
     for workload in &findings.workloads {
@@ -64,8 +65,7 @@ pub fn write(
     }
     writeln!(out, "</div>")?;
     if is_run {
-        page::environment(findings, out)?;
-        page::repeat(findings, out)?;
+        blocks(&[page::environment(findings).into(), page::repeat(findings).into()], 2, out)?;
     }
     page::how_to_read(findings, systems, out)?;
     page::close(true, out)

@@ -5,9 +5,11 @@ use std::io::{self, Write};
 
 use judge::Findings;
 use judge::compare::Comparison;
+use record::System;
 
 use super::escape::esc;
 use crate::compare::definitions;
+use crate::document::{Column, Element, Fold, Section, Table, Text, Tone};
 use crate::quantity::duration;
 use crate::words::{list, percent, things};
 use crate::{environment, overview, sentences, shell};
@@ -72,7 +74,7 @@ const DESCRIBED_MOST: usize = 2;
 
 /// What was measured; systems that look alike have their names. One that did not describe itself looks like
 /// the others.
-fn systems(findings: &Findings) -> String {
+pub(super) fn systems(findings: &Findings) -> String {
     let described = findings.systems.iter().filter(|system| !system.environment.is_empty());
     let described: Vec<String> = described.map(environment::title).collect();
     let names = || list(&findings.systems.iter().map(|system| system.name.clone()).collect::<Vec<_>>());
@@ -85,42 +87,37 @@ fn systems(findings: &Findings) -> String {
     }
 }
 
-/// The system, and what was found in what the run was made for.
-pub(crate) fn head(findings: &Findings, asked: &Findings, out: &mut dyn Write) -> io::Result<()> {
+/// Program, preset and time, above the title.
+pub(super) fn over(findings: &Findings) -> String {
     let run = &findings.run;
     let program = format!("{} {}", run.tool.name, run.tool.version);
     let over = [program, run.preset.clone(), when(&run.started_at)];
     let over: Vec<String> = over.into_iter().filter(|part| !part.is_empty()).collect();
-    writeln!(
-        out,
-        "<header><p class=\"over\">{}</p><h1>{}</h1><p class=\"lead\">{}</p>",
-        esc(&over.join(" · ")),
-        esc(&systems(findings)),
-        esc(&overview::counts(asked)),
-    )?;
-    writeln!(
-        out,
-        "<p class=\"remark\"><a href=\"#v-flat\">Flat</a> means a change of at most {}, with {}.</p>",
+    over.join(" · ")
+}
+
+/// What was found in what the run was made for, and what to know of it.
+pub(super) fn head(findings: &Findings, asked: &Findings) -> Vec<Element> {
+    let bound = format!(
+        " means a change of at most {}, with {}.",
         percent(findings.margin),
         sentences::confidence(findings.alpha)
-    )?;
-    if let Some(surprises) = sentences::surprises(asked) {
-        writeln!(out, "<p>{}.</p>", esc(&sentences::capital(&surprises)))?;
-    }
-    for background in sentences::backgrounds(findings) {
-        writeln!(out, "<p>{}.</p>", esc(&sentences::capital(&background)))?;
-    }
+    );
+    let mut head = vec![
+        Text::from(overview::counts(asked)).into(),
+        Text::linked("Flat", Tone::Faint, "#v-flat").and(Text::toned(bound, Tone::Faint)).into(),
+    ];
+    let surprises = sentences::surprises(asked).into_iter().chain(sentences::backgrounds(findings));
+    head.extend(surprises.map(|words| Text::from(sentences::capital(&words) + ".").into()));
     let notes = sentences::notes(findings);
-    let said: Vec<String> =
-        notes.iter().map(|note| format!("<p class=\"remark\">{}</p>", esc(note))).collect();
-    if let Some((first, others)) = said.split_first() {
-        writeln!(out, "{first}")?;
-        if !others.is_empty() {
-            let more = things(others.len(), "more remark", "more remarks");
-            writeln!(out, "<details><summary>{more}</summary>{}</details>", others.join("\n"))?;
-        }
+    let mut notes = notes.into_iter().map(|note| Text::toned(note, Tone::Faint).into());
+    head.extend(notes.next());
+    let others: Vec<Element> = notes.collect();
+    if !others.is_empty() {
+        let title = things(others.len(), "more remark", "more remarks").into();
+        head.push(Fold { title, blocks: others, ..Fold::default() }.into());
     }
-    writeln!(out, "</header>")
+    head
 }
 
 /// `2026-11-21 20:14 UTC` of an RFC 3339 time in UTC; anything else as it is.
@@ -132,7 +129,7 @@ pub(crate) fn when(started_at: &str) -> String {
 }
 
 /// The facts: those that say most at once, all of them on demand.
-pub(crate) fn environment(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn environment(findings: &Findings) -> Section {
     let keys: BTreeSet<&str> =
         findings.systems.iter().flat_map(|s| s.environment.keys()).map(String::as_str).collect();
     let mut keys: Vec<&str> = keys.into_iter().collect();
@@ -143,46 +140,34 @@ pub(crate) fn environment(findings: &Findings, out: &mut dyn Write) -> io::Resul
     };
     let (first, rest): (Vec<&str>, Vec<&str>) =
         keys.iter().partition(|key| environment::says_much(key) && !idle(key));
-    writeln!(out, "<section id=\"environment\"><h2>Environment</h2>")?;
-    facts(findings, &first, out)?;
+    let mut section = Section { id: "environment".into(), ..Section::new("Environment") };
+    section.push(facts(findings, &first));
     if !rest.is_empty() {
-        writeln!(out, "<details><summary>{}</summary>", things(rest.len(), "more fact", "more facts"))?;
-        facts(findings, &rest, out)?;
-        writeln!(out, "</details>")?;
+        let title = things(rest.len(), "more fact", "more facts").into();
+        section.push(Fold { title, blocks: vec![facts(findings, &rest).into()], ..Fold::default() });
     }
-    writeln!(out, "</section>")
+    section
 }
 
-fn facts(findings: &Findings, keys: &[&str], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<div class=\"scroll\"><table class=\"facts\">")?;
-    if findings.systems.len() > 1 {
-        write!(out, "<thead><tr><th></th>")?;
-        for system in &findings.systems {
-            write!(out, "<th scope=\"col\">{}</th>", esc(&system.name))?;
-        }
-        writeln!(out, "</tr></thead>")?;
-    }
-    writeln!(out, "<tbody>")?;
+fn facts(findings: &Findings, keys: &[&str]) -> Table {
+    let several = findings.systems.len() > 1;
+    let name = |system: &System| if several { Column::from(system.name.as_str()) } else { Column::default() };
+    let columns = std::iter::once(Column::default()).chain(findings.systems.iter().map(name)).collect();
+    let mut table = Table { class: "facts", ..Table::of_columns(columns) };
     for key in keys {
-        write!(out, "<tr><th scope=\"row\">{}</th>", esc(key))?;
-        for system in &findings.systems {
-            write!(out, "<td>{}</td>", esc(system.environment.get(*key).map_or("—", String::as_str)))?;
-        }
-        writeln!(out, "</tr>")?;
+        let value = |system: &System| system.environment.get(*key).map_or("—", String::as_str).to_owned();
+        let values = findings.systems.iter().map(value);
+        table.push(std::iter::once((*key).to_owned()).chain(values).collect::<Vec<String>>());
     }
-    writeln!(out, "</tbody></table></div>")
+    table
 }
 
 /// What is needed to repeat the run.
-pub(crate) fn repeat(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn repeat(findings: &Findings) -> Section {
     let run = &findings.run;
     let took = findings.end.as_ref().map_or("cut off".into(), |end| duration(end.elapsed_seconds));
-    writeln!(
-        out,
-        "<section><h2>How to repeat it</h2><pre><code>{}</code></pre><table class=\"facts\"><tbody>",
-        esc(&shell::command(run))
-    )?;
-    let rows = [
+    let mut table = Table { class: "facts", ..Table::without_headings(2) };
+    for (name, value) in [
         ("program", format!("{} {}, {}", run.tool.name, run.tool.version, run.tool.build)),
         ("preset", run.preset.clone()),
         ("seed", run.seed.to_string()),
@@ -190,11 +175,13 @@ pub(crate) fn repeat(findings: &Findings, out: &mut dyn Write) -> io::Result<()>
         ("took", took),
         ("trials", sentences::planning(findings)),
         ("pinned", if run.pinned { "to one processor".into() } else { "no".to_string() }),
-    ];
-    for (name, value) in rows {
-        writeln!(out, "<tr><th scope=\"row\">{name}</th><td>{}</td></tr>", esc(&value))?;
+    ] {
+        table.push([name.to_owned(), value]);
     }
-    writeln!(out, "</tbody></table></section>")
+    let mut section = Section::new("How to repeat it");
+    section.push(Element::Code(shell::command(run)));
+    section.push(table);
+    section
 }
 
 /// How the plots and the words are to be read, and what they do not say.

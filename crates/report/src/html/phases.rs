@@ -9,6 +9,7 @@ use super::escape::esc;
 use super::scale::{Axis, Kind, Tick, cost_label, count_label};
 use super::source::Source;
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP};
+use crate::document::{Column, Table, page};
 use crate::quantity::Quantity;
 use crate::sentences::{capital, middle};
 use crate::words::{count, percent, things};
@@ -165,21 +166,17 @@ impl Stack {
     }
 
     /// The same in numbers.
-    fn table(&self, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "<div class=\"scroll\"><table class=\"facts\"><thead><tr><th scope=\"col\">n</th>")?;
-        for layer in &self.layers {
-            write!(out, "<th scope=\"col\">{}</th>", esc(&layer.name))?;
-        }
-        writeln!(out, "<th scope=\"col\">together</th></tr></thead><tbody>")?;
+    fn table(&self) -> Table {
+        let layers = self.layers.iter().map(|layer| Column::from(layer.name.as_str()));
+        let columns = std::iter::once("n".into()).chain(layers).chain(["together".into()]).collect();
+        let mut table = Table { class: "facts", ..Table::of_columns(columns) };
         for (level, &n) in self.levels.iter().enumerate() {
-            write!(out, "<tr><th scope=\"row\">{}</th>", count(n))?;
-            for layer in &self.layers {
-                let value = Unit::Seconds.estimate_with_interval(layer.values[level]);
-                write!(out, "<td>{}</td>", esc(&value))?;
-            }
-            writeln!(out, "<td>{}</td></tr>", Unit::Seconds.cost(self.total(level)))?;
+            let value = |layer: &Layer| Unit::Seconds.estimate_with_interval(layer.values[level]);
+            let total = Unit::Seconds.cost(self.total(level));
+            let cells = std::iter::once(count(n)).chain(self.layers.iter().map(value)).chain([total]);
+            table.push(cells.collect::<Vec<String>>());
         }
-        writeln!(out, "</tbody></table></div>")
+        table
     }
 }
 
@@ -259,7 +256,7 @@ pub(super) fn write(source: &Source<'_>, workload: &Workload, out: &mut dyn Writ
                 esc(&format!("{label}, {}", stack.sentence())),
                 stack.draw(&id, &label, &workload.grows, high)
             )?;
-            stack.table(out)?;
+            page::blocks(&[stack.table().into()], 4, out)?;
             writeln!(out, "</details></div>")?;
         }
     }

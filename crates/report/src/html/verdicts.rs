@@ -1,15 +1,13 @@
 //! Tables of verdicts, a row for each series.
 
-use std::io::{self, Write};
-
 use judge::compare::Comparison;
 use judge::{Finding, Growth};
 
-use super::escape::esc;
 use super::plot::sparkline;
 use super::source::{Numbered, Source};
 use super::{filter, word};
 use crate::compare::words::{findings as findings_of, on_system};
+use crate::document::{Cell, Column, Element, Fold, Row, Section, Table, Text, Tone};
 use crate::place::range;
 use crate::quantity::Quantity;
 use crate::words::{factor_with_interval, things};
@@ -18,62 +16,57 @@ use crate::{sentences, spark};
 /// Places of a curve in the table of verdicts.
 const SPARK_COLUMNS: usize = 40;
 
-/// Writes a row for each series.
-pub(super) fn table(source: &Source<'_>, series: &[Numbered<'_>], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "<table class=\"verdicts\"><thead><tr>\
-             <th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>\
-             <th scope=\"col\" class=\"num\">{} at the first n</th>\
-             <th scope=\"col\" class=\"num\">at the last</th>\
-             <th scope=\"col\" class=\"num\">Growth</th><th scope=\"col\">Verdict</th>\
-             <th scope=\"col\"><span class=\"away\">Curve</span></th></tr></thead><tbody>",
-        esc(&sentences::capital(sentences::what(series.iter().map(|(_, finding)| *finding))))
-    )?;
-    for numbered in series {
-        row(source, *numbered, out)?;
-    }
-    writeln!(out, "</tbody></table>")
+/// A row for each series.
+pub(super) fn table(source: &Source<'_>, series: &[Numbered<'_>]) -> Table {
+    let what = sentences::capital(sentences::what(series.iter().map(|(_, finding)| *finding)));
+    let columns = vec![
+        Column::from("Series"),
+        Column::number("n").class("range"),
+        Column::number(format!("{what} at the first n")),
+        Column::number("at the last"),
+        Column::number("Growth"),
+        Column::from("Verdict").class("verdict"),
+        Column::from("Curve").class("curve"),
+    ];
+    let mut table = Table { wraps: VERDICT, ..Table::of_columns(columns) };
+    series.iter().for_each(|numbered| table.push(row(source, *numbered)));
+    table
 }
 
-fn row(source: &Source<'_>, (i, finding): Numbered<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let classes = filter::classes(source.findings, finding);
-    let name = esc(&sentences::label(source.findings, finding));
-    let name = format!("<th scope=\"row\"><a href=\"#s{i}\">{name}</a></th>");
-    let words = words(finding).join("<br>");
-    let Some(v) = &finding.verdict else {
-        return writeln!(
-            out,
-            "<tr class=\"{classes}\">{name}<td class=\"verdict\" colspan=\"6\">{words}</td></tr>"
-        );
-    };
-    let (low, high, growth) = match Growth::from_verdict(v) {
-        Some(Growth { from, to, ratio }) => {
-            let (low, high) = finding.unit.estimates_with_interval(from.cost, to.cost);
-            (low, high, factor_with_interval(ratio))
+/// The place of the column that has the words.
+const VERDICT: usize = 5;
+
+fn row(source: &Source<'_>, (i, finding): Numbered<'_>) -> Row {
+    let name = Text::linked(sentences::label(source.findings, finding), Tone::Plain, format!("#s{i}"));
+    let mut words = words(finding).into_iter();
+    let verdict = words.next().unwrap_or_default();
+    let cells = match &finding.verdict {
+        None => vec![name.into(), verdict.into()],
+        Some(v) => {
+            let (low, high, growth) = match Growth::from_verdict(v) {
+                Some(Growth { from, to, ratio }) => {
+                    let (low, high) = finding.unit.estimates_with_interval(from.cost, to.cost);
+                    (low, high, factor_with_interval(ratio))
+                }
+                None => (finding.unit.estimate_with_interval(v.cost_low), String::new(), String::new()),
+            };
+            let curve = sparkline(&spark::heights(v, SPARK_COLUMNS), &format!("curve of {}", finding.label));
+            let curve = Cell { picture: Some(curve), ..Cell::default() };
+            let range = range(v.n_low, v.n_high);
+            vec![name.into(), range.into(), low.into(), high.into(), growth.into(), verdict.into(), curve]
         }
-        None => (finding.unit.estimate_with_interval(v.cost_low), String::new(), String::new()),
     };
-    writeln!(
-        out,
-        "<tr class=\"{classes}\">{name}<td class=\"num range\" data-is=\"n\">{}</td>\
-         <td class=\"num\" data-is=\"first\">{low}</td><td class=\"num\" data-is=\"last\">{high}</td>\
-         <td class=\"num\" data-is=\"growth\">{growth}</td><td class=\"verdict\">{words}</td>\
-         <td class=\"curve\">{}</td></tr>",
-        range(v.n_low, v.n_high),
-        sparkline(&spark::heights(v, SPARK_COLUMNS), &format!("curve of {}", finding.label))
-    )
+    Row { below: words.collect(), class: filter::classes(source.findings, finding), ..Row::new(cells) }
 }
 
 /// The verdict, then how trials stopped, each a line.
-fn words(finding: &Finding) -> Vec<String> {
+fn words(finding: &Finding) -> Vec<Text> {
     let mut words = Vec::new();
     if let Some(v) = &finding.verdict {
         let said = sentences::verdict_beside_cost(v, finding.unit);
-        words.push(word::of_class(&said, word::tone(finding), v.class));
-        words.extend(
-            sentences::gross_jump(v, finding.unit).map(|jump| format!("largest jump {}", esc(&jump))),
-        );
+        words.push(word::of_class(&said, finding, v.class));
+        let jump = sentences::gross_jump(v, finding.unit);
+        words.extend(jump.map(|jump| format!("largest jump {jump}").into()));
     }
     words.extend(finding.stops.iter().map(|stop| word::of_stop(&sentences::stop(stop))));
     if words.is_empty() {
@@ -83,16 +76,14 @@ fn words(finding: &Finding) -> Vec<String> {
 }
 
 /// What was found of variants that are compared, and the verdict of each on demand.
-pub(super) fn of_compared(source: &Source<'_>, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn of_compared(source: &Source<'_>, compared: &Comparison) -> Section {
     let series = source.series(|finding| compared.is_of(&finding.key.system, &finding.key.workload));
-    let workload = esc(compared.workload.as_deref().unwrap_or_default());
-    let workload = format!("{workload}{}", esc(&on_system(source.findings, compared)));
-    writeln!(out, "<div class=\"variants\"><h3>{workload}</h3><ul class=\"found\">")?;
-    for finding in findings_of(compared) {
-        writeln!(out, "<li>{}</li>", esc(&finding))?;
-    }
-    let verdicts = things(series.len(), "verdict", "verdicts");
-    writeln!(out, "</ul><details class=\"list\"><summary>{verdicts} of {workload}</summary>")?;
-    table(source, &series, out)?;
-    writeln!(out, "</details></div>")
+    let workload = compared.workload.as_deref().unwrap_or_default();
+    let workload = format!("{workload}{}", on_system(source.findings, compared));
+    let mut section = Section::new(workload.as_str());
+    let found = findings_of(compared).into_iter().map(|finding| vec![Text::from(finding).into()]);
+    section.push(Element::Items { first: None, items: found.collect() });
+    let title = format!("{} of {workload}", things(series.len(), "verdict", "verdicts")).into();
+    section.push(Fold { title, blocks: vec![table(source, &series).into()], ..Fold::default() });
+    section
 }

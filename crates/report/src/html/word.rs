@@ -3,8 +3,7 @@
 use judge::Finding;
 use stats::Class;
 
-use super::escape::esc;
-use crate::document::Tone;
+use crate::document::{Text, Tone};
 use crate::sentences;
 
 /// Where the page defines how trials stop short, and series without a number.
@@ -37,17 +36,12 @@ pub(super) fn definition(class: Class) -> &'static str {
     }
 }
 
-/// Words in a tone, linked with a definition.
-fn linked(words: &str, tone: &str, definition: &str) -> String {
-    format!("<a class=\"word {tone}\" href=\"#{definition}\">{}</a>", esc(words))
-}
-
-/// The words of a class.
-pub(super) fn of_class(words: &str, tone: &str, class: Class) -> String {
-    linked(words, tone, definition(class))
+/// The words of the class of a finding.
+pub(super) fn of_class(words: &str, finding: &Finding, class: Class) -> Text {
+    Text::linked(words, sentences::tone(finding), format!("#{}", definition(class)))
 }
 
 /// What ended trials, or why there is no number.
-pub(super) fn of_stop(words: &str) -> String {
-    linked(words, "open", STOPPED)
+pub(super) fn of_stop(words: &str) -> Text {
+    Text::linked(words, Tone::Open, format!("#{STOPPED}"))
 }

@@ -5,7 +5,7 @@ use judge::{Finding, Findings};
 
 use super::kind::Kind;
 use super::yields;
-use crate::document::{Table, Tone};
+use crate::document::{Table, Tone, Yields};
 use crate::table;
 
 /// The tables that have a row.
@@ -17,13 +17,16 @@ pub(super) fn tables(findings: &Findings, shown: &[&Finding]) -> Vec<Table> {
     };
     let decided = of(|kind| !matches!(kind, Kind::Undecided | Kind::Compared | Kind::NoNumber));
     let undecided = of(|kind| kind == Kind::Undecided);
-    let table = |series: &[&Finding], tone: Tone| {
+    let table = |series: &[&Finding], tone: Tone, yields: Yields| {
         let rows = series.iter().map(|finding| (*finding, Vec::new()));
         let mut table = table::of_series(series, rows);
-        (table.tone, table.yields, table.more) = (tone, Some(yields::COSTS), ": --verbose");
+        (table.tone, table.yields, table.more) = (tone, Some(yields), ": --verbose");
         super::in_a_word(&mut table, series);
         table
     };
-    let tables = [table(&decided, Tone::Plain), table(&undecided, Tone::Faint)];
+    let tables = [
+        table(&decided, Tone::Plain, yields::COSTS),
+        table(&undecided, Tone::Faint, yields::UNDECIDED_COSTS),
+    ];
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }

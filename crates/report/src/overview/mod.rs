@@ -31,8 +31,9 @@ const ROWS_MAX: usize = 9;
 pub(crate) mod yields {
     use super::Yields;
 
-    /// A cost is shown whatever its shape.
-    pub(crate) const COSTS: Yields = Yields { order: 0, rows_min: 4 };
+    pub(super) const UNDECIDED_COSTS: Yields = Yields { order: 0, rows_min: 0 };
+    /// A cost that is certain is shown whatever its shape.
+    pub(crate) const COSTS: Yields = Yields { order: 0, rows_min: 2 };
     pub(super) const COLUMNS: Yields = Yields { order: 0, rows_min: 0 };
     pub(super) const REMARKS: Yields = Yields { order: 1, rows_min: 1 };
     pub(super) const CHANGES: Yields = Yields { order: 2, rows_min: 1 };

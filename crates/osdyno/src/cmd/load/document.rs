@@ -82,7 +82,12 @@ impl LoadAnswer {
         for (place, level) in levels.iter().enumerate() {
             let claims = self.claims(level).into_iter().map(Element::from);
             let blocks = claims.chain([self.evidence(place, level)]).collect();
-            document.push(Fold { title: name(&level.level).into(), blocks, is_open: true });
+            document.push(Fold {
+                title: name(&level.level).into(),
+                blocks,
+                is_open: true,
+                ..Fold::default()
+            });
         }
     }
 
@@ -181,6 +186,7 @@ impl LoadAnswer {
             title: "How to repeat it".into(),
             blocks: vec![Element::Code(command), reading.into()],
             is_open: true,
+            ..Fold::default()
         }
     }
 }
