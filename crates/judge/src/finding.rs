@@ -261,6 +261,25 @@ pub(crate) fn judged(
     Judged { verdict: stats::judge(&trials.sweeps(), &settings), tick_seconds, levels }
 }
 
+/// The names for a reader of all series that a workload may have.
+pub fn series_labels(workload: &Workload) -> Vec<String> {
+    let mut labels = Vec::new();
+    for variant in variants(workload) {
+        for kind in workload.series.iter().filter(|kind| kind.is_of(variant)) {
+            let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
+            let key = SeriesKey {
+                system: String::new(),
+                workload: workload.name.clone(),
+                variant: variant.to_owned(),
+                name: kind.name.clone(),
+                direction: kind.direction,
+            };
+            labels.push(label(&key, both_ways));
+        }
+    }
+    labels
+}
+
 /// `socket`, `socket/v6`, `socket close`, `socket/v6 close`.
 fn label(key: &SeriesKey, both_ways: bool) -> String {
     let mut label = label_of_workload(key);

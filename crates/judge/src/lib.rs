@@ -37,7 +37,7 @@ mod undecided;
 pub mod verdict;
 
 pub use environment::Difference;
-pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED};
+pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED, series_labels};
 pub use findings::{Findings, Note, SystemBackground};
 pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
 pub use growth::{Growth, GrowthEnd, GrowthWindows, worse_before_the_end};

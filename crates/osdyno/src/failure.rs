@@ -39,6 +39,8 @@ pub(crate) enum Failure {
     Usage(String),
     #[error("{0}")]
     Refused(String),
+    #[error("--fail-on is undecided: {0}")]
+    Undecided(String),
 }
 
 impl Failure {
@@ -76,6 +78,10 @@ impl Failure {
                         | runner::Error::NoLevels { .. }
                 )
         );
-        ExitCode::from(if wrong_usage { WRONG_USAGE } else { FAILED })
+        ExitCode::from(match &self {
+            Failure::Undecided(_) => INCOMPLETE,
+            _ if wrong_usage => WRONG_USAGE,
+            _ => FAILED,
+        })
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn head(plan: &RunPlan, command: Vec<String>, systems: &[System], dat
 }
 
 /// The definitions of all workloads of the plan, each with its variants.
-pub(crate) fn workloads(plan: &RunPlan) -> impl Iterator<Item = record::Workload> + '_ {
+pub fn definitions(plan: &RunPlan) -> impl Iterator<Item = record::Workload> + '_ {
     let items = &plan.items;
     let first = |&(place, item): &(usize, &Item)| {
         items[..place].iter().all(|other| other.workload.name != item.workload.name)

@@ -6,7 +6,7 @@ use judge::MeasuredVariant;
 
 use crate::Executor;
 use crate::event::RunEvent;
-use crate::plan::Item;
+use crate::plan::{GateOptions, Item};
 use crate::run_loop::RunLoop;
 use crate::schedule::{self, Step};
 
@@ -84,9 +84,23 @@ impl<E: Executor> RunLoop<'_, E> {
 
     /// The items of which more trials may decide more, after these were measured.
     fn undecided(&mut self, measured: &[usize], on_event: &mut dyn FnMut(RunEvent<'_>)) -> Vec<usize> {
+        if let Some(gate) = &self.plan.gate {
+            return self.undecided_by(gate);
+        }
         let workloads: BTreeSet<&str> =
             measured.iter().map(|&index| self.plan.items[index].workload.name).collect();
         workloads.into_iter().flat_map(|workload| self.undecided_of(workload, measured, on_event)).collect()
+    }
+
+    /// The items about which a gate is undecided; what is decided needs no more trials.
+    fn undecided_by(&mut self, options: &GateOptions) -> Vec<usize> {
+        let findings = self.judgements.findings(&self.recording);
+        let baseline = options.baseline.as_ref().map(|(name, recording)| (name.as_str(), recording));
+        let open = judge::gate::undecided_items(&options.gate, baseline, &self.recording, &findings);
+        let is_open = |&index: &usize| {
+            open.contains(&self.plan.items[index].name()) && !self.progress[index].is_hopeless()
+        };
+        (0..self.plan.items.len()).filter(is_open).collect()
     }
 
     /// The same of one workload.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use background::BackgroundSpec;
-use record::Server;
+use judge::gate::Gate;
+use record::{Recording, Server};
 use workload::{Variant, Workload};
 
 use crate::blame::BlameOptions;
@@ -60,6 +61,17 @@ pub struct RunOptions {
     pub steps: Option<StepOptions>,
     /// Sample what grows, in trials of its own.
     pub blame: Option<BlameOptions>,
+    /// Measure until this gate is decided, instead of all that a report judges.
+    pub gate: Option<GateOptions>,
+}
+
+/// A gate that a run measures until it is decided.
+#[derive(Clone, Debug)]
+pub struct GateOptions {
+    /// Its claims.
+    pub gate: Gate,
+    /// The run that the systems are set against, by its name; `None` is the first system.
+    pub baseline: Option<(String, Recording)>,
 }
 
 /// Variants of the user, in place of those of one workload.
@@ -106,6 +118,9 @@ impl StepOptions {
 const TRIALS_OF_BOOT: u32 = 2;
 /// The counts of trials after which steps are looked at.
 const LOOKS_OF_STEPS: &[u32] = &[16, 32, 64, 128];
+
+/// The counts of trials after which a gate is looked at.
+const LOOKS_OF_GATE: &[u32] = &[10, 20, 40, 80, 160, 320, 640];
 
 /// What will be measured.
 #[derive(Clone, Debug)]
@@ -154,6 +169,8 @@ pub struct RunPlan {
     pub steps: Option<f64>,
     /// What grows is sampled, in trials of its own.
     pub blame: Option<BlameOptions>,
+    /// Trials go on until this gate is decided.
+    pub gate: Option<GateOptions>,
 }
 
 /// One workload in one variant.
@@ -241,6 +258,7 @@ impl RunPlan {
             },
             steps: options.steps.map(|steps| steps.margin),
             blame: options.blame.clone(),
+            gate: options.gate.clone(),
         })
     }
 
@@ -282,7 +300,10 @@ fn items(options: &RunOptions) -> Result<Vec<Item>, Error> {
 }
 
 fn trials(options: &RunOptions, preset: &Preset, least: u32) -> Trials {
-    let of_preset = options.steps.map_or(preset.trials, StepOptions::trials);
+    let of_preset = match options.gate {
+        Some(_) => Trials::Looks(LOOKS_OF_GATE),
+        None => options.steps.map_or(preset.trials, StepOptions::trials),
+    };
     match options.trials.map_or(of_preset, Trials::Fixed) {
         Trials::Fixed(trials) => Trials::Fixed(trials.max(least)),
         looks => looks,

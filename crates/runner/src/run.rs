@@ -9,7 +9,7 @@ use crate::blame::{BlameOptions, refuse_others};
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, MachineClock, Outside};
 use crate::launch::Launcher;
-use crate::lines::{head, workloads};
+use crate::lines::{definitions, head};
 use crate::plan::RunPlan;
 use crate::run_loop::RunLoop;
 use crate::scratch::{Folder, Removal, Scratch};
@@ -78,7 +78,7 @@ pub fn run_with<E: Executor>(
     }
     let head = head(plan, command, &systems, clock.date());
     let mut lines: Vec<Line> = systems.iter().cloned().map(Line::System).collect();
-    lines.extend(workloads(plan).map(Line::Workload));
+    lines.extend(definitions(plan).map(Line::Workload));
     let writer = create(head.clone(), &lines)?;
     on_event(RunEvent::Begun { systems: &systems });
     let recording = Recording::from_run(head, lines);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::Unit;
+use record::{Recording, Unit};
 use stats::{Class, Decision, GATE_ALPHA, RatioClaim, RatioEvidence, Verdict, chance_of_factor, discoveries};
 
 use super::answer::{ClaimAnswer, GateAnswer, GateReason, GatedSeries};
@@ -36,7 +36,7 @@ pub enum GateRefusal {
 /// [`GateRefusal`].
 pub fn of_comparison(gate: &Gate, compared: &Comparison) -> Result<GateAnswer, GateRefusal> {
     let names: Vec<&str> = compared.rankings.iter().map(|ranking| ranking.label.as_str()).collect();
-    gate.check(&names)?;
+    gate.check(&names, true)?;
     let of_claim = |claim: &GateClaim| {
         let series = match claim.kind {
             ClaimKind::Slower | ClaimKind::Changed => ratios(gate, claim, compared),
@@ -53,11 +53,8 @@ pub fn of_comparison(gate: &Gate, compared: &Comparison) -> Result<GateAnswer, G
 /// # Errors
 /// [`GateRefusal`].
 pub fn of_findings(gate: &Gate, findings: &Findings) -> Result<GateAnswer, GateRefusal> {
-    if let Some(claim) = gate.needs_baseline() {
-        return Err(GateRefusal::NoBaseline { claim: claim.to_string() });
-    }
     let names: Vec<&str> = findings.series.iter().map(|finding| finding.label.as_str()).collect();
-    gate.check(&names)?;
+    gate.check(&names, false)?;
     let of_claim = |claim: &GateClaim| {
         let about = || findings.series.iter().filter(|finding| claim.is_about(&finding.label));
         let series = match claim.kind {
@@ -82,12 +79,38 @@ fn no_series(claim: String, names: &[&str]) -> GateRefusal {
     GateRefusal::NoSeries { claim, names: names.into_iter().collect() }
 }
 
+/// The workloads of a run that is not over, each with its variant as in `socket/v6`, about which a gate is
+/// undecided: against a baseline, against the first of several systems, or by themselves.
+pub fn undecided_items(
+    gate: &Gate,
+    baseline: Option<(&str, &Recording)>,
+    recording: &Recording,
+    findings: &Findings,
+) -> BTreeSet<String> {
+    let answer = match baseline {
+        Some(baseline) => Comparison::new(&[baseline, ("", recording)]).ok(),
+        None if recording.systems.len() > 1 => Comparison::of_judged("", recording, findings).ok(),
+        None => None,
+    };
+    let answer = match answer {
+        Some(compared) => of_comparison(gate, &compared),
+        None => of_findings(gate, findings),
+    };
+    // A gate that cannot be applied is refused before the run, or at its end.
+    let Ok(answer) = answer else { return BTreeSet::new() };
+    let item = |series: &str| series.split(' ').next().unwrap_or_default().to_owned();
+    answer.with(Decision::Undecided).map(|(_, one)| item(&one.series)).collect()
+}
+
 impl Gate {
-    /// Refuses claims about series that are not there.
+    /// Refuses claims that need a baseline where there is none, and claims about series that are not there.
     ///
     /// # Errors
-    /// [`GateRefusal::NoSeries`].
-    pub fn check(&self, names: &[&str]) -> Result<(), GateRefusal> {
+    /// [`GateRefusal`].
+    pub fn check(&self, names: &[&str], has_baseline: bool) -> Result<(), GateRefusal> {
+        if let Some(claim) = self.needs_baseline().filter(|_| !has_baseline) {
+            return Err(GateRefusal::NoBaseline { claim: claim.to_string() });
+        }
         let is_there = |claim: &&GateClaim| names.iter().any(|name| claim.is_about(name));
         match self.claims.iter().find(|claim| !is_there(claim)) {
             None => Ok(()),

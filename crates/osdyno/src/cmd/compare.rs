@@ -58,13 +58,13 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
         sides.iter().try_for_each(|side| refuse_input(page, side.files))?;
         refuse_existing(page, args.force)?;
     }
-    let (comparison, is_complete) = match are_runs(&sides)? {
+    let (compared, is_complete) = match are_runs(&sides)? {
         true => (of_runs(&sides, args)?, true),
         false => of_measurements(&sides, args)?,
     };
-    let comparison = comparison.map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
+    let gate = args.gate.decide(None, Some(&compared))?;
+    let comparison = compared.map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
-    let gate = args.gate.decide(None, Some(&comparison))?;
     let document = |_: &ComparisonAnswer<'_>| match args.verbose {
         true => ::report::compare::document(&comparison),
         false => ::report::overview::systems(&comparison),

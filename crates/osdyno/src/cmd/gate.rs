@@ -1,14 +1,17 @@
 //! `--fail-on`: the gate of a verb, its last lines and its exit code.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::judge::Findings;
-use ::judge::compare::Comparison;
+use ::judge::compare::{Comparison, Refusal};
 use ::judge::gate::{Gate, GateAnswer, GateRefusal, of_comparison, of_findings};
 use ::report::document::markdown_writer;
 use ::report::document::terminal::Length;
 use clap::ValueEnum;
+use record::{Recording, Workload};
+use runner::{GateOptions, RunPlan};
 use stats::Decision;
 
 use super::{Done, Format};
@@ -39,6 +42,134 @@ pub(crate) enum Undecided {
     Fail,
 }
 
+/// The gate of `run`.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct RunGateArgs {
+    /// Run file that this run is set against, instead of the first system
+    ///
+    /// Two runs meet the machine at two times: to set one system against another, measure both in one run, as
+    /// in --system base= --system head='nice -n 5'.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["aa", "blame"])]
+    baseline: Option<PathBuf>,
+    /// Exit with 4 if one of these is certain: slower[:5%], changed[:5%], grows, limit
+    ///
+    /// The exit code is 0 if all are excluded and 3 while one is undecided. slower and changed set a series
+    /// against the same in the baseline or the first system; grows and limit are about what is new there, and
+    /// without a baseline about what the documentation of a workload does not expect. A claim may name its
+    /// series, as in slower:5%@fork*. At most 5 of 1,000 builds without a change fail. docs/ci.md has more.
+    #[arg(long, value_name = "CLAIM,…", value_parser = Gate::parse, conflicts_with = "aa")]
+    fail_on: Option<Gate>,
+    /// Result while a claim is undecided, instead of exit code 3
+    #[arg(long, value_enum, value_name = "RESULT", requires = "fail_on")]
+    undecided: Option<RunUndecided>,
+}
+
+/// The result of a run while a claim is undecided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RunUndecided {
+    /// As if all were excluded
+    Pass,
+    /// As if one were certain
+    Fail,
+    /// Measure until all are decided or the time of --budget is used up
+    Measure,
+}
+
+/// The gate of a run, with its baseline read.
+pub(crate) struct RunGate {
+    gate: Option<Gate>,
+    baseline: Option<(String, Recording)>,
+    undecided: Option<RunUndecided>,
+}
+
+impl RunGateArgs {
+    /// Reads the baseline, before time is spent.
+    pub(crate) fn prepare(&self, trials: Option<u32>) -> Result<RunGate, Failure> {
+        if self.undecided == Some(RunUndecided::Measure) && trials.is_some() {
+            let text = "--undecided measure takes as many trials as a decision needs; leave out --trials";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let baseline = self.baseline.as_deref().map(|path| {
+            let recording = super::read(path)?;
+            let systems: Vec<String> = recording.systems.iter().map(|system| system.name.clone()).collect();
+            if systems.len() != 1 {
+                return Err(Failure::Usage(format!(
+                    "the baseline {} has {} systems ({}), and a baseline has one",
+                    path.display(),
+                    systems.len(),
+                    systems.join(", ")
+                )));
+            }
+            Ok((name_of(path), recording))
+        });
+        let baseline = baseline.transpose()?;
+        Ok(RunGate { gate: self.fail_on.clone(), baseline, undecided: self.undecided })
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl RunGate {
+    /// What the run measures by; `None` where it measures as any run.
+    pub(crate) fn options(&self) -> Option<GateOptions> {
+        let gate = self.gate.clone().filter(|_| self.undecided == Some(RunUndecided::Measure))?;
+        Some(GateOptions { gate, baseline: self.baseline.clone() })
+    }
+
+    /// Refuses what could not be decided after the run: another workload than that of the baseline, or series
+    /// that are not there.
+    pub(crate) fn check(&self, plan: &RunPlan) -> Result<(), Failure> {
+        let workloads: Vec<Workload> = runner::definitions(plan).collect();
+        if let Some((name, baseline)) = &self.baseline {
+            let before = |workload: &Workload| baseline.workload(&workload.name);
+            let other = workloads.iter().find_map(|workload| {
+                let before = before(workload)?;
+                (before.version != workload.version).then_some((workload, before))
+            });
+            if let Some((workload, before)) = other {
+                return Err(Failure::Usage(format!(
+                    "{name} measured version {} of {}, and this is version {}: measure the baseline anew",
+                    before.version, workload.name, workload.version
+                )));
+            }
+            if !workloads.iter().any(|workload| before(workload).is_some()) {
+                let names: Vec<&str> = baseline.workloads.iter().map(|workload| &*workload.name).collect();
+                return Err(Failure::Usage(format!(
+                    "nothing of this run is in the baseline {name}, which measured {}",
+                    names.join(", ")
+                )));
+            }
+        }
+        let Some(gate) = &self.gate else { return Ok(()) };
+        let names: Vec<String> = workloads.iter().flat_map(::judge::series_labels).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let has_baseline = self.baseline.is_some() || plan.targets.len() > 1;
+        gate.check(&names, has_baseline).map_err(|refusal| refused(&refusal))
+    }
+
+    /// The run beside its baseline, where it has one.
+    pub(crate) fn compare(&self, file: &Path, recording: &Recording) -> Option<Result<Comparison, Refusal>> {
+        let (name, baseline) = self.baseline.as_ref()?;
+        Some(Comparison::new(&[(name, baseline), (&name_of(file), recording)]))
+    }
+
+    /// Decides the gate, where there is one.
+    pub(crate) fn decide(
+        &self,
+        findings: &Findings,
+        compared: Option<&Result<Comparison, Refusal>>,
+    ) -> Result<Option<Decided>, Failure> {
+        let undecided = match self.undecided {
+            Some(RunUndecided::Pass) => Some(Undecided::Pass),
+            Some(RunUndecided::Fail) => Some(Undecided::Fail),
+            Some(RunUndecided::Measure) | None => None,
+        };
+        GateArgs { fail_on: self.gate.clone(), undecided }.decide(Some(findings), compared)
+    }
+}
+
 /// A gate that is decided.
 pub(crate) struct Decided {
     pub(crate) answer: GateAnswer,
@@ -50,11 +181,14 @@ impl GateArgs {
     pub(crate) fn decide(
         &self,
         findings: Option<&Findings>,
-        compared: Option<&Comparison>,
+        compared: Option<&Result<Comparison, Refusal>>,
     ) -> Result<Option<Decided>, Failure> {
         let Some(gate) = &self.fail_on else { return Ok(None) };
         let answer = match (compared, findings) {
-            (Some(compared), _) => of_comparison(gate, compared),
+            (Some(Ok(compared)), _) => of_comparison(gate, compared),
+            (Some(Err(refusal)), _) => {
+                return Err(Failure::Undecided(::report::compare::refusal(refusal)));
+            }
             (None, Some(findings)) => of_findings(gate, findings),
             (None, None) => return Ok(None),
         };

@@ -21,6 +21,7 @@ use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, T
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use self::command::{CommandArgs, Levels};
+use super::gate::RunGateArgs;
 use super::{
     Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places,
     refuse_unwritable, suggested, warn, warn_refused, write_file,
@@ -151,6 +152,8 @@ pub(crate) struct Args {
     /// in the run file, and osdyno blame prints the answer again.
     #[arg(long, conflicts_with = "aa")]
     blame: bool,
+    #[command(flatten)]
+    gate: RunGateArgs,
     #[arg(skip)]
     boots: Option<u32>,
     /// Print every series, with its spikes, modes and remarks
@@ -181,8 +184,10 @@ impl Args {
 }
 
 pub(crate) fn run(args: Args, console: &Console) -> Done {
-    let options = options(&args)?;
+    let gate = args.gate.prepare(args.trials)?;
+    let options = RunOptions { gate: gate.options(), ..options(&args)? };
     let plan = RunPlan::make(&options)?;
+    gate.check(&plan)?;
     if let (Some(device), Some(erase)) = (&args.device, &args.erase) {
         args.file_systems.iter().try_for_each(|file_system| file_system.expect_erasable(device, erase))?;
     }
@@ -212,7 +217,9 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         detail => detail,
     };
     // A system against itself has a noise floor instead.
-    let compared = compare_systems(&ran.recording, &findings, &file).filter(|_| !plan.aa);
+    let compared = gate
+        .compare(&file, &ran.recording)
+        .or_else(|| compare_systems(&ran.recording, &findings, &file).filter(|_| !plan.aa));
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
     if let Some(error) = ran.unwritten {
         print_findings(&findings, systems, detail, args.format, console)?;
@@ -245,11 +252,12 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     wait_for(ran.removal, &interrupt);
     written?;
     let blamed = blamed?;
-    Ok(match (ran.interrupted, is_complete(&plan, &ran.recording)) {
-        (true, _) => ExitCode::from(INTERRUPTED),
+    let code = match (ran.interrupted, is_complete(&plan, &ran.recording)) {
+        (true, _) => return Ok(ExitCode::from(INTERRUPTED)),
         (false, true) => blamed.unwrap_or(ExitCode::SUCCESS),
         (false, false) => ExitCode::from(INCOMPLETE),
-    })
+    };
+    super::gate::end(gate.decide(&findings, compared.as_ref())?.as_ref(), code, args.format, console)
 }
 
 /// Fails where a file cannot be written, or is there already.
@@ -299,6 +307,7 @@ fn options(args: &Args) -> Result<RunOptions, Failure> {
         boots: args.boots,
         steps: None,
         blame: args.blame.then(BlameOptions::default),
+        gate: None,
     })
 }
 
