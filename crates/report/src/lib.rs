@@ -8,6 +8,7 @@
 //! - [`document`] is an answer before it is written: for a terminal, a page, man(1) or Markdown.
 //! - [`noise_floor`] is what a system showed against itself.
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
+//! - [`formats`] are for where the result of a build is read.
 //! - [`gate`] is what let a build fail, and how sure that is.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
 //!
@@ -21,6 +22,7 @@ pub mod compare;
 pub mod document;
 mod environment;
 pub mod export;
+pub mod formats;
 pub mod gate;
 pub mod html;
 pub mod noise_floor;

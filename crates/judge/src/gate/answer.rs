@@ -113,6 +113,11 @@ impl GateAnswer {
         GateAnswer { decision, error_rate: GATE_ALPHA, claims }
     }
 
+    /// What was decided of each claim about its series.
+    pub fn of_claims(claims: &[GateClaim], series: Vec<Vec<GatedSeries>>) -> GateAnswer {
+        GateAnswer::new(claims.iter().zip(series).map(|(claim, all)| ClaimAnswer::new(claim, all)).collect())
+    }
+
     /// The series that fail, each with its claim.
     pub fn failed(&self) -> impl Iterator<Item = (&ClaimAnswer, &GatedSeries)> {
         self.with(Decision::Certain)
@@ -178,6 +183,18 @@ impl GatedSeries {
             reason: None,
             unit,
         }
+    }
+
+    /// A series whose ratio to that of a baseline was decided so, the names of the systems being that of the
+    /// baseline and its own.
+    pub fn of_ratio(
+        series: &str,
+        (baseline, system): (&str, &str),
+        decision: Decision,
+        ratio: Interval,
+    ) -> GatedSeries {
+        let one = GatedSeries::new(series, system, Unit::Seconds);
+        GatedSeries { baseline: Some(baseline.to_owned()), decision, ratio: Some(ratio), ..one }
     }
 
     /// What its values are in.
