@@ -181,6 +181,11 @@ fn reason(one: &GatedSeries) -> Option<String> {
                  two --system"
             )
         }
+        GateReason::InPart { from, to, ratio } => {
+            let (size, interval) = by(*ratio);
+            let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
+            format!("from n = {} to {} by up to {size}{interval}", count(*from), count(*to))
+        }
         GateReason::TwoRuns => {
             "two runs of one program may differ by 15 %, and too few series show what the \
                                 machine did; measure both in one run, with two --system"

@@ -96,9 +96,14 @@ impl<E: Executor> RunLoop<'_, E> {
     fn undecided_by(&mut self, options: &GateOptions) -> Vec<usize> {
         let findings = self.judgements.findings(&self.recording);
         let baseline = options.baseline.as_ref().map(|(name, recording)| (name.as_str(), recording));
-        let open = judge::gate::undecided_items(&options.gate, baseline, &self.recording, &findings);
+        let open = judge::gate::undecided_series(&options.gate, baseline, &self.recording, &findings);
+        // A series is called like its workload and variant, with its own name behind it.
+        let is_its = |series: &String, item: &str| {
+            series.strip_prefix(item).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        };
         let is_open = |&index: &usize| {
-            open.contains(&self.plan.items[index].name()) && !self.progress[index].is_hopeless()
+            let item = self.plan.items[index].name();
+            open.iter().any(|series| is_its(series, &item)) && !self.progress[index].is_hopeless()
         };
         (0..self.plan.items.len()).filter(is_open).collect()
     }

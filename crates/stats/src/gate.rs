@@ -26,7 +26,7 @@ pub const GATE_ALPHA: f64 = 0.005;
 /// The chance that a series which exceeds the margin passes.
 const PASS_ALPHA: f64 = 0.05;
 /// What two runs of the same program may differ by, as a share, where nothing shows what the machine did.
-const RUNS_APART: f64 = 0.15;
+pub const RUNS_APART: f64 = 0.15;
 /// Other series that show what the machine did: with fewer, their spread is not known.
 const COMPANIONS: usize = 5;
 

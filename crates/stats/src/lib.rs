@@ -73,7 +73,8 @@ pub use finding::{
     Asymptote, Bend, FittedLine, Lines, LocalExponent, Modes, Period, Repeated, Segment, Spikes, Step, Turn,
 };
 pub use gate::{
-    Decision, GATE_ALPHA, GateDecision, RatioClaim, RatioEvidence, chance_of_factor, discoveries, gate,
+    Decision, GATE_ALPHA, GateDecision, RUNS_APART, RatioClaim, RatioEvidence, chance_of_factor, discoveries,
+    gate,
 };
 pub use geometric_mean::geometric_mean;
 pub use judge::{JudgeSettings, judge};

@@ -72,6 +72,15 @@ pub struct GatedSeries {
 pub enum GateReason {
     /// The whole run changed like this series: the machine, or a change that meets all.
     AllAlike,
+    /// The change is beyond the margin at some n for certain, and not over all of them.
+    InPart {
+        /// The first of these n.
+        from: u64,
+        /// The last.
+        to: u64,
+        /// The ratio where it is largest.
+        ratio: Interval,
+    },
     /// Two runs with too few series to tell a change from a drift of the machine.
     TwoRuns,
     /// The runs are of two processors.

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use record::{Recording, Unit};
-use stats::{Class, Decision, GATE_ALPHA, RatioClaim, RatioEvidence, Verdict, chance_of_factor, discoveries};
+use stats::{
+    Class, Decision, GATE_ALPHA, Interval, RatioClaim, RatioEvidence, SeriesComparison, Verdict,
+    chance_of_factor, discoveries,
+};
 
 use super::answer::{ClaimAnswer, GateAnswer, GateReason, GatedSeries};
 use super::claims::{ClaimKind, Gate, GateClaim};
@@ -79,9 +82,9 @@ fn no_series(claim: String, names: &[&str]) -> GateRefusal {
     GateRefusal::NoSeries { claim, names: names.into_iter().collect() }
 }
 
-/// The workloads of a run that is not over, each with its variant as in `socket/v6`, about which a gate is
-/// undecided: against a baseline, against the first of several systems, or by themselves.
-pub fn undecided_items(
+/// The series of a run that is not over about which a gate is undecided, by their names for a reader: against
+/// a baseline, against the first of several systems, or by themselves.
+pub fn undecided_series(
     gate: &Gate,
     baseline: Option<(&str, &Recording)>,
     recording: &Recording,
@@ -98,8 +101,7 @@ pub fn undecided_items(
     };
     // A gate that cannot be applied is refused before the run, or at its end.
     let Ok(answer) = answer else { return BTreeSet::new() };
-    let item = |series: &str| series.split(' ').next().unwrap_or_default().to_owned();
-    answer.with(Decision::Undecided).map(|(_, one)| item(&one.series)).collect()
+    answer.with(Decision::Undecided).map(|(_, one)| one.series.clone()).collect()
 }
 
 impl Gate {
@@ -218,13 +220,17 @@ fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> Vec<GatedSer
             .map(|ratio| ratio.evidence)
             .collect();
         let mut decided = stats::gate(&evidence, ratio, tests).into_iter();
-        entries.iter().map(|one| gated(one, &mut decided)).collect::<Vec<_>>()
+        entries.iter().map(|one| gated(one, ratio, &mut decided)).collect::<Vec<_>>()
     };
     families.into_iter().flat_map(of_family).collect()
 }
 
 /// The series with the next decision, where it has a ratio.
-fn gated(one: &Against<'_>, decided: &mut impl Iterator<Item = stats::GateDecision>) -> GatedSeries {
+fn gated(
+    one: &Against<'_>,
+    claim: RatioClaim,
+    decided: &mut impl Iterator<Item = stats::GateDecision>,
+) -> GatedSeries {
     let series = one.series();
     let Some(ratio) = &one.second.overall else {
         return GatedSeries { reason: Some(one.why_not()), ..series };
@@ -240,8 +246,11 @@ fn gated(one: &Against<'_>, decided: &mut impl Iterator<Item = stats::GateDecisi
     };
     // What another processor does to a cost is no change of the program.
     let is_certain = decision.decision == Decision::Certain;
+    let is_excluded = decision.decision == Decision::Excluded;
+    let part = if is_excluded { in_part(comparison, claim, decision.margin) } else { None };
+    let is_open = is_certain && other.is_some() || part.is_some();
     GatedSeries {
-        decision: if is_certain && other.is_some() { Decision::Undecided } else { decision.decision },
+        decision: if is_open { Decision::Undecided } else { decision.decision },
         ratio: Some(decision.ratio),
         margin: Some(decision.margin),
         chance: Some(decision.chance),
@@ -250,9 +259,21 @@ fn gated(one: &Against<'_>, decided: &mut impl Iterator<Item = stats::GateDecisi
         is_paired,
         common: decision.common,
         trials_needed: decision.trials_needed.filter(|_| other.is_none()),
-        reason: other.filter(|_| decision.decision != Decision::Excluded).or(alike),
+        reason: other.filter(|_| !is_excluded).or(part).or(alike),
         ..series
     }
+}
+
+/// The n at which a cost changed by more than the margin for certain. A mean over all n would hide them, and
+/// a series must not pass by it.
+fn in_part(comparison: &SeriesComparison, claim: RatioClaim, margin: f64) -> Option<GateReason> {
+    let is_beyond = |(_, _, ratio): &&(u64, u64, Interval)| {
+        ratio.low > 1.0 + margin || claim.is_either_way && ratio.high < 1.0 / (1.0 + margin)
+    };
+    let beyond: Vec<&(u64, u64, Interval)> = comparison.blocks.iter().filter(is_beyond).collect();
+    let size = |block: &&&(u64, u64, Interval)| block.2.value.ln().abs();
+    let (_, _, ratio) = beyond.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    Some(GateReason::InPart { from: beyond.first()?.0, to: beyond.last()?.1, ratio: *ratio })
 }
 
 /// What a verdict says of growth.

@@ -10,4 +10,4 @@ mod decide;
 
 pub use answer::{ClaimAnswer, GateAnswer, GateReason, GatedSeries};
 pub use claims::{ClaimKind, Gate, GateClaim};
-pub use decide::{GateRefusal, of_comparison, of_findings, undecided_items};
+pub use decide::{GateRefusal, of_comparison, of_findings, undecided_series};

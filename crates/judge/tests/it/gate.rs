@@ -140,6 +140,19 @@ fn a_run_of_two_systems_fails_by_the_series_that_is_slower() {
     assert_eq!(decide("slower@w4", &paired(&slower)).decision, Decision::Excluded);
 }
 
+/// One n of nine is 30 % slower: the mean over all of them is within the margin, and the series does not pass.
+#[test]
+fn a_change_at_some_n_does_not_pass_by_the_mean_over_all() {
+    let part = |system: &str, workload: usize, n: f64| {
+        if (system, workload) == ("head", 3) && n >= 5000.0 { 1.3e-3 } else { 1e-3 }
+    };
+    let answer = decide("slower:10%", &paired(&part));
+    assert_eq!(decisions(&answer)[0], ("w3", Decision::Undecided));
+    let reason = answer.claims[0].series[0].reason.clone();
+    assert!(matches!(reason, Some(GateReason::InPart { to: 5000, .. })), "{reason:?}");
+    assert_eq!(answer.with(Decision::Undecided).count(), 1);
+}
+
 #[test]
 fn a_rate_that_falls_is_slower_and_one_that_rises_is_changed() {
     let rate = |factor: f64| {

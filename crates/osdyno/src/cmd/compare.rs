@@ -5,15 +5,16 @@ use std::process::ExitCode;
 
 use ::report::compare::ComparisonAnswer;
 use ::report::document::terminal::Length;
+use ::report::formats::BuildResults;
 use import::Import;
 use judge::compare::{Comparison, Refusal};
 use record::Recording;
 
+use super::formats::{self, ResultFormat};
 use super::gate::GateArgs;
 use super::measurements::{self, ImportArgs, is_run_file};
 use super::{
-    Done, Format, print_answer, print_places, read as read_run, refuse_existing, refuse_input, warn,
-    write_file,
+    Done, print_answer, print_places, read as read_run, refuse_existing, refuse_input, warn, write_file,
 };
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     gate: GateArgs,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: ResultFormat,
     #[command(flatten)]
     import: ImportArgs,
 }
@@ -65,22 +66,29 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     let gate = args.gate.decide(None, Some(&compared))?;
     let comparison = compared.map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
-    let document = |_: &ComparisonAnswer<'_>| match args.verbose {
+    let format = args.format.shared();
+    let document = || match args.verbose {
         true => ::report::compare::document(&comparison),
         false => ::report::overview::systems(&comparison),
     };
     let extent = if args.verbose { Length::All } else { ::report::overview::SCREEN };
-    print_answer(&ComparisonAnswer::new(&comparison), document, extent, args.format, console)?;
+    if let Some(format) = args.format.build() {
+        formats::print(format, BuildResults::from_comparison(&comparison), gate.as_ref(), &document())?;
+    } else {
+        let of_gate = gate.as_ref().map(|gate| &gate.answer);
+        let answer = ComparisonAnswer { gate: of_gate, ..ComparisonAnswer::new(&comparison) };
+        print_answer(&answer, |_| document(), extent, format, console)?;
+    }
     if let Some(page) = &args.out {
         write_file(page, args.force, |out| ::report::compare::write_html(&comparison, out))?;
-        print_places(&[("report", page)], args.format)?;
+        print_places(&[("report", page)], format)?;
     }
     let (judged, all) = comparison.judged();
     let code = match is_complete && judged == all {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(INCOMPLETE),
     };
-    super::gate::end(gate.as_ref(), code, args.format, console)
+    super::gate::end(gate.as_ref(), code, format, console)
 }
 
 type Compared = Result<Comparison, Refusal>;

@@ -149,10 +149,17 @@ impl RunGate {
         gate.check(&names, has_baseline).map_err(|refusal| refused(&refusal))
     }
 
-    /// The run beside its baseline, where it has one.
-    pub(crate) fn compare(&self, file: &Path, recording: &Recording) -> Option<Result<Comparison, Refusal>> {
-        let (name, baseline) = self.baseline.as_ref()?;
-        Some(Comparison::new(&[(name, baseline), (&name_of(file), recording)]))
+    /// The run beside its baseline, or else its systems.
+    pub(crate) fn compare(
+        &self,
+        file: &Path,
+        recording: &Recording,
+        findings: &Findings,
+    ) -> Option<Result<Comparison, Refusal>> {
+        match &self.baseline {
+            Some((name, baseline)) => Some(Comparison::new(&[(name, baseline), (&name_of(file), recording)])),
+            None => super::compare_systems(recording, findings, file),
+        }
     }
 
     /// Decides the gate, where there is one.

@@ -3,14 +3,18 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use ::report::RunAnswer;
 use ::report::document::markdown_writer;
+use ::report::formats::BuildResults;
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use import::{Import, Imported};
 use judge::Findings;
 
-use super::gate::GateArgs;
+use super::formats::{self, ResultFormat};
+use super::gate::{Decided, GateArgs};
 use super::measurements::{ImportArgs, failure, is_standard_input, read, tell_bad_lines};
 use super::{
     Detail, Done, Format, print_findings, print_places, refuse_existing, refuse_input, warn, write_file,
@@ -63,16 +67,34 @@ pub(crate) struct Args {
     import: ImportArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// A format of every verb, or a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JudgeFormat {
-    /// A table
-    Text,
-    /// JSON; docs/answers.md describes the fields
-    Json,
-    /// Markdown, for a comment or the summary of a build
-    Markdown,
-    /// An HTML page with every point of every trial; see --out
+    Result(ResultFormat),
     Html,
+}
+
+const TEXT: JudgeFormat = JudgeFormat::Result(ResultFormat::Shared(Format::Text));
+const JSON: JudgeFormat = JudgeFormat::Result(ResultFormat::Shared(Format::Json));
+const MARKDOWN: JudgeFormat = JudgeFormat::Result(ResultFormat::Shared(Format::Markdown));
+
+impl ValueEnum for JudgeFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<JudgeFormat>> = LazyLock::new(|| {
+            let results = ResultFormat::value_variants().iter().map(|format| JudgeFormat::Result(*format));
+            results.chain([JudgeFormat::Html]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            JudgeFormat::Result(format) => format.to_possible_value(),
+            JudgeFormat::Html => Some(
+                PossibleValue::new("html").help("An HTML page with every point of every trial; see --out"),
+            ),
+        }
+    }
 }
 
 pub(crate) fn judge(args: &Args, console: &Console) -> Done {
@@ -96,36 +118,37 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     }
     let imported = import.finish().map_err(|error| failure(error, None))?;
     // A table ends with them.
-    if format != JudgeFormat::Text {
+    if format != TEXT {
         imported.remarks.iter().for_each(|remark| warn(remark));
     }
     tell_bad_lines(&imported.bad_lines);
     let findings = Findings::from_import(&imported.recording, args.margin);
     let gate = args.gate.decide(Some(&findings), None)?;
-    if format == JudgeFormat::Text {
-        print_findings(&findings, None, Detail::Everything, Format::Text, console)?;
-    } else {
-        write(format, &imported, &findings, file.as_deref(), args.force)?;
+    match (format, &file) {
+        (JudgeFormat::Result(of_result), None) if of_result.build().is_some() || format == TEXT => {
+            print_findings(&findings, None, gate.as_ref(), (Detail::Everything, of_result), console)?;
+        }
+        _ => write(format, (&imported, &findings), gate.as_ref(), file.as_deref(), args.force)?,
     }
     let is_complete = imported.bad_lines.count == 0 && imported.failed == 0;
     let code = if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) };
-    let of_gate = if format == JudgeFormat::Text { Format::Text } else { Format::Json };
+    let of_gate = if format == TEXT { Format::Text } else { Format::Json };
     super::gate::end(gate.as_ref(), code, of_gate, console)
 }
 
 /// The format that is asked for, or that the name of the output has.
 fn format(args: &Args) -> Result<JudgeFormat, Failure> {
     let of_name = match &args.out {
-        None => return Ok(args.format.unwrap_or(JudgeFormat::Text)),
+        None => return Ok(args.format.unwrap_or(TEXT)),
         Some(out) => match out.extension().and_then(|end| end.to_str()).map(str::to_lowercase).as_deref() {
             Some("html" | "htm") => Some(JudgeFormat::Html),
-            Some("json") => Some(JudgeFormat::Json),
-            Some("md") => Some(JudgeFormat::Markdown),
+            Some("json") => Some(JSON),
+            Some("md") => Some(MARKDOWN),
             _ => None,
         },
     };
     match (args.format, of_name) {
-        (Some(JudgeFormat::Text), _) => Err(Failure::Usage(
+        (Some(TEXT), _) => Err(Failure::Usage(
             "--format text goes to standard output; --out is for a page, JSON or Markdown".into(),
         )),
         (Some(format), Some(of_name)) if format != of_name => {
@@ -142,16 +165,24 @@ fn format(args: &Args) -> Result<JudgeFormat, Failure> {
 /// Writes a page, JSON or Markdown, to a file or to standard output.
 fn write(
     format: JudgeFormat,
-    imported: &Imported,
-    findings: &Findings,
+    (imported, findings): (&Imported, &Findings),
+    gate: Option<&Decided>,
     file: Option<&Path>,
     force: bool,
 ) -> Result<(), Failure> {
     let write = |out: &mut dyn Write| match format {
         JudgeFormat::Html => ::report::html::write(&imported.recording, findings, None, out),
-        JudgeFormat::Json => write_json(&RunAnswer::of_files(findings, &imported.files), out),
-        JudgeFormat::Markdown => markdown_writer::write(&::report::table::document(findings), out),
-        JudgeFormat::Text => Ok(()),
+        JSON => {
+            let gate = gate.map(|gate| &gate.answer);
+            write_json(&RunAnswer { gate, ..RunAnswer::of_files(findings, &imported.files) }, out)
+        }
+        MARKDOWN => markdown_writer::write(&::report::table::document(findings), out),
+        JudgeFormat::Result(other) => match other.build() {
+            Some(format) => {
+                (format.write)(&formats::gated(BuildResults::from_findings(findings, None), gate), out)
+            }
+            None => Ok(()),
+        },
     };
     match file {
         Some(file) => {

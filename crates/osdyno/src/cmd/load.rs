@@ -17,16 +17,18 @@ mod target;
 use std::io;
 use std::process::ExitCode;
 
+use judge::gate::{ClaimKind, GateClaim};
 use net::load::coordinator::{self, Coordinator};
 use net::load::search::{self, Found, Goal};
 use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress};
 
 use self::answer::{FoundRate, JudgedLevel, LoadAnswer, is_limited_by_generator};
 pub(crate) use self::args::Args;
-use self::baseline::Baseline;
+use self::baseline::{Baseline, LevelComparison};
 use self::beside::Held;
 use self::live::Screen;
 use self::output::Outputs;
+use super::limits::{LimitAnswer, LimitedFigure, MeasuredFigure};
 use super::{Done, warn};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
@@ -50,6 +52,7 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
     let background = loads_of(args.background.as_ref());
     baseline.as_ref().map_or(Ok(()), |baseline| baseline.check(&settings, &background))?;
+    refuse_other_claims(args)?;
     let loads = args::loads(args);
     settings.check()?;
     loads.iter().try_for_each(|load| load.check(&settings))?;
@@ -78,13 +81,15 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
 
     let judged = |level: &Level| JudgedLevel::new(level.clone(), &settings);
     let levels: Vec<JudgedLevel> = measured.levels.iter().map(judged).collect();
+    let compared = baseline.as_ref().map(|baseline| baseline.compare(&levels));
     let answer = LoadAnswer {
         targets: args.targets.clone(),
         resolved: target.resolved,
         background,
         held_background: held.stop(),
         found: measured.found.as_ref().map(|found| FoundRate::new(found, &settings)),
-        compared: baseline.as_ref().map(|baseline| baseline.compare(&levels)),
+        limits: limits(args, &levels, compared.as_deref().unwrap_or_default()),
+        compared,
         levels,
         baseline: baseline.as_ref().map(|baseline| baseline.path().to_owned()),
         stage: measured.stage,
@@ -94,7 +99,83 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     let written = outputs.write(&answer);
     outputs.print(&answer, console)?;
     written?;
-    Ok(exit_code(&answer))
+    outputs.print_limits(&answer, console)?;
+    match sys::signal::stop_ordered() {
+        true => Ok(exit_code(&answer)),
+        false => Ok(super::limits::exit_code(&answer.limits, exit_code(&answer))),
+    }
+}
+
+/// A load has no series whose cost grows with n, and no limits of the system.
+fn refuse_other_claims(args: &Args) -> Result<(), Failure> {
+    let claims = || args.fail_on.iter().flat_map(|gate| &gate.claims);
+    let is_known = |claim: &&GateClaim| {
+        matches!(claim.kind, ClaimKind::Slower | ClaimKind::Changed) && claim.series.is_none()
+    };
+    match claims().find(|claim| !is_known(claim)) {
+        Some(claim) => {
+            Err(Failure::Usage(format!("--fail-on {claim}: of a load there are slower and changed")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What became of the limits and claims, level by level.
+fn limits(args: &Args, levels: &[JudgedLevel], compared: &[LevelComparison]) -> Vec<LimitAnswer> {
+    let mut answers = Vec::new();
+    for judged in levels {
+        let (level, at) = (&judged.level, place(&judged.level.load));
+        for limit in args.max.iter().flat_map(|limits| &limits.0) {
+            let measured = figure_of(limit.figure, level);
+            // A generator that is late makes latency worse and the rate lower, never better.
+            answers.push(limit.decide(&at, measured, answer::doubt(level)));
+        }
+    }
+    for (claim, level) in args
+        .fail_on
+        .iter()
+        .flat_map(|gate| &gate.claims)
+        .flat_map(|claim| compared.iter().map(move |level| (claim, level)))
+    {
+        let at = place(&level.load);
+        if let Some(refused) = &level.refused {
+            answers.push(LimitAnswer::unknown(claim, at.clone(), refused.clone()));
+        }
+        for ratio in &level.ratios {
+            let cost = ratio.of_cost();
+            answers.push(LimitAnswer::of_ratio(claim, format!("{}, {at}", ratio.figure), cost));
+        }
+    }
+    answers
+}
+
+/// `50 connections`, or `5000 per second`.
+fn place(load: &Load) -> String {
+    match load.rate {
+        Some(rate) => format!("{rate} per second"),
+        None => ::report::words::things(load.connections, "connection", "connections"),
+    }
+}
+
+fn figure_of(figure: LimitedFigure, level: &Level) -> Option<MeasuredFigure> {
+    match figure {
+        LimitedFigure::Percentile(percent) => {
+            let known = level.latency.percentile(percent);
+            let interval = known.and_then(|known| {
+                Some(MeasuredFigure { value: known.seconds?, low: known.low?, high: known.high? })
+            });
+            let answered = level.latency.count > 0;
+            interval
+                .or_else(|| answered.then(|| MeasuredFigure::exact(level.latency.quantile(percent / 100.0))))
+        }
+        LimitedFigure::Errors => MeasuredFigure::share(level.failed, level.started),
+        LimitedFigure::Rate => {
+            let value = level.completed_per_second;
+            let (low, high) = level.completed_per_second_interval.unwrap_or((value, value));
+            Some(MeasuredFigure { value, low, high })
+        }
+        LimitedFigure::Ratio => None,
+    }
 }
 
 /// Offers one load after the other.

@@ -27,6 +27,7 @@ use record::units::{self, Unreadable};
 
 use self::answer::MailAnswer;
 use self::experiment::Experiment;
+use super::limits::Limits;
 use super::{Done, Format, print_answer, refuse_existing};
 use crate::console::{Console, results, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
@@ -129,6 +130,9 @@ pub(crate) struct Args {
     /// Transactions of one domain under way, at most
     #[arg(long, value_name = "N", value_parser = positive())]
     per_domain: Option<u32>,
+    /// Exit with 4 if a limit is broken: errors<=0.1%, rate>=20k, or p99<=5ms of the slowest step
+    #[arg(long, value_name = "LIMIT,…", value_parser = Limits::parse)]
+    max: Option<Limits>,
     /// Attempts for a recipient
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..))]
     attempts: u8,
@@ -293,7 +297,8 @@ fn deliver<R: Results + Send>(
     let announce = || tell(&plan(args, recipients));
     let delivered = mail::deliver(recipients, &settings, results, delivery, announce)?;
     let is_interrupted = stop.load(Ordering::Relaxed);
-    let answer = MailAnswer::new(&delivered, settings.session.mode != Mode::Deliver);
+    let mut answer = MailAnswer::new(&delivered, settings.session.mode != Mode::Deliver);
+    answer.hold_against(args.max.as_ref());
     if args.results.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         console.tell(&answer.document());
     } else {
@@ -302,7 +307,15 @@ fn deliver<R: Results + Send>(
     if is_interrupted {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(if answer.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    let code = if answer.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) };
+    if !answer.limits.is_empty() {
+        let document = super::limits::document(&answer.limits, &super::command_line::to_repeat());
+        match args.format {
+            Format::Text => console.print(&document, Length::All)?,
+            Format::Json | Format::Markdown => console.tell(&document),
+        }
+    }
+    Ok(super::limits::exit_code(&answer.limits, code))
 }
 
 /// What is left in the folder, or else a new list. The folder is locked before the list is read.

@@ -9,11 +9,13 @@ pub(crate) mod dns;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod export;
+mod formats;
 mod gate;
 pub(crate) mod impact;
 pub(crate) mod janitor;
 pub(crate) mod judge;
 pub(crate) mod lab;
+mod limits;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod mail;
@@ -38,12 +40,15 @@ use ::judge::compare::{Comparison, Refusal};
 use ::report::RunAnswer;
 use ::report::document::terminal::Length;
 use ::report::document::{Document, markdown_writer};
+use ::report::formats::BuildResults;
 use clap::ValueEnum;
 use record::Recording;
 use serde::Serialize;
 
 use crate::console::{Console, results, tell};
 use crate::failure::Failure;
+
+use self::formats::ResultFormat;
 
 type Done = Result<ExitCode, Failure>;
 
@@ -224,13 +229,18 @@ fn write_json(answer: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
 fn print_findings(
     findings: &Findings,
     systems: Option<&Comparison>,
-    detail: Detail,
-    format: Format,
+    gate: Option<&gate::Decided>,
+    (detail, format): (Detail, ResultFormat),
     console: &Console,
 ) -> Result<(), Failure> {
+    if let Some(format) = format.build() {
+        let results = BuildResults::from_findings(findings, systems);
+        return formats::print(format, results, gate, &findings_document(findings, systems, detail));
+    }
     let extent = if detail == Detail::Everything { Length::All } else { ::report::overview::SCREEN };
     let document = |_: &RunAnswer<'_>| findings_document(findings, systems, detail);
-    print_answer(&RunAnswer::new(findings), document, extent, format, console)
+    let answer = RunAnswer { gate: gate.map(|gate| &gate.answer), ..RunAnswer::new(findings) };
+    print_answer(&answer, document, extent, format.shared(), console)
 }
 
 fn findings_document(findings: &Findings, systems: Option<&Comparison>, detail: Detail) -> Document {

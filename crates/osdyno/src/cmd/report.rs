@@ -9,7 +9,8 @@ use judge::compare::Comparison;
 use record::Recording;
 use record::units::{self, Unreadable};
 
-use super::gate::GateArgs;
+use super::formats::ResultFormat;
+use super::gate::{Decided, GateArgs};
 use super::{
     Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places, read,
     refuse_existing, refuse_input, warn_refused, write_file,
@@ -39,7 +40,7 @@ pub(crate) struct Args {
     gate: GateArgs,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: ResultFormat,
 }
 
 /// A margin in percent, as a share of the cost.
@@ -59,7 +60,7 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let gate = args.gate.decide(Some(&findings), compared.as_ref())?;
     // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
     // page too.
-    let printed = print(&recording, &findings, systems, args, console);
+    let printed = print(&recording, &findings, (systems, gate.as_ref()), args, console);
     let written = match &page {
         Page::Drawn(page) => {
             write_file(page, args.force, |out| ::report::html::write(&recording, &findings, systems, out))
@@ -70,13 +71,13 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     written?;
     warn_refused(compared.as_ref());
     match &page {
-        Page::Drawn(page) => print_places(&[("report", page)], args.format)?,
+        Page::Drawn(page) => print_places(&[("report", page)], args.format.shared())?,
         Page::Kept(page) => {
             tell(&format!("  {} is there already and was kept; --force replaces it", page.display()));
         }
         Page::None => (),
     }
-    super::gate::end(gate.as_ref(), ExitCode::SUCCESS, args.format, console)
+    super::gate::end(gate.as_ref(), ExitCode::SUCCESS, args.format.shared(), console)
 }
 
 /// The page beside the verdicts.
@@ -92,7 +93,7 @@ impl Page {
     fn of(args: &Args) -> Result<Page, Failure> {
         let page = match &args.out {
             Some(page) => page.clone(),
-            None if args.format != Format::Text => return Ok(Page::None),
+            None if args.format.shared() != Format::Text => return Ok(Page::None),
             None => args.run.with_extension("html"),
         };
         refuse_input(&page, slice::from_ref(&args.run))?;
@@ -109,13 +110,13 @@ impl Page {
 fn print(
     recording: &Recording,
     findings: &Findings,
-    systems: Option<&Comparison>,
+    (systems, gate): (Option<&Comparison>, Option<&Decided>),
     args: &Args,
     console: &Console,
 ) -> Result<(), Failure> {
-    print_findings(findings, systems, Detail::of(args.verbose), args.format, console)?;
+    print_findings(findings, systems, gate, (Detail::of(args.verbose), args.format), console)?;
     if recording.measured_noise_floor().is_some() {
-        print_noise_floor(recording, args.format, console)?;
+        print_noise_floor(recording, args.format.shared(), console)?;
     }
     Ok(())
 }

@@ -21,10 +21,11 @@ use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, T
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use self::command::{CommandArgs, Levels};
+use super::formats::ResultFormat;
 use super::gate::RunGateArgs;
 use super::{
-    Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places,
-    refuse_unwritable, suggested, warn, warn_refused, write_file,
+    Detail, Done, Format, print_findings, print_noise_floor, print_places, refuse_unwritable, suggested,
+    warn, warn_refused, write_file,
 };
 use crate::console::{Console, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
@@ -161,7 +162,7 @@ pub(crate) struct Args {
     verbose: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: ResultFormat,
     #[command(flatten)]
     command: CommandArgs,
 }
@@ -210,35 +211,36 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     screen.clear();
 
     let findings = ran.findings;
+    let format = args.format.shared();
     let detail = match Detail::of(args.verbose) {
-        Detail::Overview if args.format == Format::Text && sys::handle::are_outputs_one() => {
+        Detail::Overview if format == Format::Text && sys::handle::are_outputs_one() => {
             Detail::OverviewAfterMachine
         }
         detail => detail,
     };
     // A system against itself has a noise floor instead.
-    let compared = gate
-        .compare(&file, &ran.recording)
-        .or_else(|| compare_systems(&ran.recording, &findings, &file).filter(|_| !plan.aa));
+    let compared = gate.compare(&file, &ran.recording, &findings).filter(|_| !plan.aa);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
     if let Some(error) = ran.unwritten {
-        print_findings(&findings, systems, detail, args.format, console)?;
-        print_places(&[("run", &file)], args.format)?;
+        print_findings(&findings, systems, None, (detail, args.format), console)?;
+        print_places(&[("run", &file)], format)?;
         return Err(error.into());
     }
     // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
     // page too.
-    let printed = print_findings(&findings, systems, detail, args.format, console);
+    let decided = gate.decide(&findings, compared.as_ref());
+    let of_gate = decided.as_ref().ok().and_then(Option::as_ref);
+    let printed = print_findings(&findings, systems, of_gate, (detail, args.format), console);
     let written =
         write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, systems, out));
     printed?;
     if plan.aa {
-        print_noise_floor(&ran.recording, args.format, console)?;
+        print_noise_floor(&ran.recording, format, console)?;
     }
     warn_refused(compared.as_ref());
     let kept = ran.floor_kept.and_then(|kept| kept.inspect_err(|error| warn(&error.to_string())).ok());
     // Two answers in one would be none: `osdyno blame` has the one for programs.
-    let blame_page = blame_page.filter(|_| args.format == Format::Text);
+    let blame_page = blame_page.filter(|_| format == Format::Text);
     let blamed = blame_page
         .as_ref()
         .map(|page| super::blame::print_of_run((&ran.recording, &findings), page, args.verbose, console));
@@ -248,7 +250,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let places = [("run", Some(&file)), ("report", page), ("blame", blame_page), ("floor", kept.as_ref())];
     let places: Vec<(&str, &Path)> =
         places.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))).collect();
-    print_places(&places, args.format)?;
+    print_places(&places, format)?;
     wait_for(ran.removal, &interrupt);
     written?;
     let blamed = blamed?;
@@ -257,7 +259,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         (false, true) => blamed.unwrap_or(ExitCode::SUCCESS),
         (false, false) => ExitCode::from(INCOMPLETE),
     };
-    super::gate::end(gate.decide(&findings, compared.as_ref())?.as_ref(), code, args.format, console)
+    super::gate::end(decided?.as_ref(), code, format, console)
 }
 
 /// Fails where a file cannot be written, or is there already.

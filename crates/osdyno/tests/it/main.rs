@@ -19,6 +19,7 @@ mod faults;
 mod file_faults;
 mod file_systems;
 mod foreign;
+mod gates;
 mod impact;
 mod jobs;
 mod judge;

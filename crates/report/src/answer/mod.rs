@@ -8,6 +8,7 @@ mod series;
 use std::collections::BTreeMap;
 
 use import::FileRead;
+use judge::gate::GateAnswer;
 use judge::hints::{Landmark, LandmarkRemedy};
 use judge::{Cause, Findings, Growth, GrowthEnd, Highlight, Stop};
 use record::{EndStatus, HeldBackground, System, Tool};
@@ -53,6 +54,9 @@ pub struct RunAnswer<'a> {
     pub comparisons: Vec<ComparisonAnswer<'a>>,
     /// The growths that cost a user most, the first first.
     pub findings: Vec<HighlightAnswer<'a>>,
+    /// What `--fail-on` decided; absent without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<&'a GateAnswer>,
     /// Remarks about the whole run.
     pub notes: Vec<String>,
     /// The files that `judge` read; absent otherwise.
@@ -179,6 +183,7 @@ impl<'a> RunAnswer<'a> {
                 .iter()
                 .map(|highlight| HighlightAnswer::new(findings, highlight))
                 .collect(),
+            gate: None,
             notes: sentences::notes(findings),
             files: &[],
         }

@@ -1,6 +1,7 @@
 //! The answer of `compare`, and of `run` for the variants of a workload: one form for both.
 
 use judge::compare::{Comparison, LevelValue, Mean, Ranking, RankingEntry, Ratio, Reference};
+use judge::gate::GateAnswer;
 use judge::{Difference, LimitedLevels};
 use record::{Direction, Unit};
 use serde::Serialize;
@@ -50,6 +51,9 @@ pub struct ComparisonAnswer<'a> {
     pub geometric_means: Vec<MeanAnswer<'a>>,
     /// Workloads that must not be compared, and why: other versions, settings or backgrounds.
     pub refused: Vec<String>,
+    /// What `--fail-on` decided; absent without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<&'a GateAnswer>,
     /// Where variants stopped or were limited.
     pub notes: Vec<String>,
 }
@@ -274,6 +278,7 @@ impl<'a> ComparisonAnswer<'a> {
             series: compared.rankings.iter().map(RankingAnswer::new).collect(),
             geometric_means: names().skip(1).zip(&compared.means).filter_map(mean).collect(),
             refused: compared.refused.iter().map(notes::refused).collect(),
+            gate: None,
             notes: if is_of_variants { notes(compared) } else { Vec::new() },
         }
     }

@@ -8,14 +8,14 @@ use std::io::{self, Write};
 use record::Unit;
 use serde_json::{Map, Value, json};
 
-use super::{OutputFormat, Results, SeriesFigure};
+use super::{BuildResults, OutputFormat, SeriesFigure};
 
 const NAME_MAX: usize = 1024;
 
 pub(super) const FORMAT: OutputFormat =
     OutputFormat { name: "bencher", summary: "JSON for Bencher: --adapter json", write };
 
-fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+fn write(results: &BuildResults, out: &mut dyn Write) -> io::Result<()> {
     let mut benchmarks = Map::new();
     for figure in results.figures.iter().filter(|one| one.value.value.is_finite()) {
         let (measure, scale) = measure(figure.unit);

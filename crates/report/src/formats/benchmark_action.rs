@@ -1,5 +1,5 @@
 //! JSON for benchmark-action/github-action-benchmark, `tool: customSmallerIsBetter`: a list of objects with
-//! `name`, `unit`, `value`, and as text `range` and `extra` (its README, "Minimal setup for custom benchmarks").
+//! `name`, `unit`, `value`, and as text `range` and `extra` (its README, section on custom benchmarks).
 //!
 //! A rate is written as the time of one, because smaller is better in all of the list.
 
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use record::Unit;
 use serde_json::json;
 
-use super::{OutputFormat, Results, SeriesFigure};
+use super::{BuildResults, OutputFormat, SeriesFigure};
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "benchmark-action",
@@ -16,7 +16,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     write,
 };
 
-fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+fn write(results: &BuildResults, out: &mut dyn Write) -> io::Result<()> {
     let is_known = |one: &&SeriesFigure| one.value.value.is_finite() && one.value.value > 0.0;
     let entries: Vec<serde_json::Value> = results.figures.iter().filter(is_known).map(entry).collect();
     serde_json::to_writer_pretty(&mut *out, &entries)?;

@@ -1,16 +1,17 @@
 //! Annotations of GitHub Actions: workflow commands, one for each series that failed or is undecided.
 //!
-//! The form is `::error title=TITLE::MESSAGE`. In a message `%`, CR and LF are escaped, in a title `:` and `,`
-//! too (docs.github.com, "Workflow commands for GitHub Actions", and `toolkit/packages/core/src/command.ts`).
-//! GitHub shows ten of each kind for a step, so the last one counts the others. The summary of the step is
-//! Markdown, which the verb appends to the file that `GITHUB_STEP_SUMMARY` names.
+//! The form is `::error title=TITLE::MESSAGE`. In a message `%`, CR and LF are escaped, in a title `:` and
+//! `,` too (docs.github.com, "Workflow commands for GitHub Actions", and
+//! `toolkit/packages/core/src/command.ts`). GitHub shows ten of each kind for a step, so the last one counts
+//! the others. The summary of the step is Markdown, which the verb appends to the file that
+//! `GITHUB_STEP_SUMMARY` names.
 
 use std::io::{self, Write};
 
 use judge::gate::{ClaimAnswer, GatedSeries};
 use stats::Decision;
 
-use super::{OutputFormat, Results, plain};
+use super::{BuildResults, OutputFormat, plain};
 use crate::gate;
 
 /// Annotations of one kind that are shown for a step.
@@ -19,7 +20,7 @@ const SHOWN_MOST: usize = 10;
 pub(super) const FORMAT: OutputFormat =
     OutputFormat { name: "github", summary: "annotations and a step summary for GitHub Actions", write };
 
-fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+fn write(results: &BuildResults, out: &mut dyn Write) -> io::Result<()> {
     for (command, decision) in [("warning", Decision::Undecided), ("error", Decision::Certain)] {
         let all: Vec<_> = results.gated().filter(|(_, one)| one.decision == decision).collect();
         let shown = if all.len() > SHOWN_MOST { SHOWN_MOST - 1 } else { all.len() };

@@ -10,13 +10,13 @@ use std::io::{self, Write};
 use judge::gate::{ClaimAnswer, GatedSeries};
 use stats::Decision;
 
-use super::{OutputFormat, Results, plain, xml};
+use super::{BuildResults, OutputFormat, plain, xml};
 use crate::gate;
 
 pub(super) const FORMAT: OutputFormat =
     OutputFormat { name: "junit", summary: "test cases for GitLab and Jenkins", write };
 
-fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+fn write(results: &BuildResults, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(out, "<testsuites name=\"osdyno\">")?;
     for claim in results.gate.iter().flat_map(|gate| &gate.claims) {
@@ -64,7 +64,7 @@ fn case(claim: &ClaimAnswer, one: &GatedSeries, repeat: &str, out: &mut dyn Writ
 }
 
 /// Without a gate every series that was measured is a test that passed.
-fn measured(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+fn measured(results: &BuildResults, out: &mut dyn Write) -> io::Result<()> {
     let count = results.figures.len();
     writeln!(
         out,

@@ -1,11 +1,11 @@
-//! A plain report for a mailing list such as that of the Linux kernel: lines of at most 72 columns, changes in
-//! percent, how sure they are, and the command that reproduces them.
+//! A plain report for a mailing list such as that of the Linux kernel: lines of at most 72 columns, changes
+//! in percent, how sure they are, and the command that reproduces them.
 
 use std::io::{self, Write};
 
 use stats::{Decision, Interval};
 
-use super::{OutputFormat, Results, SeriesChange, plain};
+use super::{BuildResults, OutputFormat, SeriesChange, plain};
 use crate::gate;
 use crate::text::{printable, wrapped};
 
@@ -19,7 +19,7 @@ const NAME: usize = 30;
 pub(super) const FORMAT: OutputFormat =
     OutputFormat { name: "lkml", summary: "plain text of 72 columns for a mailing list", write };
 
-fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+fn write(results: &BuildResults, out: &mut dyn Write) -> io::Result<()> {
     if let Some(answer) = &results.gate {
         paragraph(&format!("osdyno: {}", gate::summary(answer)), out)?;
         for decision in [Decision::Certain, Decision::Undecided] {

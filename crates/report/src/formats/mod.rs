@@ -20,7 +20,7 @@ use crate::words::{GAP, NO_BREAK};
 
 /// What a format is made of: figures, ratios and the gate of one answer.
 #[derive(Clone, Debug, Default)]
-pub struct Results {
+pub struct BuildResults {
     /// The machine and the program, in a line.
     pub machine: String,
     /// What was measured, each series at its smallest n and at its largest.
@@ -73,7 +73,7 @@ pub struct OutputFormat {
     /// What reads it.
     pub summary: &'static str,
     /// Writes it.
-    pub write: fn(&Results, &mut dyn Write) -> io::Result<()>,
+    pub write: fn(&BuildResults, &mut dyn Write) -> io::Result<()>,
 }
 
 /// All formats, in the order in which help lists them.
@@ -86,9 +86,9 @@ pub const ALL: [OutputFormat; 6] = [
     bencher::FORMAT,
 ];
 
-impl Results {
+impl BuildResults {
     /// Those of a run, with the comparison of its systems where it has several.
-    pub fn from_findings(findings: &Findings, systems: Option<&Comparison>) -> Results {
+    pub fn from_findings(findings: &Findings, systems: Option<&Comparison>) -> BuildResults {
         let figures = findings.series.iter().filter_map(|finding| {
             let verdict = finding.verdict.as_ref()?;
             Some(figures(&finding.label, &finding.key.system, finding.unit, verdict))
@@ -98,13 +98,17 @@ impl Results {
             .systems
             .first()
             .map(|system| crate::sentences::machine(&format!("{} {}", tool.name, tool.version), system));
-        let compared = systems.map(Results::from_comparison).unwrap_or_default();
-        Results { machine: machine.unwrap_or_default(), figures: figures.flatten().collect(), ..compared }
+        let compared = systems.map(BuildResults::from_comparison).unwrap_or_default();
+        BuildResults {
+            machine: machine.unwrap_or_default(),
+            figures: figures.flatten().collect(),
+            ..compared
+        }
     }
 
     /// Those of a comparison of systems.
-    pub fn from_comparison(compared: &Comparison) -> Results {
-        let mut results = Results::default();
+    pub fn from_comparison(compared: &Comparison) -> BuildResults {
+        let mut results = BuildResults::default();
         for ranking in &compared.rankings {
             for entry in &ranking.standings {
                 if let Some(verdict) = &entry.verdict {
@@ -177,8 +181,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Results with a figure of each unit, names that need care, and a gate that failed.
-    pub(crate) fn results() -> Results {
+    /// BuildResults with a figure of each unit, names that need care, and a gate that failed.
+    pub(crate) fn results() -> BuildResults {
         let interval = |value: f64| Interval { value, low: 0.9 * value, high: 1.1 * value };
         let figure = |series: &str, unit, n, value| SeriesFigure {
             series: series.to_owned(),
@@ -187,7 +191,7 @@ pub(crate) mod tests {
             n,
             value: interval(value),
         };
-        Results {
+        BuildResults {
             machine: "osdyno 0.2.0 · Linux 6.18".to_owned(),
             figures: vec![
                 figure("bind", Unit::Seconds, 10, 1.25e-6),
@@ -241,7 +245,7 @@ pub(crate) mod tests {
         for format in ALL {
             assert!(written(format).ends_with('\n'), "{}", format.name);
             let mut out = Vec::new();
-            assert!((format.write)(&Results::default(), &mut out).is_ok(), "{}", format.name);
+            assert!((format.write)(&BuildResults::default(), &mut out).is_ok(), "{}", format.name);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use record::Unit;
 use stats::Decision;
 
-use super::{OutputFormat, Results, SeriesFigure};
+use super::{BuildResults, OutputFormat, SeriesFigure};
 
 pub(super) const FORMAT: OutputFormat =
     OutputFormat { name: "openmetrics", summary: "gauges for Prometheus and its textfile collector", write };
@@ -23,7 +23,7 @@ const UNITS: [(Unit, &str, &str); 5] = [
     (Unit::None, "value", "Values without a unit."),
 ];
 
-fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+fn write(results: &BuildResults, out: &mut dyn Write) -> io::Result<()> {
     for (unit, name, help) in UNITS {
         let figures: Vec<&SeriesFigure> =
             results.figures.iter().filter(|one| one.unit == unit && one.value.value.is_finite()).collect();

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::baseline::LevelComparison;
 use super::hint;
 use super::resolve::Resolved;
+use crate::cmd::limits::LimitAnswer;
 
 /// The answer of `osdyno load`.
 #[derive(Serialize)]
@@ -37,6 +38,9 @@ pub(super) struct LoadAnswer {
     /// The levels divided by those of the baseline; absent unless one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) compared: Option<Vec<LevelComparison>>,
+    /// What became of the limits of `--max` and `--fail-on`, level by level; absent without them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) limits: Vec<LimitAnswer>,
     /// The file of the baseline.
     #[serde(skip)]
     pub(super) baseline: Option<PathBuf>,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use judge::gate::Gate;
 use net::client::http::HttpClientSettings;
 use net::client::{self, ClientSettings};
 use net::load::{Load, LoadSettings, Schedule, Sources, TlsSettings};
@@ -13,6 +14,7 @@ use super::beside;
 use super::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates};
 use super::target::{Target, TargetForm};
 use crate::cmd::declared::{Chosen, Clients};
+use crate::cmd::limits::Limits;
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -99,6 +101,16 @@ pub(crate) struct Args {
     /// Think time: from a response to the next request of a connection
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
     pub(super) think: Duration,
+    /// Exit with 4 if a level certainly breaks a limit: p99<=5ms, errors<=0.1%, rate>=20k, or several
+    ///
+    /// The exit code is 3 while a level neither breaks nor keeps one, by its 95 % interval.
+    #[arg(long, value_name = "LIMIT,…", value_parser = Limits::parse, conflicts_with = "find_rate")]
+    pub(super) max: Option<Limits>,
+    /// With --baseline, exit with 4 if a figure is certainly worse: slower, or slower:5%
+    ///
+    /// Two loads meet the machine at two times: a figure must be worse by 15 % at least.
+    #[arg(long, value_name = "CLAIM", value_parser = Gate::parse, requires = "baseline")]
+    pub(super) fail_on: Option<Gate>,
     /// A request fails if its response takes longer
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     pub(super) timeout: Duration,

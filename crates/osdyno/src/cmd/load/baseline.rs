@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::{self, JudgedLevel};
+use crate::cmd::limits::MeasuredFigure;
 use crate::failure::Failure;
 
 /// An earlier load, as `--format json` wrote it.
@@ -62,6 +63,9 @@ pub(super) enum BaselineDifference {
     /// On both.
     Uncertain,
 }
+
+/// The figure of which more is better.
+const THROUGHPUT: &str = "requests/s";
 
 /// A value and its 95 % interval.
 #[derive(Clone, Copy)]
@@ -131,7 +135,7 @@ impl Baseline {
             }
         }
         let figures = [
-            ("requests/s", throughput as fn(&Level) -> Option<Known>),
+            (THROUGHPUT, throughput as fn(&Level) -> Option<Known>),
             ("p50", |level| percentile(level, 50.0)),
             ("p99", |level| percentile(level, 99.0)),
         ];
@@ -154,6 +158,16 @@ fn without_host(mut settings: Value) -> Value {
 }
 
 impl FigureRatio {
+    /// The ratio of the costs: of a rate, of the time that one takes.
+    pub(super) fn of_cost(&self) -> MeasuredFigure {
+        match self.figure {
+            THROUGHPUT => {
+                MeasuredFigure { value: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low }
+            }
+            _ => MeasuredFigure { value: self.ratio, low: self.low, high: self.high },
+        }
+    }
+
     /// The interval of a ratio from those of its two values, on the scale of logarithms: the distances to the
     /// ends that matter add as squares (Zou and Donner 2008, "method of variance estimates recovery").
     fn of(figure: &'static str, now: Known, before: Known) -> FigureRatio {

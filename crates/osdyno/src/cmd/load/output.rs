@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::answer::LoadAnswer;
 use super::args::{Args, LoadFormat};
 use super::csv;
+use crate::cmd::limits;
 use crate::cmd::{print_place, refuse_existing, warn, write_file, write_json};
 use crate::console::{Console, results};
 use crate::failure::Failure;
@@ -104,6 +105,24 @@ impl Outputs {
         }
         for (path, format) in self.files.iter().filter(|_| self.format == LoadFormat::Text) {
             print_place(name_of(*format), path)?;
+        }
+        Ok(())
+    }
+}
+
+impl Outputs {
+    /// Prints what became of limits, the last lines of the verb; beside output for a program, on standard
+    /// error.
+    pub(super) fn print_limits(&self, answer: &LoadAnswer, console: &Console) -> Result<(), Failure> {
+        if answer.limits.is_empty() {
+            return Ok(());
+        }
+        let repeat: Vec<String> =
+            command().iter().skip(1).map(|word| ::report::shell::quoted(word)).collect();
+        let document = limits::document(&answer.limits, &format!("osdyno {}", repeat.join(" ")));
+        match self.format {
+            LoadFormat::Text => console.print(&document, Length::All)?,
+            _ => console.tell(&document),
         }
         Ok(())
     }

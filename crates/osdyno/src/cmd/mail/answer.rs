@@ -6,6 +6,8 @@ use ::report::words::count;
 use mail::{Delivered, MailCounts, MailStep};
 use serde::{Serialize, Serializer};
 
+use crate::cmd::limits::{LimitAnswer, LimitedFigure, Limits, MeasuredFigure};
+
 /// The answer of `osdyno mail`.
 #[derive(Serialize)]
 pub(super) struct MailAnswer {
@@ -22,6 +24,9 @@ pub(super) struct MailAnswer {
     /// The steps that were made, by name.
     #[serde(serialize_with = "by_name")]
     steps: Vec<(MailStep, StepTimes)>,
+    /// What became of the limits of `--max`; absent without them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) limits: Vec<LimitAnswer>,
     /// Whether no message was to be sent.
     #[serde(skip)]
     is_test: bool,
@@ -71,8 +76,32 @@ impl MailAnswer {
                 / delivering_seconds.max(f64::MIN_POSITIVE),
             counts: measured.counts,
             steps: MailStep::ALL.into_iter().filter_map(timed).collect(),
+            limits: Vec::new(),
             is_test,
         }
+    }
+
+    /// Holds the delivery against limits. A percentile is that of the step that is slowest there; of the
+    /// delivery there are the median, 99 % and 99.9 %.
+    pub(super) fn hold_against(&mut self, limits: Option<&Limits>) {
+        let slowest = |of: fn(&StepTimes) -> f64| {
+            let times = self.steps.iter().map(|(_, times)| of(times));
+            times.reduce(f64::max).map(MeasuredFigure::exact)
+        };
+        let figure = |figure: LimitedFigure| match figure {
+            LimitedFigure::Percentile(50.0) => slowest(|times| times.p50_seconds),
+            LimitedFigure::Percentile(99.0) => slowest(|times| times.p99_seconds),
+            LimitedFigure::Percentile(99.9) => slowest(|times| times.p999_seconds),
+            LimitedFigure::Percentile(_) | LimitedFigure::Ratio => None,
+            LimitedFigure::Errors => {
+                let failed = self.counts.failed + self.counts.queued;
+                let all = failed + self.counts.accepted();
+                (all > 0).then(|| MeasuredFigure::exact(failed as f64 / all as f64))
+            }
+            LimitedFigure::Rate => Some(MeasuredFigure::exact(self.deliveries_per_second)),
+        };
+        let all = limits.iter().flat_map(|limits| &limits.0);
+        self.limits = all.map(|limit| limit.decide("", figure(limit.figure), None)).collect();
     }
 
     /// Whether a server accepted every recipient.
