@@ -1,5 +1,5 @@
-//! What a report of two million measurements costs: `cargo bench -p report`. The promise is at most 5 s,
-//! 300 MB and a page of 4 MB.
+//! What a report of two million measurements costs: `cargo bench -p report`. The promise is at most 4 s
+//! of processor time, 300 MB and a page of 4 MB.
 #![allow(clippy::expect_used, reason = "the emulated runs are those of the tests")]
 
 use std::io::{self, Write};
