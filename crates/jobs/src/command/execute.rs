@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, Read};
+use std::io::{self, PipeWriter, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
-use sys::process::{Executed, ProgramLauncher};
+use sys::process::{Executed, Making, ProgramLauncher};
 use workload::{ProgramEnded, TrialError};
 
 /// The shell of sh(1).
@@ -164,17 +164,26 @@ impl Subject {
     }
 
     /// Executes the command to its end, and ends what it leaves.
-    pub(super) fn execute(&self, launcher: &mut ProgramLauncher) -> io::Result<(Executed, Output)> {
+    pub(super) fn execute(
+        &self,
+        launcher: &ProgramLauncher,
+        making: Making,
+    ) -> io::Result<(Executed, Output)> {
         let mut command = self.program.command();
         let stdin = File::open(&self.stdin).map_err(|error| named(&self.stdin, &error))?;
-        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut running = launcher.start(&mut command).map_err(|error| named(&self.program.path, &error))?;
         let hasher = self.reads_output.then(DefaultHasher::new);
-        let stdout = running.child.stdout.take().map(|pipe| drain(pipe, hasher, 0)).transpose()?;
-        let stderr = running.child.stderr.take().map(|pipe| drain(pipe, None, STDERR_BYTES)).transpose()?;
+        // The threads are there before the command, and this process holds the pipes open until its end is
+        // known: neither their start nor their wake-up takes time from it.
+        let (stdout, printing) = drained_pipe(hasher, 0)?;
+        let (stderr, warning) = drained_pipe(None, STDERR_BYTES)?;
+        command.stdin(stdin).stdout(printing.try_clone()?).stderr(warning.try_clone()?);
+        let running =
+            launcher.start(&mut command, making).map_err(|error| named(&self.program.path, &error))?;
+        drop(command);
         let executed = launcher.wait(&running)?;
-        // Before the pipes end: who is left may hold them.
+        // Before the pipes end: processes that are left may hold them.
         let left_processes = sys::process::kill_descendants();
+        drop((printing, warning));
         let (printed, warned) = (join(stdout)?, join(stderr)?);
         let stderr = String::from_utf8_lossy(&warned.tail).trim().replace('\n', " / ");
         let (bytes, checksum) = (printed.bytes, printed.checksum);
@@ -182,10 +191,10 @@ impl Subject {
     }
 
     /// Executes `true`, and returns its ticks.
-    pub(super) fn start(&self, launcher: &mut ProgramLauncher) -> Option<u64> {
+    pub(super) fn start(&self, launcher: &ProgramLauncher) -> Option<u64> {
         let mut command = self.start.as_ref()?.command();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let running = launcher.start(&mut command).ok()?;
+        let running = launcher.start(&mut command, Making::Spawned).ok()?;
         launcher
             .wait(&running)
             .ok()
@@ -221,13 +230,13 @@ struct Drained {
     tail: Vec<u8>,
 }
 
-/// Reads a pipe to its end in a thread of its own, so that the command never waits for a reader.
-fn drain(
-    mut pipe: impl Read + Send + 'static,
+/// A pipe that a thread of its own reads to its end, so that the command never waits for a reader.
+fn drained_pipe(
     mut hasher: Option<DefaultHasher>,
     kept_bytes: usize,
-) -> io::Result<JoinHandle<Drained>> {
-    std::thread::Builder::new().spawn(move || {
+) -> io::Result<(JoinHandle<Drained>, PipeWriter)> {
+    let (mut pipe, writer) = io::pipe()?;
+    let thread = std::thread::Builder::new().spawn(move || {
         let mut drained = Drained::default();
         let mut buffer = vec![0; PIPE_BYTES];
         loop {
@@ -249,10 +258,10 @@ fn drain(
         }
         drained.checksum = hasher.map_or(0, |hasher| hasher.finish());
         drained
-    })
+    })?;
+    Ok((thread, writer))
 }
 
-fn join(drain: Option<JoinHandle<Drained>>) -> io::Result<Drained> {
-    let ended = drain.map(JoinHandle::join).transpose();
-    ended.map(Option::unwrap_or_default).map_err(|_| io::Error::other("a pipe could not be read"))
+fn join(drain: JoinHandle<Drained>) -> io::Result<Drained> {
+    drain.join().map_err(|_| io::Error::other("a pipe could not be read"))
 }

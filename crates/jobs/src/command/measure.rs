@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sys::process::{Amount, Executed};
+use sys::process::{Amount, Executed, Making, ProgramLauncher};
 use workload::{JobRecorder, ProgramEnded, Trial, TrialError};
 
 use super::execute::{Given, Output, Subject};
@@ -49,12 +49,12 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     }
     let clock = trial.clock().clone();
     let per_tick = clock.seconds_per_tick();
-    let failed = TrialError::at("to make a pipe");
-    let mut launcher = sys::process::ProgramLauncher::new(&clock).map_err(failed)?;
+    let launcher = ProgramLauncher::new(&clock);
     sys::process::adopt_orphans();
+    sys::process::leave_terminal();
     trial.job(|n, job| {
         let subject = given.at(n).map_err(|error| error.error)?;
-        let mut level = Level { subject, rules, launcher: &mut launcher, per_tick, left: false };
+        let mut level = Level { subject, rules, launcher: &launcher, per_tick, left: false };
         level.measure(job)
     })
 }
@@ -71,7 +71,7 @@ struct Rules {
 struct Level<'a> {
     subject: Subject,
     rules: Rules,
-    launcher: &'a mut sys::process::ProgramLauncher,
+    launcher: &'a ProgramLauncher,
     per_tick: f64,
     /// Whether an execution left processes running.
     left: bool,
@@ -82,10 +82,11 @@ impl Level<'_> {
         job.level().doing("time");
         let mut printed = None;
         for _ in 0..self.rules.warm_up {
-            self.execute(&mut printed)?;
+            self.execute(Making::Spawned, &mut printed)?;
         }
         let begun = Instant::now();
-        let first = self.execute(&mut printed)?;
+        // Only the peak of a forked process is its own.
+        let first = self.execute(Making::Forked, &mut printed)?;
         let repetitions = self.repetitions(&first);
         let mut sums = Sums::new(self.per_tick);
         let mut starts = Starts { sum_seconds: 0.0, done: 0 };
@@ -94,7 +95,8 @@ impl Level<'_> {
         }
         for number in 1..=repetitions {
             if repetitions > 1 {
-                let executed = self.execute(&mut printed)?;
+                let mut executed = self.execute(Making::Spawned, &mut printed)?;
+                executed.usage.memory_bytes = first.usage.memory_bytes;
                 sums.add(&executed);
             }
             starts.keep_up(self, number, repetitions);
@@ -124,9 +126,9 @@ impl Level<'_> {
     }
 
     /// Executes the command once, prepared and cleaned up.
-    fn execute(&mut self, printed: &mut Option<Output>) -> io::Result<Executed> {
+    fn execute(&mut self, making: Making, printed: &mut Option<Output>) -> io::Result<Executed> {
         self.subject.prepare()?;
-        let (executed, output) = self.subject.execute(self.launcher)?;
+        let (executed, output) = self.subject.execute(self.launcher, making)?;
         self.left |= output.left_processes;
         self.refuse_wrong_end(&executed, &output)?;
         self.subject.clean_up()?;

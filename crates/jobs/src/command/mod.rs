@@ -4,20 +4,22 @@
 //! and which of several commands is faster?
 //!
 //! **Method.** `osdyno run command -- './sort data-{n}.txt'`; `{n}` stands for the level, and `{scratch}`
-//! for the folder for files. The command is executed without a shell, unless `--shell` is given, as the
-//! leader of a session of its own, in the current folder. Its standard input is empty or the file of
-//! `--stdin`; its standard output is a pipe that is drained. `time` begins right before execve(2) and lasts
-//! until the end of the process is known; user and system time, peak memory, faults and switches come from
-//! wait4(2), read and written bytes from proc_pid_io(5), each with those of the children that the command
-//! waited for. One trial is one execution; a command that takes less than 100 ms is executed once, to know
-//! how often to repeat it, and then so often that all of it takes 100 ms, and the values are the means.
-//! `start` is `true`, executed ten times in between in the same way: what starting a program costs. It is
-//! subtracted from nothing. Each execution must end with the exit status of `--expect-exit`; with
-//! `--same-output` all of a run must print the same. What a command leaves running is killed.
+//! for the folder for files. The command is executed without a shell, unless `--shell` is given, in a
+//! process group of its own, without a terminal, in the current folder. Its standard input is empty or the
+//! file of `--stdin`; its standard output is a pipe that is drained. `time` begins right before its process
+//! is made and lasts until the end of the process is known; user and system time, peak memory, faults and
+//! switches come from wait4(2), read and written bytes from proc_pid_io(5), each with those of the children
+//! that the command waited for. One trial is one execution; a command that takes less than 100 ms is
+//! executed once, by fork(2), to know its peak memory and how often to repeat it, and then by
+//! posix_spawn(3) so often that all of it takes 100 ms; the other values are the means of these. `start` is
+//! `true`, executed ten times in between in the same way: what starting a program costs. It is subtracted
+//! from nothing. Each execution must end with the exit status of `--expect-exit`; with `--same-output` all
+//! of a run must print the same. What a command leaves running is killed.
 //!
-//! Peaks of memory below 1 MB may be those of the process that executes the command. The options of `osdyno
-//! run` become settings, which the record has: `--set command=TEXT`, `--set shell=yes`, `--set expect-exit=1`,
-//! `--set same-output=yes`, `--set prepare=TEXT`, `--set cleanup=TEXT`, `--set stdin=FILE`, `--set warm-up=3`.
+//! Peaks of memory below 1 MB may be those of the process that executes the command. The record has the
+//! options of `osdyno run` as settings: `--set command=TEXT`, `--set shell=yes`, `--set expect-exit=1`,
+//! `--set same-output=yes`, `--set prepare=TEXT`, `--set cleanup=TEXT`, `--set stdin=FILE`,
+//! `--set warm-up=3`.
 //!
 //! **Expected answer.** None: it is your command.
 
@@ -92,7 +94,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         },
     ],
     operations: &[
-        Operation::phase("time", Expect::Any, "from execve(2) of the command to its end"),
+        Operation::phase("time", Expect::Any, "from right before the command is started to its end"),
         Operation::phase("start", Expect::Any, "the same of `true`, started in the same way").companion(),
         Operation::phase("user time", Expect::Any, "processor time in user mode").companion(),
         Operation::phase("system time", Expect::Any, "processor time in the kernel").companion(),

@@ -93,6 +93,35 @@ fn levels_stand_for_n_in_the_command_and_around_it() {
 }
 
 #[test]
+fn hyperfine_s_json_has_the_times_of_each_command_and_is_read_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["--levels=1,2", "--vs=sleep 0.00{n}", "--names=a,b", "--", "sleep 0.00{n}1"];
+    run_well(folder.path(), &[&RUN[..], &arguments].concat());
+    let json = run_well(folder.path(), &["export", "--format=hyperfine", "a.osdyno"]);
+    let document: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let results = document["results"].as_array().expect("results");
+    let commands: Vec<&str> = results.iter().filter_map(|one| one["command"].as_str()).collect();
+    assert_eq!(commands, ["sleep 0.001", "sleep 0.002", "sleep 0.0011", "sleep 0.0021"]);
+    for result in results {
+        let times = result["times"].as_array().expect("times");
+        let seconds: Vec<f64> = times.iter().filter_map(serde_json::Value::as_f64).collect();
+        let mean = result["mean"].as_f64().expect("a mean");
+        assert!((mean - (seconds[0] + seconds[1]) / 2.0).abs() < 1e-9, "{result}");
+        assert_eq!((times.len(), &result["exit_codes"]), (2, &serde_json::json!([0, 0])));
+        for name in ["stddev", "median", "user", "system", "min", "max"] {
+            assert!(result[name].is_f64(), "{name}: {result}");
+        }
+    }
+    fs::write(folder.path().join("a.json"), &json).expect("a file");
+    let judged = run_well(folder.path(), &["judge", "a.json"]);
+    assert!(judged.contains("sleep"), "{judged}");
+    // A run without commands has none to write.
+    run_well(folder.path(), &["run", "noop", "-n=100", "--trials=1", "--out=b.osdyno"]);
+    let output = osdyno(folder.path(), &["export", "--format=hyperfine", "b.osdyno"]).output().unwrap();
+    assert!(!output.status.success() && text(&output.stderr).contains("no command was measured"));
+}
+
+#[test]
 fn words_are_variants() {
     let folder = tempfile::tempdir().expect("a folder");
     run_well(folder.path(), &[&RUN[..], &["--levels=x,yy", "--", "test {n} != yyy"]].concat());

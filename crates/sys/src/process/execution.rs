@@ -1,24 +1,27 @@
-//! One execution of a program: when it began and ended, how, and what it took. setsid(2), wait4(2), and on
-//! Linux proc_pid_io(5).
+//! One execution of a program: how long it took, how it ended, and what it needed. posix_spawn(3) or fork(2),
+//! wait4(2), and on Linux proc_pid_io(5).
 
-use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::fd::AsFd;
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::Arc;
 
 use crate::clock::Clock;
 
 /// Starts programs one after the other.
-///
-/// Each is forked, not spawned by vfork(2): Linux counts the memory of the process that calls execve(2) in
-/// the peak of the program, and a forked child has little of it.
 #[derive(Debug)]
 pub struct ProgramLauncher {
     clock: Clock,
-    /// Each child writes the time to it, right before it executes its program.
-    begun: PipeReader,
-    begins: Arc<PipeWriter>,
+}
+
+/// How a process is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Making {
+    /// By posix_spawn(3), as shells and build tools do: it takes the same time however large this process is.
+    /// Linux counts the memory of this process in the peak of the program.
+    Spawned,
+    /// By fork(2). The child has little of the memory of this process, so the peak is that of the program;
+    /// and it is killed when the calling thread ends, where the system can promise that.
+    Forked,
 }
 
 /// A program at work.
@@ -56,7 +59,7 @@ pub struct ExecutionUsage {
 pub struct Executed {
     /// Its exit status, or the signal.
     pub status: ExitStatus,
-    /// From right before its program was executed until its end was known.
+    /// From right before its process was made until its end was known.
     pub ticks: u64,
     /// What it took.
     pub usage: ExecutionUsage,
@@ -64,45 +67,26 @@ pub struct Executed {
 
 impl ProgramLauncher {
     /// A launcher that reads this clock.
-    ///
-    /// # Errors
-    /// Those of pipe(2).
-    pub fn new(clock: &Clock) -> io::Result<ProgramLauncher> {
-        let (begun, begins) = io::pipe()?;
-        Ok(ProgramLauncher { clock: clock.clone(), begun, begins: Arc::new(begins) })
+    pub fn new(clock: &Clock) -> ProgramLauncher {
+        ProgramLauncher { clock: clock.clone() }
     }
 
-    /// Starts the command as the leader of a session of its own, without a terminal. It is killed when the
-    /// calling thread ends, where the system can promise that. A command is to be started once.
+    /// Starts the command in a process group of its own. A command is to be started once.
     ///
     /// # Errors
-    /// Those of fork(2), setsid(2) and execve(2).
-    pub fn start(&mut self, command: &mut Command) -> io::Result<RunningProgram> {
-        let (clock, begins) = (self.clock.clone(), Arc::clone(&self.begins));
-        let begin = move || {
-            rustix::process::setsid()?;
-            super::die_with_parent();
-            let ticks = clock.now().to_ne_bytes();
-            rustix::io::write(begins.as_fd(), &ticks)?;
-            Ok(())
-        };
-        // SAFETY: between fork and execve the closure only reads the clock and makes system calls, on memory
-        // of its own.
-        unsafe { command.pre_exec(begin) };
-        let started = command.spawn();
-        let mut ticks = [0; TIME_BYTES];
-        // Of a program that could not be executed the time was written too. A child that came not so far
-        // has written nothing, and the next one would be given the time of another.
-        match started {
-            Ok(child) => {
-                self.begun.read_exact(&mut ticks)?;
-                Ok(RunningProgram { child, begun_ticks: u64::from_ne_bytes(ticks) })
-            }
-            Err(error) => {
-                (self.begun, self.begins) = io::pipe().map(|(read, write)| (read, Arc::new(write)))?;
-                Err(error)
-            }
+    /// Those of posix_spawn(3), or of fork(2) and execve(2).
+    pub fn start(&self, command: &mut Command, making: Making) -> io::Result<RunningProgram> {
+        command.process_group(0);
+        if making == Making::Forked {
+            let begin = || {
+                super::die_with_parent();
+                Ok(())
+            };
+            // SAFETY: between fork and execve the closure only makes a system call.
+            unsafe { command.pre_exec(begin) };
         }
+        let begun_ticks = self.clock.now();
+        command.spawn().map(|child| RunningProgram { child, begun_ticks })
     }
 
     /// Waits for the end of an execution.
@@ -114,16 +98,11 @@ impl ProgramLauncher {
         let ended = super::await_end(number).map(|()| self.clock.now());
         // What reads and writes were is there until it has been waited for.
         let (read_bytes, written_bytes) = transferred(number);
-        // It wrote the time to this process first.
-        let written_bytes = written_bytes.map(|bytes| (bytes - TIME_BYTES as f64).max(0.0));
         let (status, usage) = reap(number)?;
         let ticks = ended.unwrap_or_else(|_| self.clock.now()).saturating_sub(execution.begun_ticks);
         Ok(Executed { status, ticks, usage: ExecutionUsage { read_bytes, written_bytes, ..usage } })
     }
 }
-
-/// A time as a child writes it.
-const TIME_BYTES: usize = size_of::<u64>();
 
 const NOT_HERE: &str = "this system does not count it for a process";
 
@@ -131,14 +110,11 @@ const NOT_HERE: &str = "this system does not count it for a process";
 #[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
 fn reap(number: u32) -> io::Result<(ExitStatus, ExecutionUsage)> {
     let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-    loop {
-        // SAFETY: both pointers are to memory of their type that lives as long as the call.
-        match unsafe { libc::wait4(number.cast_signed(), &raw mut status, 0, usage.as_mut_ptr()) } {
-            -1 => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => {}
-                error => return Err(error),
-            },
-            _ => break,
+    // SAFETY: both pointers are to memory of their type that lives as long as the call.
+    while unsafe { libc::wait4(number.cast_signed(), &raw mut status, 0, usage.as_mut_ptr()) } == -1 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
         }
     }
     // SAFETY: zeros are a value of this type, and the call has written it.
@@ -204,10 +180,16 @@ mod tests {
     #[test]
     fn an_execution_is_timed_and_what_it_took_is_counted() {
         let clock = Clock::start();
-        let mut launcher = ProgramLauncher::new(&clock).unwrap();
-        let execution = launcher.start(&mut sh("read line < /dev/tty || sleep 0.02; exit 7")).unwrap();
+        let launcher = ProgramLauncher::new(&clock);
+        for making in [Making::Spawned, Making::Forked] {
+            expect_usage(&clock, &launcher, making);
+        }
+    }
+
+    fn expect_usage(clock: &Clock, launcher: &ProgramLauncher, making: Making) {
+        let execution = launcher.start(&mut sh("sleep 0.02; exit 7"), making).unwrap();
         let executed = launcher.wait(&execution).unwrap();
-        assert_eq!(executed.status.code(), Some(7), "it has no terminal to wait for");
+        assert_eq!(executed.status.code(), Some(7));
         let seconds = executed.ticks as f64 * clock.seconds_per_tick();
         assert!((0.02..60.0).contains(&seconds), "{seconds} s");
         let usage = executed.usage;
@@ -220,20 +202,21 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn bytes_are_those_of_the_program_and_of_its_children() {
-        let mut launcher = ProgramLauncher::new(&Clock::start()).unwrap();
+        let launcher = ProgramLauncher::new(&Clock::start());
         let mut command = sh("head -c 100000 /dev/zero | cat > /dev/null; exit 0");
-        let execution = launcher.start(&mut command).unwrap();
+        let execution = launcher.start(&mut command, Making::Spawned).unwrap();
         let usage = launcher.wait(&execution).unwrap().usage;
         let (Ok(read), Ok(written)) = (usage.read_bytes, usage.written_bytes) else { return };
         assert!(read >= 200_000.0 && (200_000.0..300_000.0).contains(&written), "{usage:?}");
     }
 
     #[test]
-    fn the_next_one_has_a_time_of_its_own_after_one_that_could_not_start() {
-        let mut launcher = ProgramLauncher::new(&Clock::start()).unwrap();
-        assert!(launcher.start(&mut Command::new("/nowhere/at/all")).is_err());
-        let execution = launcher.start(&mut sh("kill -9 $$")).unwrap();
-        let executed = launcher.wait(&execution).unwrap();
-        assert_eq!(executed.status.signal(), Some(9));
+    fn a_signal_is_an_end_and_a_missing_program_an_error() {
+        let launcher = ProgramLauncher::new(&Clock::start());
+        for making in [Making::Spawned, Making::Forked] {
+            assert!(launcher.start(&mut Command::new("/nowhere/at/all"), making).is_err());
+            let execution = launcher.start(&mut sh("kill -9 $$"), making).unwrap();
+            assert_eq!(launcher.wait(&execution).unwrap().status.signal(), Some(9));
+        }
     }
 }

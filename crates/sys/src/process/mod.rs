@@ -31,10 +31,12 @@ use std::process::ExitStatus;
 #[cfg(unix)]
 pub use confine::{confine, confined_user, pin, quit, terminate};
 #[cfg(unix)]
-pub use execution::{Amount, Executed, ExecutionUsage, ProgramLauncher, RunningProgram};
+pub use execution::{Amount, Executed, ExecutionUsage, Making, ProgramLauncher, RunningProgram};
 #[cfg(unix)]
 pub use fork::try_fork;
 pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};
+#[cfg(unix)]
+pub use platform::leave_terminal;
 #[cfg(windows)]
 pub use platform::process_tree_usage;
 #[cfg(target_os = "linux")]

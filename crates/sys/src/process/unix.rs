@@ -165,6 +165,15 @@ pub fn await_end(child: u32) -> io::Result<()> {
     }
 }
 
+/// Gives up the terminal of this process, so that no program which it starts can wait for input from there.
+pub fn leave_terminal() {
+    #[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
+    if let Ok(terminal) = std::fs::File::open("/dev/tty") {
+        // SAFETY: the call takes no argument, and the descriptor is open. An error means that there is none.
+        let _ = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY as _) };
+    }
+}
+
 /// Makes orphaned descendants of this process its children, so that none can escape.
 pub fn adopt_orphans() {
     #[cfg(any(target_os = "linux", target_os = "android"))]

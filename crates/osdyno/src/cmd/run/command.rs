@@ -155,7 +155,8 @@ impl CommandArgs {
         let is_exact = self.command.len() > 1;
         let texts: Vec<String> = self.vs.iter().cloned().chain([own]).collect();
         for (place, text) in texts.iter().enumerate() {
-            if !self.shell && !(is_exact && place + 1 == texts.len()) {
+            let is_split = !(is_exact && place + 1 == texts.len());
+            if is_split && !self.shell {
                 refuse_shell(text)?;
             }
         }
