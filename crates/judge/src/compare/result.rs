@@ -349,8 +349,10 @@ impl Ranking {
 impl RankingEntry {
     /// Whether one of the two was not to measure the series.
     pub fn is_one_sided(&self) -> bool {
-        let is_unplanned = |without: &WithoutNumber| !without.is_planned;
-        matches!(&self.note, Some(AnswerNote::NoAnswer(NoAnswer::WithoutNumber(all))) if all.iter().any(is_unplanned))
+        match &self.note {
+            Some(AnswerNote::NoAnswer(NoAnswer::WithoutNumber(all))) => all.iter().any(|one| !one.is_planned),
+            _ => false,
+        }
     }
 
     /// Whether it is the first of another engine than that of the one that stands first.

@@ -129,8 +129,8 @@ fn are_runs(sides: &[SideFiles<'_>]) -> Result<bool, Failure> {
 fn of_runs(sides: &[SideFiles<'_>], args: &Args) -> Result<Compared, Failure> {
     if let Some(several) = sides.iter().find(|side| side.files.len() > 1) {
         return Err(Failure::Usage(format!(
-            "--{} takes several files only of other programs; a run of osdyno is one file, and --trials makes \
-             it longer",
+            "--{} takes several files only of other programs; a run of osdyno is one file, and --trials \
+             makes it longer",
             several.name
         )));
     }
