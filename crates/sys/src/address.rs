@@ -1,4 +1,4 @@
-//! Which addresses lie outside the Internet.
+//! Addresses that lie outside the Internet.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -10,9 +10,9 @@ use std::net::{IpAddr, Ipv6Addr};
 /// metadata services, which belong to the provider and give out credentials. Neither are the two unique local
 /// addresses of such services, at Amazon EC2 and at Google Compute Engine.
 ///
-/// 100.64.0.0/10 is not among them. It is shared address space between a provider and its customers
-/// (RFC 6598, section 4): what answers there may be the provider's equipment, or another customer's. Overlay
-/// networks that borrow it need `--allow-public`.
+/// 100.64.0.0/10 is not among them. It is shared address space between a provider and its customers (RFC
+/// 6598, section 4): a host there may be the provider's equipment, or another customer's. Overlay networks
+/// that borrow it need `--allow-public`.
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => address.is_loopback() || address.is_private(),

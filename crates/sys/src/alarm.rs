@@ -39,7 +39,7 @@ mod platform {
             Ok(())
         }
 
-        /// What an event interface waits for.
+        /// The descriptor for an event interface.
         pub fn descriptor(&self) -> BorrowedFd<'_> {
             self.0.as_fd()
         }

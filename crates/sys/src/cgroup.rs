@@ -13,9 +13,9 @@ const UNLIMITED_FROM: u64 = 1 << 60;
 /// The tightest limit of one kind on the way up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cap {
-    /// What the group may use in all.
+    /// The most that the group may use.
     pub(crate) limit: u64,
-    /// What it uses now.
+    /// Its present use.
     pub(crate) used: u64,
     /// The file that sets it.
     pub(crate) file: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) fn pids() -> Option<Cap> {
 }
 
 /// Memory in bytes. Cached file pages that were not used lately are counted as free: the kernel gives them
-/// back before it fails anybody.
+/// back before an allocation fails.
 pub(crate) fn memory() -> Option<Cap> {
     tightest(
         &folders("memory"),
@@ -105,7 +105,7 @@ fn folders_from(groups: &str, mounts: &str, controller: &str) -> Vec<PathBuf> {
         return Vec::new();
     };
     let top = Path::new(mount.point);
-    // Inside a container the path may be told as the host sees it, or lie above what is mounted here.
+    // Inside a container the path may be that of the host, or lie above the mounts that are visible here.
     let below = Path::new(path).strip_prefix(mount.root).unwrap_or(Path::new(""));
     let outside = below.components().any(|part| part.as_os_str() == "..");
     // Joining nothing would leave a slash at the end.

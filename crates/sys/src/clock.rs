@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// [`Moment`]; where that is 50 ns, 10 ms bounds the error of the rate by 5 parts in a million.
 const CALIBRATION: Duration = Duration::from_millis(10);
 
-/// How often a moment is tried: an interruption between its readings widens one try, hardly all.
+/// How often a moment is tried: an interruption between its readings widens one try, but rarely all.
 const MOMENT_TRIES: u32 = 10;
 
 /// No clock that can time anything steps more rarely.
@@ -21,7 +21,7 @@ pub struct Clock {
     anchor: Moment,
 }
 
-/// A moment as both clocks have it.
+/// One moment by both clocks.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     /// Midway between the readings right before and right after the system's clock was read.
@@ -64,7 +64,7 @@ impl Clock {
         Clock { counter, anchor: Moment::now(|| ticks(counter)) }
     }
 
-    /// The clock's name, as the record has it.
+    /// The clock's name in the record.
     pub fn source(&self) -> &'static str {
         if self.counter { counter::NAME } else { "monotonic" }
     }
@@ -127,9 +127,9 @@ impl Clock {
     }
 }
 
-/// The step of a clock from sorted differences of neighbouring readings. A clock that stands still
-/// between readings shows its tick as the smallest step; one that is finer than a reading takes shows
-/// it as the smallest difference between steps.
+/// The step of a clock from sorted differences of neighbouring readings. For a clock that stands still
+/// between readings, the tick is the smallest step; for one that is finer than the time of a reading, the
+/// tick is the smallest difference between steps.
 fn tick(sorted_steps: &[u64]) -> u64 {
     let smallest = |values: &mut dyn Iterator<Item = u64>| values.filter(|&value| value > 0).min();
     let standing_still = sorted_steps.first() == Some(&0);
@@ -162,8 +162,7 @@ fn monotonic_ns() -> u64 {
 #[cfg_attr(unix, allow(dead_code))]
 static ORIGIN: OnceLock<Instant> = OnceLock::new();
 
-/// Seconds since 1970, in UTC, some milliseconds late at most; for whoever needs a second and counts the
-/// cost.
+/// Seconds since 1970, in UTC, some milliseconds late at most; cheap, for callers that need only a second.
 #[inline]
 pub fn unix_seconds() -> u64 {
     cfg_select! {
@@ -220,8 +219,7 @@ mod counter {
     #[inline(always)]
     pub(super) fn read() -> u64 {
         let mut processor = 0;
-        // SAFETY: RDTSCP exists, or `is_trustworthy` had kept us from coming here; it writes only
-        // `processor`.
+        // SAFETY: RDTSCP exists, because `is_trustworthy` was checked before; it writes only `processor`.
         unsafe { __rdtscp(&mut processor) }
     }
 }
@@ -246,10 +244,10 @@ mod counter {
 pub(crate) mod reading {
     use std::mem::MaybeUninit;
 
-    /// Reads one of the clocks that every system has that defines its name. See clock_gettime(3).
+    /// Reads one of the clocks that exist on every system that defines its name. See clock_gettime(3).
     ///
-    /// It is the function of the C library. That of rustix takes for granted that the vDSO of a 64-bit Linux
-    /// has one, and ends the process under User-mode Linux, whose vDSO is empty.
+    /// It is the function of the C library. That of rustix assumes that the vDSO of a 64-bit Linux has one,
+    /// and ends the process under User-mode Linux, which has an empty vDSO.
     #[inline(always)]
     pub(crate) fn read(clock: libc::clockid_t) -> libc::timespec {
         let mut time = MaybeUninit::<libc::timespec>::zeroed();

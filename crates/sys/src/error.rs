@@ -1,5 +1,5 @@
-//! Symbolic names of errno, and of the error codes of Windows: `EMFILE` tells a kernel developer more than a
-//! sentence does.
+//! Symbolic names of errno, and of the error codes of Windows: a kernel developer reads `EMFILE` faster than
+//! a sentence.
 
 use std::fmt;
 use std::io;
@@ -56,7 +56,7 @@ fn is_beyond_select(error: &io::Error) -> bool {
     }
 }
 
-/// What a limit means and how to raise it; empty where the name says it all.
+/// The meaning of a limit and how to raise it; empty where the name says everything.
 pub fn advice(error: &io::Error) -> &'static str {
     if is_beyond_select(error) {
         return "select(2) waits only for descriptors below FD_SETSIZE, and no setting changes that";
@@ -87,7 +87,7 @@ pub fn advice(error: &io::Error) -> &'static str {
             "the file system is read-only, perhaps since an error on its device; dmesg has the reason"
         }
         Some("EIO") => "the device failed or is gone; dmesg has the reason",
-        Some("ESTALE") => "the server of the file system knows this file no more; mount it again",
+        Some("ESTALE") => "the server of the file system no longer knows this file; mount it again",
         _ => "",
     }
 }

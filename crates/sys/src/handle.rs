@@ -1,4 +1,4 @@
-//! What calls of the system are given for a socket: its descriptor, or on Windows its handle.
+//! The argument of system calls for a socket: its descriptor, or on Windows its handle.
 
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -42,7 +42,7 @@ impl<T: AsSocket> AsHandle for T {
 }
 
 /// Whether standard output and standard error go to the same place: to one terminal, or to one file or pipe
-/// as after `2>&1`. Where nobody can say, only two terminals are taken for one.
+/// as after `2>&1`. Where that cannot be found out, only two terminals count as one place.
 pub fn are_outputs_one() -> bool {
     use std::io::IsTerminal;
     let are_terminals = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();

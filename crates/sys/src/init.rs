@@ -17,7 +17,7 @@ mod platform {
     use rustix::system::RebootCommand;
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-    /// Brings up the interface `lo`, to which the kernel then gives its addresses. See netdevice(7).
+    /// Brings up the interface `lo`, and the kernel then gives it its addresses. See netdevice(7).
     ///
     /// # Errors
     /// Those of socket(2) and ioctl(2).

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 static STOP: AtomicBool = AtomicBool::new(false);
 static REPORTS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the process was told to stop, by SIGTERM or SIGINT, since [`watch`].
+/// Whether the process was asked to stop, by SIGTERM or SIGINT, since [`watch`].
 #[inline]
 pub fn stop_ordered() -> bool {
     STOP.load(Ordering::Relaxed)
@@ -19,8 +19,8 @@ pub fn reports_asked() -> u64 {
     REPORTS.load(Ordering::Relaxed)
 }
 
-/// Signals by sigaction(2). Handlers only set flags. Blocking calls return `EINTR`, so that a server which is
-/// told to stop does not continue to wait.
+/// Signals by sigaction(2). Handlers only set flags. Blocking calls return `EINTR`, so that a server does not
+/// continue to wait when it has to stop.
 #[cfg(unix)]
 mod platform {
     use std::io;
@@ -38,8 +38,8 @@ mod platform {
         handle(&[libc::SIGTERM, libc::SIGINT, libc::SIGUSR1])
     }
 
-    /// Has a nudge set the order to stop too. Not for a process that owns sockets in the sense of `F_SETOWN`:
-    /// there the other end can have SIGURG sent.
+    /// Makes a nudge set the order to stop too. Not for a process that owns sockets in the sense of
+    /// `F_SETOWN`: there the other end can cause a SIGURG.
     ///
     /// # Errors
     /// Those of sigaction(2).
@@ -71,7 +71,7 @@ mod platform {
         }
     }
 
-    /// Has a write beyond the limit on the size of files (`ulimit -f`) fail with EFBIG, which can be
+    /// Makes a write beyond the limit on the size of files (`ulimit -f`) fail with EFBIG, which can be
     /// reported. By default it sends SIGXFSZ, which kills without a word. Programs that are started inherit
     /// this.
     pub fn ignore_file_size_signal() {
@@ -79,7 +79,7 @@ mod platform {
         unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     }
 
-    /// Whether SIGHUP is ignored, as nohup(1) has it: the end of the terminal is then not to be noticed.
+    /// Whether SIGHUP is ignored, as under nohup(1): the end of the terminal then does not stop the program.
     pub fn ignores_hangup() -> bool {
         // SAFETY: without a new action sigaction(2) only fills in the old one, for which zeroes are valid.
         unsafe {
@@ -89,7 +89,7 @@ mod platform {
         }
     }
 
-    /// Tells a process to stop.
+    /// Asks a process to stop, by SIGTERM.
     ///
     /// # Errors
     /// Those of kill(2).
@@ -97,8 +97,8 @@ mod platform {
         send(process, Signal::TERM)
     }
 
-    /// Nudges a process to stop, by SIGURG: it does nothing to one that does not watch for it, so a program
-    /// that has only just been executed is not killed and obeys the next one.
+    /// Nudges a process to stop, by SIGURG: a process that does not watch for it ignores it, so a program
+    /// that was executed just now is not killed, and obeys the next one.
     ///
     /// # Errors
     /// Those of kill(2).
@@ -113,7 +113,7 @@ mod platform {
     }
 }
 
-/// Windows has no signals: the console tells its programs to stop, by Ctrl-C, Ctrl-Break or its own end.
+/// Windows has no signals: the console asks its programs to stop, by Ctrl-C, Ctrl-Break or its own end.
 #[cfg(windows)]
 mod platform {
     use std::io;
@@ -126,7 +126,7 @@ mod platform {
 
     const MISSING: Unsupported = Unsupported("there are no signals on this system");
 
-    /// Has all that the console tells set the order to stop. Nobody asks for reports in this way.
+    /// Makes every event of the console set the order to stop. There are no requests for reports.
     ///
     /// # Errors
     /// Those of SetConsoleCtrlHandler.

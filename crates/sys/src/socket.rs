@@ -75,7 +75,7 @@ mod platform {
             self.0.as_raw_fd()
         }
 
-        /// One close(2), whose answer is looked at.
+        /// One close(2), with its result.
         ///
         /// # Errors
         /// Those of close(2).
@@ -145,7 +145,7 @@ mod platform {
             self.0.number()
         }
 
-        /// One closesocket, whose answer is looked at.
+        /// One closesocket, with its result.
         ///
         /// # Errors
         /// Those of closesocket.

@@ -1,6 +1,6 @@
 //! Settings of the whole system by their names in sysctl(8), read and written.
 //!
-//! Writing one changes the system for everybody. Nothing that measures does so: only a user who asks for it.
+//! Writing one changes the whole system. No measurement does so; only `tune` does, on request.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use other as system;
 /// The value of a setting, with single spaces between its words.
 ///
 /// # Errors
-/// A name that the system does not have, and whatever it refuses.
+/// An unknown name, and every refusal of the system.
 pub fn read(name: &str) -> io::Result<String> {
     system::read(name)
 }
@@ -26,7 +26,7 @@ pub fn is_writable(name: &str) -> bool {
 /// Changes the setting. The system may round or cut the value: read it again.
 ///
 /// # Errors
-/// Whatever the system refuses.
+/// Every refusal of the system.
 pub fn write(name: &str, value: &str) -> io::Result<()> {
     system::write(name, value)
 }
@@ -45,7 +45,7 @@ mod linux {
 
     use rustix::fs::{Access, access};
 
-    /// The file of a setting. A name is words with dots between, so it leads nowhere else.
+    /// The file of a setting. A name is words with dots between, so the path stays below /proc/sys.
     fn file(name: &str) -> io::Result<PathBuf> {
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
@@ -68,7 +68,7 @@ mod linux {
 
     pub(super) fn write(name: &str, value: &str) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).truncate(true).open(file(name)?)?;
-        // In one call: the kernel takes each for a whole value.
+        // In one call, because the kernel takes each write as a whole value.
         file.write_all(format!("{value}\n").as_bytes())
     }
 

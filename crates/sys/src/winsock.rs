@@ -64,7 +64,7 @@ impl OwnedSocket {
         OwnedSocket::stream(known.local()?.is_ipv4())
     }
 
-    /// What a call has returned that makes sockets.
+    /// The result of a call that makes sockets.
     #[inline]
     fn from_raw(socket: SOCKET) -> io::Result<OwnedSocket> {
         match socket {
@@ -73,7 +73,7 @@ impl OwnedSocket {
         }
     }
 
-    /// What accept has returned on this listener: it waits for input as the listener does.
+    /// The result of accept on this listener: the connection inherits its blocking mode.
     #[inline]
     pub(crate) fn accepted(&self, socket: SOCKET) -> io::Result<OwnedSocket> {
         let accepted = OwnedSocket::from_raw(socket)?;
@@ -187,13 +187,13 @@ fn start() -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
-/// What a call has answered that returns 0 when it has succeeded.
+/// The result of a call that returns 0 on success.
 #[inline]
 pub(crate) fn done(answer: i32) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(last_error()) }
 }
 
-/// What a call has answered that counts bytes.
+/// The result of a call that counts bytes.
 #[inline]
 pub(crate) fn count(answer: i32) -> io::Result<usize> {
     usize::try_from(answer).map_err(|_| last_error())

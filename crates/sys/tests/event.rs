@@ -1,4 +1,4 @@
-//! Every event interface has the same properties; where one cannot have them, that is said here.
+//! Every event interface has the same properties; exceptions are stated here.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
@@ -35,7 +35,7 @@ fn pair() -> (UnixStream, UnixStream) {
     (near, far)
 }
 
-/// What is ready now; nothing is waited for that has not happened.
+/// The ready descriptors; it does not wait for later events.
 fn look<P: Poller>(poller: &mut P) -> Vec<Event> {
     let mut events = vec![Event { token: 999_999, readable: true, writable: true }];
     poller.wait(&mut events, Some(Duration::ZERO)).expect("to look");
@@ -203,7 +203,7 @@ fn a_connection_that_nobody_waits_for_keeps_nobody_busy<P: Poller>() {
     other.write_all(b"x").expect("to write");
     drop(other);
     poller.add(also.as_fd(), 2, Interest::Nothing).expect("to add");
-    // What is queued from before may end one wait early, with nothing.
+    // Older queue entries may end one wait early, without an event.
     look(&mut poller);
     let pause = Duration::from_millis(20);
     let (begun, mut events) = (Instant::now(), Vec::new());

@@ -1,10 +1,10 @@
-//! The parsers of /proc and of sock_diag(7), with anything, and what they say of this process.
+//! The parsers of /proc and of sock_diag(7), on arbitrary text and on this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 use proptest::prelude::*;
 use sys::process_table::{proc_text, sock_diag};
 
-/// Text as programs choose it, between what the kernel writes.
+/// Text as programs choose it, between fields of the kernel.
 fn any_text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         ".{0,12}",

@@ -1,6 +1,6 @@
-//! The ring on loopback: what it carries arrives, what runs out comes back, and what is dropped is gone.
+//! The ring on loopback: data arrives, exhausted resources come back, and a dropped ring leaves nothing.
 //!
-//! Where there is no io_uring, the only thing to hold is that it says so.
+//! Without io_uring the tests check only that it is reported as missing.
 #![cfg(unix)]
 #![allow(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
@@ -18,7 +18,7 @@ use sys::ring::{OperationId, Ring, RingSettings};
 const PATIENCE: Duration = Duration::from_secs(10);
 const SMALL: RingSettings = RingSettings { entries: 8, completions: 16, buffers: 16, buffer_bytes: 1024 };
 
-/// A ring; none, and a reason, where the system has no such thing.
+/// A ring; `None`, with a reason, on a system without one.
 fn ring(settings: RingSettings) -> Option<Ring> {
     match Ring::new(settings) {
         Ok(ring) => Some(ring),
@@ -423,7 +423,8 @@ fn a_system_without_it_says_why() {
     }
 }
 
-/// Then nothing can be drained: dropping ends all the same, and leaves to the kernel what it may still write.
+/// Then nothing can be drained: dropping ends all the same, and leaks the memory that the kernel may still
+/// write.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn a_kernel_that_answers_no_more_does_not_hold_the_ring_up() {

@@ -7,7 +7,7 @@ use super::Snapshot;
 use crate::cgroup;
 use crate::pseudo_file::{counter, field_bytes, number, text};
 
-/// Throttling is read of so many processors at most: each is a file.
+/// Throttling is read for at most so many processors, because each is a file.
 const THROTTLE_CPUS: u32 = 64;
 
 pub(super) fn read(snapshot: &mut Snapshot) {
@@ -86,7 +86,7 @@ fn column(table: &str, group: &str, name: &str) -> Option<f64> {
     lines.next()?.split(' ').nth(index)?.parse().ok()
 }
 
-/// `some avg10=6.38 avg60=2.01 avg300=0.66 total=4962615`: microseconds in which somebody waited.
+/// `some avg10=6.38 avg60=2.01 avg300=0.66 total=4962615`: microseconds in which a task waited.
 fn stalled(pressure: &str) -> Option<f64> {
     let total = pressure.lines().next()?.split_once("total=")?.1;
     Some(total.parse::<f64>().ok()? * 1e-6)
@@ -107,7 +107,7 @@ fn throttled_by_quota() -> Option<f64> {
     throttled(&text(file.as_ref()?)?)
 }
 
-/// Version 2 tells microseconds, version 1 nanoseconds.
+/// Version 2 counts microseconds, version 1 nanoseconds.
 fn throttled(stat: &str) -> Option<f64> {
     let microseconds = counter(stat, "throttled_usec").map(|time| time as f64 * 1e-6);
     microseconds.or_else(|| counter(stat, "throttled_time").map(|time| time as f64 * 1e-9))

@@ -1,7 +1,7 @@
 //! Counters of the system, read before and after a trial.
 //!
 //! An increase that should be zero (steal, swapping, throttling, dropped connections) explains why a trial is
-//! an outlier. All values are in base units; what a system does not count is absent.
+//! an outlier. All values are in base units; a counter that a system lacks is absent.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,7 @@ use other as system;
 /// `listen_drops`, `listen_overflows`, `psi_cpu_seconds`, `psi_memory_seconds`, `psi_io_seconds`,
 /// `quota_throttled_seconds`, `thermal_throttles`. Of several processors they are sums.
 ///
-/// Levels, which a difference shows as they were at its end: `load_1m`, `memory_available_bytes`,
-/// `swap_used_bytes`.
+/// Levels; a difference has their values at its end: `load_1m`, `memory_available_bytes`, `swap_used_bytes`.
 pub fn snapshot() -> Snapshot {
     let mut snapshot = Snapshot::default();
     #[cfg(unix)]
@@ -42,9 +41,9 @@ pub fn snapshot() -> Snapshot {
 /// All counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// What only grows: from the start of the system, or of this process.
+    /// Counters since the start of the system, or of this process.
     counters: BTreeMap<&'static str, f64>,
-    /// What rises and falls.
+    /// Levels, which rise and fall.
     levels: BTreeMap<&'static str, f64>,
 }
 
@@ -72,7 +71,7 @@ impl Snapshot {
 /// The growth of each counter from one snapshot to a later one, and the levels of the later one.
 pub fn difference(before: &Snapshot, after: &Snapshot) -> BTreeMap<String, f64> {
     let grown = after.counters.iter().filter_map(|(name, value)| {
-        // A counter that went back belongs to another start, or wrapped; either way it says nothing.
+        // A counter that went back belongs to another start, or wrapped; it is left out.
         let growth = value - before.counters.get(name)?;
         (growth >= 0.0).then(|| ((*name).to_owned(), growth))
     });
@@ -124,8 +123,7 @@ mod other {
     }
 }
 
-/// Windows: what the processes of the job used that this process is in (QueryInformationJobObject), and how
-/// much memory is free.
+/// Windows: the usage of the processes of this process's job (QueryInformationJobObject), and free memory.
 #[cfg(windows)]
 mod windows {
     use windows_sys::Win32::System::JobObjects::{

@@ -9,7 +9,7 @@ use crate::pseudo_file::{cpu_list, number, text};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Equal speed, where the kernel does not tell speeds apart.
+/// Equal speed, where the kernel reports no speeds.
 const FULL_CAPACITY: u32 = 1024;
 
 pub(super) fn topology() -> Result<Topology, Unsupported> {
@@ -46,7 +46,7 @@ fn core(folder: &Path) -> Option<u32> {
     cpu_list(&siblings).first().copied()
 }
 
-/// Arm and recent x86 hybrids tell a capacity; other hybrids differ in their highest frequency.
+/// Arm and recent x86 hybrids report a capacity; other hybrids differ in their highest frequency.
 fn capacity(folder: &Path) -> u32 {
     let told = number(folder.join("cpu_capacity"))
         .or_else(|| number(folder.join("acpi_cppc/highest_perf")))
@@ -54,8 +54,8 @@ fn capacity(folder: &Path) -> u32 {
     told.map_or(FULL_CAPACITY, |capacity| u32::try_from(capacity).unwrap_or(u32::MAX))
 }
 
-/// Whatever unit it was told in. Cores of one kind differ by a few percent, the best-binned ones being told
-/// as faster: within a tenth of the fastest all count as equal.
+/// In any unit. Reported speeds of equal cores differ by a few percent, so all within a tenth of the fastest
+/// count as equal.
 fn scale_to_fastest(cpus: &mut [Cpu]) {
     let Some(fastest) = cpus.iter().map(|cpu| u64::from(cpu.capacity)).max().filter(|most| *most > 0) else {
         return;

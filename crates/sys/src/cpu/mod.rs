@@ -1,4 +1,4 @@
-//! The processors: which there are, which this process may use, and how to stay on one.
+//! The processors: the topology, the affinity of this process, and binding to one processor.
 
 use std::io;
 
@@ -25,7 +25,7 @@ pub use topology::{Cache, CacheKind, Cpu, Topology};
 /// Reads the topology.
 ///
 /// # Errors
-/// [`Unsupported`] where the system does not tell it, or not to us.
+/// [`Unsupported`] where the system does not report it, or hides it from this process.
 pub fn topology() -> Result<Topology, Unsupported> {
     system::topology()
 }

@@ -1,6 +1,6 @@
 //! The processors of a machine and the caches they share, as values.
 
-/// The machine's processors and what they share.
+/// The machine's processors and their caches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     /// The processors that are online, by rising number.
@@ -31,7 +31,7 @@ pub struct Cpu {
 pub struct Cache {
     /// 1 is nearest to the core.
     pub level: u32,
-    /// What it holds.
+    /// Its content.
     pub kind: CacheKind,
     /// Its size.
     pub bytes: u64,
@@ -41,7 +41,7 @@ pub struct Cache {
     pub cpus: Vec<u32>,
 }
 
-/// What a cache holds.
+/// The content of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheKind {
     /// Data only.

@@ -1,4 +1,4 @@
-//! What an x86 processor reports about itself, on any system: the instruction CPUID.
+//! The report of an x86 processor about itself, on any system: the instruction CPUID.
 
 use std::arch::x86_64::__cpuid;
 

@@ -141,7 +141,8 @@ fn kernel(facts: &mut Collector) {
     let command_line = command_line.split(" -- ").next().unwrap_or_default();
     facts.add("kernel.command_line", Some(command_line));
 
-    // A kernel built for finding errors is slower in all it does. What gives it away can be seen by anyone.
+    // A kernel that is built for finding errors is slower everywhere. These signs of it are readable by any
+    // user.
     let config = text(format!("/boot/config-{release}")).unwrap_or_default();
     let mut debug: Vec<&str> = [
         ("lockdep", "/proc/lockdep"),
@@ -196,14 +197,14 @@ fn preemption(version: &str) -> Option<String> {
 /// /proc/cpuinfo has other names on every architecture; these are those of x86, Arm, POWER, s390 and RISC-V.
 fn processor(facts: &mut Collector) {
     let cpuinfo = text("/proc/cpuinfo").unwrap_or_default();
-    // All processors say the same: the first is enough, and 500 of them are a long file.
+    // The first processor is enough: all are alike, and 500 of them make a long file.
     let first = cpuinfo.split("\n\n").next().unwrap_or_default();
     let one_of = |names: &[&str]| names.iter().find_map(|name| field(first, name)).map(str::to_owned);
     facts.add("cpu.model", one_of(&["model name", "cpu model", "cpu", "uarch", "CPU part"]));
     facts.add("cpu.vendor", one_of(&["vendor_id", "CPU implementer", "mvendorid"]));
     facts.add("cpu.microcode", one_of(&["microcode"]));
     facts.add("cpu.bugs", one_of(&["bugs"]));
-    // Those that decide what entering the kernel, switching address spaces and copying cost.
+    // The features that decide the cost of entering the kernel, switching address spaces and copying.
     let flags = one_of(&["flags", "Features"]).unwrap_or_default();
     let telling = [
         "constant_tsc",
@@ -284,7 +285,7 @@ fn memory(facts: &mut Collector) {
     facts.add("memory.huge_page_bytes", field_bytes(&meminfo, "Hugepagesize"));
 }
 
-/// x86 processors name the hypervisor themselves; others are known by what the firmware or Xen says.
+/// x86 processors name the hypervisor themselves; elsewhere firmware or Xen names it.
 fn machine(facts: &mut Collector) {
     let firmware = text("/sys/hypervisor/type").or_else(|| text("/proc/device-tree/hypervisor/compatible"));
     if let Some(name) = firmware {
@@ -377,13 +378,13 @@ fn libc_version() -> Option<String> {
 
 #[cfg(not(target_env = "gnu"))]
 fn libc_version() -> Option<String> {
-    // musl has no call that tells its version.
+    // musl has no call for its version.
     cfg!(target_env = "musl").then(|| "musl".to_owned())
 }
 
 /// The marks that container managers leave (systemd's CONTAINER_INTERFACE, Docker's and Podman's files).
-/// Images of containers are also booted as virtual machines, marks and all: it takes process numbers of
-/// one's own to be a container.
+/// Images of containers are also booted as virtual machines, marks and all: only separate process numbers
+/// make a container.
 fn container() -> Option<String> {
     if in_first_pid_namespace() {
         return None;

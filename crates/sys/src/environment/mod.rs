@@ -1,8 +1,8 @@
 //! Facts of this machine by dotted key: kernel, processor, memory, clock, limits and settings.
 //!
-//! Every record contains the facts, so that a comparison can list what differs between two runs. Reading them
-//! changes nothing and needs no privilege. A fact that cannot be read is absent. Names of machines, people
-//! and folders are never read.
+//! Every record contains the facts, so that a comparison can list the differences between two runs. Reading
+//! them changes nothing and needs no privilege. A fact that cannot be read is absent. Names of machines,
+//! people and folders are never read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -116,7 +116,7 @@ pub type Facts = BTreeMap<String, String>;
 pub(super) struct Collector(pub(super) Facts);
 
 impl Collector {
-    /// Adds a fact if it is one. A later reader knows better than an earlier one.
+    /// Adds a fact unless the value is empty. A later reader overwrites an earlier one.
     pub(super) fn add(&mut self, key: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             // Tables come with tabs between their columns; a fact is one line.
@@ -129,7 +129,7 @@ impl Collector {
 }
 
 /// Windows: its version by RtlGetVersion, which manifests do not change, and its memory. Wine, which
-/// implements the same calls on another kernel, says in its ntdll.dll that it is there.
+/// implements the same calls on another kernel, is recognised by a function of its ntdll.dll.
 #[cfg(windows)]
 pub(crate) mod windows {
     use std::ffi::{CStr, c_char};
@@ -173,8 +173,7 @@ pub(crate) mod windows {
         (answer != 0).then_some(memory)
     }
 
-    /// The version of Wine, by the function that its developers name for this question (Wine Developer's
-    /// Guide).
+    /// The version of Wine, by the function that its developers recommend (Wine Developer's Guide).
     fn wine() -> Option<String> {
         // SAFETY: the names are C strings, and ntdll.dll is loaded as long as the process lives. The function
         // has no arguments and returns a constant C string.

@@ -12,7 +12,7 @@ pub(super) fn read(facts: &mut Collector, folder: &Path) {
     facts.add("scratch.file_system", Some(&mount.kind));
     facts.add("scratch.options", Some(&mount.options));
     facts.add("scratch.super_options", Some(&mount.super_options));
-    // Sources that are no devices are names of people's servers and folders, and stay out.
+    // Sources other than devices are names of people's servers and folders, and are not recorded.
     if !mount.source.starts_with("/dev/") {
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn chosen(choices: &str) -> &str {
     between().unwrap_or(choices)
 }
 
-/// The mount that covers a folder: the longest that leads to it, and the last of those on one point.
+/// The mount that covers a folder: the longest mount point above it, and of several on one point the last.
 fn mount_of(mounts: Vec<Mount>, folder: &Path) -> Option<Mount> {
     let covering = mounts.into_iter().filter(|mount| folder.starts_with(&mount.point));
     // max_by_key keeps the last of equals.

@@ -1,5 +1,5 @@
 //! Whether this machine is ready for a measurement: one sentence for each condition that may disturb it, with
-//! the reason and what to do. Nothing is changed here.
+//! the reason and the remedy. Nothing is changed here.
 
 use super::Facts;
 use crate::activity::Snapshot;
@@ -8,7 +8,7 @@ use crate::activity::Snapshot;
 const LOAD_PER_CPU: f64 = 0.25;
 /// With a higher one, a trial waits longer than it runs.
 const OVERLOAD_PER_CPU: f64 = 1.0;
-/// From this share of stolen time on, trials differ by what the hypervisor does (METHODOLOGY, environment).
+/// From this share of stolen time on, the hypervisor makes trials differ (METHODOLOGY, environment).
 const STEAL_SHARE: f64 = 0.01;
 /// With fewer descriptors than this, most sweeps end early.
 const FEW_DESCRIPTORS: f64 = 10_000.0;
@@ -22,22 +22,22 @@ const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page
 /// How much a condition matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionSeverity {
-    /// Figures are those of something else than the system in question.
+    /// Figures describe something other than the system in question.
     Unfit,
     /// Figures are usable, with care.
     Care,
-    /// It is part of every figure, and no fault.
+    /// It is part of every figure, and not a fault.
     Note,
 }
 
 /// Something about a machine that shows in figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineCondition {
-    /// What it is about, in a word or two: `governor`.
+    /// Its subject, in a word or two: `governor`.
     pub subject: &'static str,
     /// How much it matters.
     pub weight: ConditionSeverity,
-    /// A sentence with its value, what follows, and what to do about it.
+    /// A sentence with its value, the consequence and the remedy.
     pub text: String,
 }
 
@@ -86,7 +86,7 @@ pub fn conditions(facts: &Facts, now: &Snapshot) -> Vec<MachineCondition> {
     conditions
 }
 
-/// What is known of a machine. Each method is one condition, and says nothing of what is not known.
+/// The known facts of a machine. Each method is one condition; it returns nothing if the fact is missing.
 struct Machine<'a> {
     facts: &'a Facts,
     now: &'a Snapshot,
@@ -152,7 +152,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Nobody can measure where others already want more than there is.
+    /// A measurement is impossible where other programs already demand more than the machine has.
     fn is_overloaded(&self) -> bool {
         let cpus = self.number("cpu.online").or_else(|| self.number("cpu.count")).unwrap_or(1.0).max(1.0);
         self.now.get("load_1m").is_some_and(|load| load > cpus * OVERLOAD_PER_CPU)
@@ -200,7 +200,7 @@ impl Machine<'_> {
         ))
     }
 
-    /// Processors that this process may use, and those that there are, where these are more.
+    /// Processors that this process may use, and those of the machine, where these are more.
     fn usable_processors(&self) -> Option<(f64, f64)> {
         let (usable, online) = (self.number("cpu.allowed")?, self.number("cpu.online")?);
         (usable < online).then_some((usable, online))
@@ -222,7 +222,7 @@ impl Machine<'_> {
             _ => affinity.to_owned(),
         };
         let follows = match usable <= 1.0 {
-            true => "servers and clients share it with what is measured",
+            true => "servers and clients share it with the measured program",
             false => "nothing is measured on the others",
         };
         Some(format!("{usable} of {online} processors usable, by {by}: {follows}; start it without that."))
@@ -300,7 +300,7 @@ impl Machine<'_> {
     fn shared_cores(&self) -> Option<String> {
         self.fact("cpu.smt").filter(|smt| *smt == "on")?;
         Some(
-            "SMT is on: two processors share a core, and what runs on one slows the other; \
+            "SMT is on: two processors share a core, and a program on one slows the other; \
              `echo off > /sys/devices/system/cpu/smt/control` changes it until the next boot."
                 .into(),
         )
@@ -377,7 +377,7 @@ mod tests {
         let now =
             [("load_1m", 0.1), ("steal_seconds", 0.0), ("busy_seconds", 900.0), ("swap_used_bytes", 0.0)];
         assert_eq!(warned(&facts, &now), [""; 0]);
-        assert_eq!(warned(&[], &[]), [""; 0], "nothing is said of what is not known");
+        assert_eq!(warned(&[], &[]), [""; 0], "an unknown fact warns of nothing");
     }
 
     #[test]

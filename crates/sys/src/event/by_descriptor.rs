@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-/// What is known of each descriptor that was added.
+/// The value of each descriptor that was added.
 #[derive(Debug)]
 pub(super) struct ByDescriptor<T>(Vec<Option<T>>);
 

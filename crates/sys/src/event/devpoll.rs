@@ -50,7 +50,7 @@ impl Poller for DevPoll {
         self.enter(number, interest)
     }
 
-    /// What is written is added to what the list has, so the entry is removed first; one write(2) does both.
+    /// A write adds to the events of an entry, so the entry is removed first; one write(2) does both.
     fn change(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
         let number = descriptor.as_raw_fd();
         *self.tokens.known(number)? = narrow(token)?;
@@ -71,7 +71,7 @@ impl Poller for DevPoll {
             length: self.ready.len() as libc::nfds_t,
             timeout_ms: milliseconds(timeout),
         };
-        // SAFETY: the entries are as many as is said, and they and the answer live as long as the call.
+        // SAFETY: the count is that of the entries, and they and the result live as long as the call.
         let count = unsafe { libc::ioctl(self.device.as_raw_fd(), WAIT, &raw mut answer) };
         let count = usize::try_from(count).or_else(|_| nothing_if_interrupted(io::Error::last_os_error()))?;
         for entry in &self.ready[..count.min(self.ready.len())] {

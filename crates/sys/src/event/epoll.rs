@@ -52,7 +52,7 @@ impl<const EDGE: bool> Poller for Set<EDGE> {
 
     fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
-        // Longer than a `Timespec` can say is for ever.
+        // A time that does not fit a `Timespec` is for ever.
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         match epoll::wait(&self.kernel, &mut self.events[..], timeout.as_ref()) {
             Ok((ready, _)) => events.extend(ready.iter().map(event_from_epoll)),
@@ -74,7 +74,7 @@ impl<const EDGE: bool> Set<EDGE> {
         Ok(Set { kernel, events: (0..events_max).map(|_| MaybeUninit::uninit()).collect() })
     }
 
-    /// One that waits for nothing is out already.
+    /// A descriptor that waits for nothing has been removed already.
     fn take_out(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
         match epoll::delete(&self.kernel, descriptor) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -83,7 +83,7 @@ impl<const EDGE: bool> Set<EDGE> {
     }
 }
 
-/// `None` to be out of the set: the kernel reports a broken descriptor whatever its interest.
+/// `None` removes it from the set: the kernel reports a broken descriptor whatever its interest.
 fn flags<const EDGE: bool>(interest: Interest) -> Option<EventFlags> {
     let wanted = match interest {
         // The end of input right behind the last bytes is an edge of its own.

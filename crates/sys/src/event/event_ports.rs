@@ -1,7 +1,8 @@
 //! Event ports of illumos and Solaris: port_create(3C). They are type-checked and have not been run yet.
 //!
 //! A port forgets a descriptor with the event that it reports (port_associate(3C)). The next wait associates
-//! it again, which reports at once what is still ready: so the port reports states, like poll(2).
+//! it again, and a descriptor that is still ready is reported at once: so the port reports states, like
+//! poll(2).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -65,7 +66,7 @@ impl Poller for EventPorts {
         events.clear();
         let mut reported = std::mem::take(&mut self.reported);
         for number in reported.drain(..) {
-            // It may have been removed since, or changed, or be another one of that number.
+            // It may have been removed or changed since, or the number may belong to another descriptor now.
             if self.watched.get_mut(number).is_some_and(|watched| !watched.is_associated) {
                 self.associate(number)?;
             }
@@ -84,7 +85,7 @@ impl Poller for EventPorts {
 }
 
 impl EventPorts {
-    /// Tells the port what a descriptor waits for, in place of what it waited for.
+    /// Replaces the events that the port waits for on a descriptor.
     fn associate(&mut self, number: RawFd) -> io::Result<()> {
         let watched = self.watched.known(number)?;
         watched.is_associated = watched.interest != Interest::Nothing;
@@ -92,11 +93,11 @@ impl EventPorts {
             return self.dissociate(number);
         }
         let wanted = PollFlags::from_bits_retain(poll_events(watched.interest));
-        // SAFETY: whoever adds a descriptor removes it before it is closed, see `Poller::remove`.
+        // SAFETY: the caller removes a descriptor before it is closed, see `Poller::remove`.
         Ok(unsafe { port::associate_fd(&self.port, number, wanted, ptr::null_mut()) }?)
     }
 
-    /// One that the port has reported is out already.
+    /// A descriptor that the port has reported is no longer associated.
     fn dissociate(&self, number: RawFd) -> io::Result<()> {
         // SAFETY: the port compares the number with those that it knows, and reads nothing of it.
         match unsafe { port::dissociate_fd(&self.port, number) } {
@@ -112,13 +113,13 @@ impl EventPorts {
             tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
         });
         let time = time.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
-        // One event at least; and as many as there are.
+        // Waits for one event, and returns all that are there.
         let mut count = 1;
         let port = self.port.as_raw_fd();
-        // Its count is not to be trusted where the time is over: it may have no event then, or several.
+        // After a timeout its count is unreliable: there may be no event, or several.
         self.ready[0] = nothing();
         let length = self.ready.len() as libc::c_uint;
-        // SAFETY: the list is as long as is said, and count and time live as long as the call.
+        // SAFETY: the length is that of the list, and count and time live as long as the call.
         let answer = unsafe { libc::port_getn(port, self.ready.as_mut_ptr(), length, &raw mut count, time) };
         if answer != 0 {
             let error = io::Error::last_os_error();
@@ -133,7 +134,7 @@ impl EventPorts {
     }
 }
 
-/// An event of no source.
+/// An event without a source.
 const fn nothing() -> libc::port_event {
     libc::port_event {
         portev_events: 0,

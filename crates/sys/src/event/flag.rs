@@ -1,4 +1,4 @@
-//! A descriptor that becomes ready when it is told to, for events within a process.
+//! A descriptor that the program makes ready, for events within a process.
 
 pub use platform::Flag;
 
@@ -69,7 +69,7 @@ mod platform {
     }
 }
 
-/// Windows: WSAPoll knows sockets alone, so the flag is a UDP socket on loopback that sends datagrams to
+/// Windows: WSAPoll takes only sockets, so the flag is a UDP socket on loopback that sends datagrams to
 /// itself.
 #[cfg(windows)]
 mod platform {
@@ -88,7 +88,7 @@ mod platform {
         /// Those of socket, bind, connect and ioctlsocket.
         pub fn new() -> io::Result<Flag> {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-            // Nobody else can raise it.
+            // No other process can raise it.
             socket.connect(socket.local_addr()?)?;
             socket.set_nonblocking(true)?;
             Ok(Flag(socket))

@@ -90,7 +90,7 @@ impl Kqueue {
     }
 }
 
-/// A descriptor is reported once, whether one of its filters has something or both.
+/// A descriptor is reported once, even if both of its filters report.
 fn report(events: &mut Vec<Event>, watched: &mut Watched, event: Event) {
     match events.get_mut(watched.place).filter(|earlier| earlier.token == event.token) {
         Some(earlier) => {
@@ -104,8 +104,8 @@ fn report(events: &mut Vec<Event>, watched: &mut Watched, event: Event) {
     }
 }
 
-/// The descriptor, and what it is ready for. `EV_EOF` comes with the filter that was waited for; where that
-/// is writing, the connection is broken, and reading says how.
+/// The descriptor, and what it is ready for. `EV_EOF` comes with the requested filter; with the filter for
+/// writing the connection is broken, and a read returns the reason.
 fn event_from_kevent(ready: &kqueue::Event) -> Option<(RawFd, Event)> {
     let token = ready.udata().addr();
     match ready.filter() {

@@ -1,4 +1,5 @@
-//! Event interfaces: which of many descriptors are ready. One file per interface, all behind [`Poller`].
+//! Event interfaces, which report the ready ones of many descriptors. One file per interface, all behind
+//! [`Poller`].
 
 #[cfg(unix)]
 mod by_descriptor;
@@ -57,7 +58,7 @@ pub use signal_io::SignalIo;
 #[cfg(unix)]
 pub use uring::Uring;
 
-/// What is waited for on a descriptor.
+/// The events that are waited for on a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Input, or the end of it.
@@ -74,10 +75,10 @@ pub enum Interest {
 /// A descriptor that is ready.
 ///
 /// A connection that is broken, or closed by the other end in both directions, is ready for both. select(2)
-/// and kqueue(2) know it only by what was waited for, and tell of that alone.
+/// and kqueue(2) report it only for the requested events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What it was added with.
+    /// The token that it was added with.
     pub token: usize,
     /// Input, its end, or an error waits.
     pub readable: bool,
@@ -91,7 +92,7 @@ pub trait Poller: Sized {
     /// until `WouldBlock`.
     const EDGE: bool;
 
-    /// Whether a descriptor that is closed, and was not duplicated, is forgotten without [`Poller::remove`].
+    /// Whether closing a descriptor that was not duplicated removes it without [`Poller::remove`].
     const FORGETS_CLOSED: bool = false;
 
     /// An interface with nothing added.
@@ -103,8 +104,8 @@ pub trait Poller: Sized {
     /// Waits for the descriptor too. `token` may be any number below `u32::MAX`.
     ///
     /// # Errors
-    /// Those of the system; `BeyondSelect` for a descriptor too large for the interface. To a server that
-    /// is the same as `EMFILE`: `crate::error::out_of_descriptors` holds for both.
+    /// Those of the system; `BeyondSelect` for a descriptor too large for the interface. A server treats it
+    /// like `EMFILE`: `crate::error::out_of_descriptors` holds for both.
     fn add(&mut self, descriptor: Handle<'_>, token: usize, interest: Interest) -> io::Result<()>;
 
     /// Waits for something else on a descriptor that was added.
@@ -119,9 +120,9 @@ pub trait Poller: Sized {
     /// Those of the system.
     fn remove(&mut self, descriptor: Handle<'_>, token: usize) -> io::Result<()>;
 
-    /// Waits until something is ready, the time is over, or a signal comes, and fills `events` with what is
-    /// ready, each once; with nothing after a signal. `None` waits for ever, zero only looks. Times may be
-    /// rounded up to milliseconds, never down.
+    /// Waits until something is ready, the time is over, or a signal comes, and fills `events` with each
+    /// ready descriptor once; with nothing after a signal. `None` waits for ever, zero only looks. Times may
+    /// be rounded up to milliseconds, never down.
     ///
     /// # Errors
     /// Those of the system, without `EINTR`.

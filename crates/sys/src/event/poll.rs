@@ -12,7 +12,7 @@ use super::{
 /// poll(2).
 #[derive(Debug)]
 pub struct Poll {
-    /// What the system is handed, without gaps.
+    /// The array that the system gets, without gaps.
     entries: Vec<libc::pollfd>,
     /// The token of each entry.
     tokens: Vec<u32>,

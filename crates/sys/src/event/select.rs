@@ -110,7 +110,7 @@ impl Set {
         }
     }
 
-    /// `number` must be below `FD_SETSIZE`: `add` lets no other pass.
+    /// `number` must be below `FD_SETSIZE`; `add` refuses others.
     fn put(&mut self, number: RawFd, is_in: bool) {
         // SAFETY: the set is initialised, and the number's bit lies in it.
         unsafe { if is_in { libc::FD_SET(number, &mut self.0) } else { libc::FD_CLR(number, &mut self.0) } }

@@ -1,11 +1,11 @@
 //! Queued real-time signals, the event interface of Linux 2.4: every change of a descriptor sends one signal
 //! that carries its number, and sigtimedwait(2) takes one after the other. See fcntl(2), `F_SETSIG`.
 //!
-//! Its difficulties, and how they are handled here: a signal reports a change, not a state, so the state of a
-//! descriptor that is added or changed is read once with poll(2). The queue is bounded by
-//! `RLIMIT_SIGPENDING`; on overflow the kernel sends one SIGIO, after which all descriptors are checked.
-//! Signals outlive their descriptor, so `remove` empties the queue; otherwise they could be attributed to the
-//! next descriptor with that number. eventfd(2) sends no signals.
+//! Difficulties: a signal reports a change, not a state, so the state of a descriptor that is added or
+//! changed is read once with poll(2). The queue is bounded by `RLIMIT_SIGPENDING`; on overflow the kernel
+//! sends one SIGIO, after which all descriptors are checked. Signals outlive their descriptor, so `remove`
+//! empties the queue; otherwise they could be attributed to the next descriptor with that number. eventfd(2)
+//! sends no signals.
 
 use std::cell::Cell;
 use std::io;
@@ -50,8 +50,8 @@ thread_local! {
 }
 
 /// Queued real-time signals. There is one queue per thread, so there can be one of these per thread, and it
-/// stays there. The signals, SIGRTMIN and SIGIO, remain blocked in that thread when it is gone, for late ones
-/// would kill.
+/// stays there. The signals, SIGRTMIN and SIGIO, remain blocked in that thread when it is dropped, because a
+/// late signal would kill the process.
 pub struct SignalIo {
     signals: libc::sigset_t,
     thread: libc::pid_t,
@@ -149,7 +149,7 @@ impl SignalIo {
     fn take(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
         match next_signal(&self.signals, timeout) {
             Ok(about) if about.signal == libc::SIGIO => self.lost = true,
-            // Codes above zero are the kernel's; anybody may send a signal that says nothing.
+            // Codes above zero are the kernel's; other signals carry no information.
             Ok(about) if about.code > 0 => self.note(about.descriptor, about.band as libc::c_short),
             Ok(_) => {}
             Err(error) => {
@@ -168,7 +168,7 @@ impl SignalIo {
         watched.bits |= bits;
     }
 
-    /// Whether it is ready already: no signal will tell.
+    /// Whether it is ready already, which no signal reports.
     fn ask(&mut self, number: RawFd, interest: Interest) -> io::Result<()> {
         if interest != Interest::Nothing {
             self.ask_each(&mut [entry(number, interest)])?;
@@ -196,7 +196,7 @@ impl SignalIo {
 impl Drop for SignalIo {
     fn drop(&mut self) {
         for (number, _) in self.watched.iter() {
-            // One that was closed without `remove` sends nothing either.
+            // A descriptor that was closed without `remove` sends nothing either.
             let _ = set_async(number, false);
         }
         for _ in 0..QUEUE_MAX {

@@ -16,7 +16,8 @@ pub struct Uring {
     watched: ByDescriptor<Watched>,
     /// Descriptors with something to report.
     news: Vec<RawFd>,
-    /// Polls begun; tells the completions of one from those of its predecessor on the same descriptor.
+    /// Polls begun; distinguishes the completions of one from those of its predecessor on the same
+    /// descriptor.
     begun: u32,
 }
 
@@ -83,7 +84,7 @@ impl Poller for Uring {
 }
 
 impl Uring {
-    /// Queues a poll for what the descriptor waits for.
+    /// Queues a poll for the events of the descriptor.
     fn begin(&mut self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
         let number = descriptor.as_raw_fd();
         let watched = self.watched.known(number)?;
@@ -102,7 +103,7 @@ impl Uring {
         if watched.poll.is_none_or(|(present, _)| present != begun) {
             return Ok(());
         }
-        // What is wrong with it the descriptor will say itself, to whoever uses it.
+        // The next call on the descriptor returns its error.
         let again = result.is_ok() && !more;
         let bits = result.map_or(libc::POLLERR, |bits| bits as libc::c_short);
         if watched.bits == 0 {

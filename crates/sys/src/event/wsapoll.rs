@@ -1,7 +1,7 @@
-//! WSAPoll: an array with one entry for every socket, passed with every call, as poll(2) has it.
+//! WSAPoll: an array with one entry for every socket, passed with every call, as for poll(2).
 //!
-//! Before Windows 10 2004 it does not report a connection that could not be made; the time limit of whoever
-//! connects ends that wait. See "WSAPoll function" of Microsoft's documentation.
+//! Before Windows 10 2004 it does not report a connection that could not be made; the time limit of the
+//! caller ends that wait. See "WSAPoll function" of Microsoft's documentation.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,8 +19,8 @@ use crate::winsock;
 /// WSAPoll.
 #[derive(Default)]
 pub struct Poll {
-    /// What the system is handed, without gaps and without what is not waited for: it would tell of errors
-    /// there, whatever the events.
+    /// The array that the system gets, without gaps and without sockets that wait for nothing: errors of
+    /// these would be reported too.
     entries: Vec<WSAPOLLFD>,
     /// The token of each entry.
     tokens: Vec<u32>,
@@ -77,7 +77,7 @@ impl Poller for Poll {
 }
 
 impl Poll {
-    /// Has the socket, which is known, waited for in this way.
+    /// Changes the events of a socket that was added.
     fn set(&mut self, socket: SOCKET, token: u32, interest: Interest) {
         let place = self.places.get(&socket).copied().flatten();
         if interest == Interest::Nothing {

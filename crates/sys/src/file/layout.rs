@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io;
 
-/// The pieces in which a file lies on the disk: what follows in the file, and at most so many bytes behind on
-/// the disk, is one. What is not on the disk yet is written first. See the kernel's documentation of the
-/// FIEMAP ioctl.
+/// The pieces in which a file lies on the disk: extents that follow each other in the file, with a gap of at
+/// most so many bytes on the disk, are one piece. Unwritten data is written first. See the kernel's
+/// documentation of the FIEMAP ioctl.
 ///
 /// # Errors
 /// Those of the ioctl; unsupported where the file system cannot say, and on systems without it.
@@ -19,7 +19,7 @@ pub fn pieces(file: &File, gap_bytes: u64) -> io::Result<u64> {
     }
 }
 
-/// Removes a range from the middle of a file: what follows, and something must, moves to its place, without
+/// Removes a range from the middle of a file: the rest, which must not be empty, moves to its place without
 /// being copied. Offset and length are multiples of the block size of the file system. See fallocate(2).
 ///
 /// # Errors
@@ -97,7 +97,7 @@ mod map {
             let mapped = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };
             if mapped < 0 {
                 let error = io::Error::last_os_error();
-                let reason = "this file system does not say where its files lie, as tmpfs";
+                let reason = "this file system, like tmpfs, does not say where its files lie";
                 return Err(if means_unsupported(&error) { Unsupported(reason).into() } else { error });
             }
             let extents = &map.extents[..(map.mapped as usize).min(EXTENTS)];

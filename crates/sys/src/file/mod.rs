@@ -80,7 +80,7 @@ pub fn send(source: &File, target: &File, bytes: u64) -> io::Result<u64> {
     }
 }
 
-/// Has the target share all blocks of the source: ioctl_ficlone(2).
+/// Makes the target share all blocks of the source: ioctl_ficlone(2).
 ///
 /// # Errors
 /// Those of ioctl_ficlone(2), `EOPNOTSUPP` where the file system cannot; unsupported on systems without it.
@@ -102,8 +102,8 @@ fn bounded(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30)
 }
 
-/// Creates a file that must not exist. Its writes pass the cache by, if the file system allows it (open(2),
-/// `O_DIRECT`): then they need buffers, places and lengths in multiples of 4096.
+/// Creates a file that must not exist. Its writes bypass the cache, if the file system allows it (open(2),
+/// `O_DIRECT`): then buffers, offsets and lengths must be multiples of 4096.
 ///
 /// # Errors
 /// Those of open(2); unsupported.

@@ -35,9 +35,9 @@ impl Root {
     }
 
     /// Opens the regular file or the folder at a path below the folder, to be read. An empty path is the
-    /// folder itself. Nothing else is opened: opening a pipe wakes whoever writes to it, and opening a device
-    /// can do anything. Between the look and the opening others may put something else there, so look at the
-    /// metadata again.
+    /// folder itself. Nothing else is opened: opening a pipe wakes its writer, and opening a device can do
+    /// anything. Between stat(2) and the opening another file may take the place, so check the metadata
+    /// again.
     ///
     /// # Errors
     /// Those of openat2(2), fstat(2) and openat(2); `NotFound` as well where the path would lead out of the
@@ -50,8 +50,8 @@ impl Root {
         };
         match opened {
             Ok(file) => Ok(file.into()),
-            // Ways out of the folder and links, which systems name differently; and sockets, which nobody
-            // opens.
+            // Ways out of the folder and links, which systems name differently; and sockets, which cannot be
+            // opened.
             Err(Errno::XDEV | Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
                 Err(io::ErrorKind::NotFound.into())
             }
@@ -96,7 +96,7 @@ cfg_select! {
     }
 }
 
-/// Whether a file of this mode is served; the error is one for which nothing is found.
+/// Whether a file of this mode is served; otherwise the error of a missing file.
 fn only_served(mode: rustix::fs::RawMode) -> Result<(), Errno> {
     let kind = FileType::from_raw_mode(mode);
     if kind.is_file() || kind.is_dir() { Ok(()) } else { Err(Errno::NXIO) }
@@ -117,7 +117,7 @@ fn walk(folder: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
         if kind.is_empty() {
             let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
             let mode = rustix::fs::statat(&at, part, flags)?.st_mode;
-            // That of a link is the opening's to say.
+            // The open decides about links.
             if !FileType::from_raw_mode(mode).is_symlink() {
                 only_served(mode)?;
             }
@@ -130,7 +130,7 @@ fn walk(folder: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
 /// A name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
-    /// The bytes of it, as the file system has them.
+    /// Its bytes, unchanged.
     pub bytes: Vec<u8>,
     /// Whether it is known to be a folder.
     pub is_folder: bool,
@@ -165,8 +165,8 @@ pub fn number(metadata: &Metadata) -> u64 {
     metadata.ino()
 }
 
-/// File system and number of what is at a path: another file system that is mounted there, or one that is not
-/// any more, gives another one.
+/// File system and inode number of the file at a path; both change when a file system is mounted there or
+/// unmounted.
 ///
 /// # Errors
 /// Those of stat(2).
@@ -187,14 +187,14 @@ mod tests {
 
     use super::*;
 
-    /// Both ways to open: as the kernel has it, and part by part.
+    /// Both ways to open: by openat2(2), and part by part.
     fn roots(folder: &std::path::Path) -> Vec<Root> {
         let root = Root::new(folder).unwrap();
         let walking = Root { folder: root.folder.try_clone().unwrap(), kernel_resolves: false };
         vec![root, walking]
     }
 
-    /// Whoever writes to a pipe waits until it is read: a look must not end that wait.
+    /// The writer of a pipe waits until it is read: a look must not end that wait.
     #[test]
     fn a_pipe_is_not_opened() {
         let folder = std::env::temp_dir().join(format!("osdyno-pipe-{}", std::process::id()));

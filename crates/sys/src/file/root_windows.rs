@@ -14,7 +14,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 use crate::Unsupported;
 
 const MISSING: Unsupported =
-    Unsupported("std opens no file below an open folder on Windows, so what lies beside it might be served");
+    Unsupported("std opens no file below an open folder on Windows, so files outside of it might be served");
 
 /// A folder; nothing outside it is opened.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub struct Name {
     pub is_folder: bool,
 }
 
-/// What a system call fills at a time; the entries want to lie at multiples of eight bytes.
+/// The buffer of one system call; its entries must lie at multiples of eight bytes.
 const LISTED_BYTES: usize = 64 << 10;
 
 /// The names in an open folder, from its first on and in no order, at most so many, without `.` and `..`.
@@ -77,7 +77,7 @@ pub fn names(folder: &File, max: usize) -> io::Result<Vec<Name>> {
     Ok(found)
 }
 
-/// Takes the names from the entries of a folder. What leads out of the bytes is the end.
+/// Takes the names from the entries of a folder. An entry beyond the bytes is the end.
 fn entries(mut bytes: &[u8], found: &mut Vec<Name>) {
     loop {
         let number = |offset: usize| -> Option<u32> {
@@ -106,7 +106,7 @@ pub fn number(_metadata: &Metadata) -> u64 {
     0
 }
 
-/// Not known; only that something is there.
+/// Not known; only whether a file is there.
 ///
 /// # Errors
 /// Those of looking at it.
@@ -114,7 +114,7 @@ pub fn identity(path: &std::path::Path) -> io::Result<(u64, u64)> {
     std::fs::metadata(path).map(|_| (0, 0))
 }
 
-/// When the file was last written to, as far as it says, in nanoseconds since 1970.
+/// When the file was last written to, by its own time, in nanoseconds since 1970.
 pub fn changed_ns(metadata: &Metadata) -> i128 {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     modified.map_or(0, |time| time.as_nanos() as i128)

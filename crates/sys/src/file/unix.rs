@@ -86,7 +86,7 @@ pub fn unlink(path: &Path) -> io::Result<()> {
 }
 
 /// Removes the content of the file from memory, as far as it is on the disk already: posix_fadvise(2).
-/// [`Mapping::resident_pages`](crate::memory::Mapping::resident_pages) tells what is left.
+/// [`Mapping::resident_pages`](crate::memory::Mapping::resident_pages) counts the rest.
 ///
 /// # Errors
 /// Those of posix_fadvise(2); unsupported where there is no such call.
@@ -128,7 +128,7 @@ pub fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<u
     file.read_at(buffer, offset)
 }
 
-/// Standard output once more, for whoever writes files.
+/// Standard output as a file, by another descriptor.
 ///
 /// # Errors
 /// Those of dup(2).
@@ -136,8 +136,8 @@ pub fn standard_output() -> io::Result<File> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Has the file system that holds the folder write to disk what it still owes. Systems without syncfs(2)
-/// are asked to begin with it, for all their file systems.
+/// Makes the file system of the folder write its dirty data to disk. Systems without syncfs(2) begin to write
+/// that of all file systems.
 ///
 /// # Errors
 /// Those of open(2) and syncfs(2).
@@ -154,7 +154,7 @@ pub fn write_back(folder: &std::path::Path) -> io::Result<()> {
     }
 }
 
-/// What is free on the file system of the folder, for processes that are not root.
+/// The free space on the file system of the folder, for processes other than root's.
 ///
 /// # Errors
 /// Those of statvfs(3).
@@ -164,7 +164,7 @@ pub fn free(folder: &std::path::Path) -> io::Result<Free> {
     Ok(Free { bytes: status.f_bavail.saturating_mul(status.f_frsize), inodes })
 }
 
-/// One close(2), whose answer is looked at.
+/// One close(2), with its result.
 ///
 /// # Errors
 /// Those of close(2).

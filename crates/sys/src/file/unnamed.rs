@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// A file in that folder that has no name, for reading and writing; its permissions are those that the umask
-/// leaves of `mode`.
+/// A file in that folder that has no name, for reading and writing; its permissions are `mode` without the
+/// bits of the umask.
 ///
 /// # Errors
 /// Those of open(2); unsupported where the system, or the file system, has no such files (`O_TMPFILE`), or
@@ -65,7 +65,7 @@ mod linux {
 }
 
 /// A file in memory with this content, and a path by which this process and its children can open or execute
-/// it as long as it is open. Nothing of it is left, however they end. See memfd_create(2).
+/// it as long as it is open. The system removes it, however they end. See memfd_create(2).
 ///
 /// # Errors
 /// Those of memfd_create(2) and write(2); unsupported elsewhere than on Linux.
@@ -74,7 +74,7 @@ pub fn in_memory(content: &[u8]) -> io::Result<(File, PathBuf)> {
         target_os = "linux" => {
             use std::io::Write;
             use std::os::fd::AsRawFd;
-            // Without the flag that would close it in a child.
+            // Without the flag that closes it in a child.
             let file = rustix::fs::memfd_create("osdyno", rustix::fs::MemfdFlags::empty())?;
             let mut file = File::from(file);
             file.write_all(content)?;

@@ -124,7 +124,7 @@ pub fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<u
     file.seek_read(buffer, offset)
 }
 
-/// Standard output once more, for whoever writes files.
+/// Standard output as a file, by another handle.
 ///
 /// # Errors
 /// Those of DuplicateHandle.
@@ -140,7 +140,8 @@ pub fn write_back(_folder: &std::path::Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What this user may still write to the volume of the folder; NTFS makes its file records as it needs them.
+/// The bytes that this user may still write to the volume of the folder; NTFS makes its file records as it
+/// needs them.
 ///
 /// # Errors
 /// Those of GetDiskFreeSpaceExW.
@@ -154,7 +155,7 @@ pub fn free(folder: &std::path::Path) -> io::Result<super::Free> {
     }
 }
 
-/// Closes the file; Windows gives std no answer to look at.
+/// Closes the file; std reports no result on Windows.
 ///
 /// # Errors
 /// Never.

@@ -54,7 +54,7 @@ pub(super) fn loopback_bytes() -> io::Result<u64> {
         .ok_or_else(|| Unsupported("/proc/net/dev has no interface lo").into())
 }
 
-/// `lo: 16480 186 0 0 0 0 0 0 16480 186 …`: eight numbers of what was received come first.
+/// `lo: 16480 186 0 0 0 0 0 0 16480 186 …`: eight numbers about received packets come first.
 fn sent_bytes(devices: &str, interface: &str) -> Option<u64> {
     field(devices, interface)?.split_whitespace().nth(8)?.parse().ok()
 }

@@ -11,8 +11,8 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
-/// What the kernel has counted of the reads and writes of this process. Its file stays open, so that a look
-/// at it is one call.
+/// The kernel's counters of reads and writes of this process. The file stays open, so that a reading is one
+/// call.
 #[derive(Debug)]
 pub struct ProcessIo(system::ProcessIo);
 
@@ -25,7 +25,7 @@ impl ProcessIo {
         system::ProcessIo::open().map(ProcessIo)
     }
 
-    /// Calls of read(2) and its kin, those by which this counter is read among them.
+    /// Calls of read(2) and its relatives, including those that read this counter.
     ///
     /// # Errors
     /// Those of pread(2).
@@ -33,7 +33,7 @@ impl ProcessIo {
         self.0.field("syscr")
     }
 
-    /// Bytes that went to a device, or will; what a file system keeps in memory is not among them.
+    /// Bytes that went to a device, or will; without those that a file system keeps in memory.
     ///
     /// # Errors
     /// Those of pread(2).
@@ -99,7 +99,7 @@ mod other {
 
     use crate::Unsupported;
 
-    const REASON: Unsupported = Unsupported("what the kernel counts of it is read on Linux only");
+    const REASON: Unsupported = Unsupported("this counter of the kernel is read on Linux only");
 
     #[derive(Debug)]
     pub(super) enum ProcessIo {}

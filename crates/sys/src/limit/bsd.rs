@@ -4,7 +4,7 @@
 use super::definition::{Bound, DESCRIPTORS_RESERVED, Kind, Resource};
 use super::unix::get;
 
-/// Processes left over, so that somebody can still log in and stop us.
+/// Processes left over, so that an administrator can still log in and stop us.
 const PROCESSES_SPARED: u64 = 64;
 
 pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
@@ -58,7 +58,7 @@ fn of_system(name: &std::ffi::CStr, reserved: u64) -> Option<Bound> {
     Some(Bound { usable: value.saturating_sub(reserved), limit, value, advice })
 }
 
-/// What is installed; what of it is free has no one name on these systems, so half of it is left alone.
+/// The installed memory. These systems have no common name for free memory, so half of it is left alone.
 fn memory_of_system() -> Option<Bound> {
     let value =
         [c"hw.memsize", c"hw.physmem64", c"hw.physmem"].into_iter().find_map(crate::sysctl::number)?;

@@ -1,4 +1,4 @@
-//! The limits of a process, what piles up during a sweep, and how the one bounds the other, as values.
+//! The limits of a process, the resources that a sweep uses up, and the bounds between them, as values.
 
 use std::fmt;
 
@@ -20,13 +20,13 @@ pub enum Kind {
 /// Both values of one limit; `None` is "unlimited".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// What is enforced now.
+    /// The value in force.
     pub soft: Option<u64>,
     /// How far the process itself may raise it.
     pub hard: Option<u64>,
 }
 
-/// What became of raising one limit.
+/// The result of raising one limit.
 #[derive(Debug)]
 pub struct Raise {
     /// The limit.
@@ -35,11 +35,11 @@ pub struct Raise {
     pub before: Limit,
     /// Both values after.
     pub after: Limit,
-    /// What kept the soft value below the hard one; `None` when they are now equal.
+    /// Why the soft value stays below the hard one; `None` when they are now equal.
     pub stopped_by: Option<std::io::Error>,
 }
 
-/// What piles up during a sweep.
+/// A resource that a sweep uses up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// Descriptors of one process.
@@ -83,7 +83,7 @@ impl Resource {
     ];
 }
 
-/// What a workload takes of the file system that its folder is on.
+/// A resource of the file system that a workload's folder is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderResource {
     /// Bytes on the disk.
@@ -113,8 +113,8 @@ impl fmt::Display for Resource {
 /// One limit as it bounds one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// How many a sweep may use: the limit less what is in use now, less a reserve for the program itself
-    /// and for the machine around it.
+    /// How many a sweep may use: the limit less the present use, less a reserve for the program itself and
+    /// for the machine around it.
     pub usable: u64,
     /// The limit's name as its manual page spells it: `RLIMIT_NOFILE`, `vm.max_map_count`.
     pub limit: String,

@@ -8,7 +8,7 @@ use crate::pseudo_file::{field, field_bytes, in_first_pid_namespace, number, tex
 
 /// The kernel keeps the low process numbers for itself: `RESERVED_PIDS` in kernel/pid.c.
 const PIDS_RESERVED: u64 = 300;
-/// Processes left over, so that somebody can still log in and stop us.
+/// Processes left over, so that an administrator can still log in and stop us.
 const PROCESSES_SPARED: u64 = 64;
 /// Mappings of the program itself: code, libraries, stacks, heap.
 const MAPPINGS_RESERVED: u64 = 256;
@@ -129,7 +129,8 @@ fn mappings() -> Option<Bound> {
     Some(Bound { usable, limit: "vm.max_map_count".into(), value, advice })
 }
 
-/// A tenth stays free: a machine driven into its last page measures the page daemon, or kills somebody.
+/// A tenth stays free: a machine driven into its last page measures the page daemon, or the OOM killer ends a
+/// process.
 fn less_a_tenth(bytes: u64) -> u64 {
     bytes - bytes / 10
 }
@@ -166,7 +167,7 @@ fn local_ports() -> Option<Bound> {
     Some(Bound { usable, limit: "net.ipv4.ip_local_port_range".into(), value, advice })
 }
 
-/// A limit as it stands. Of one that is the user's, what other processes use is not counted: only root could
+/// The value of a limit. For a limit of the user the use by other processes is not counted: only root could
 /// read all of it.
 fn plain(name: &str) -> Option<Bound> {
     let value = number(file_of(name))?;
@@ -201,7 +202,7 @@ fn tasks_of_user() -> Option<u64> {
         (real == user).then_some(threads)
     };
     let tasks: u64 = std::fs::read_dir("/proc").ok()?.flatten().filter_map(tasks).sum();
-    // We are one of them, unless this is not a /proc of ours.
+    // This process is one of them, unless this /proc is another namespace's.
     (tasks > 0).then_some(tasks)
 }
 

@@ -1,7 +1,7 @@
 //! Limits that end a sweep: those of the process, of its control group and of the system.
 //!
-//! Each limit has a name and advice, so that a report says which limit ended the sweep and what to do about
-//! it, instead of an errno alone.
+//! Each limit has a name and advice, so that a report names the limit that ended the sweep and the remedy,
+//! instead of an errno alone.
 
 use std::path::Path;
 
@@ -47,8 +47,8 @@ pub fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
     process::raise_soft_to_hard()
 }
 
-/// All the limits that bound a resource, the tightest first. Read anew at every call, since what is in use
-/// changes; call it after [`raise_soft_to_hard`], for it is the soft limits that bind.
+/// All the limits that bound a resource, the tightest first. Read anew at every call, since usage changes;
+/// call it after [`raise_soft_to_hard`], because the soft limits bind.
 ///
 /// # Errors
 /// [`Unsupported`] where this system names no limit for the resource.
@@ -73,7 +73,7 @@ pub fn bounds(resource: Resource) -> Result<Vec<Bound>, Unsupported> {
     Ok(bounds)
 }
 
-/// The tightest of the [`bounds`]: how far n can go, and what stops it there.
+/// The tightest of the [`bounds`]: how far n can go, and the limit that stops it.
 ///
 /// # Errors
 /// [`Unsupported`] where this system names no limit for the resource.
@@ -87,7 +87,7 @@ const ADVICE: &str = "remove files, or choose a larger file system with --scratc
 /// slow when they are nearly full.
 ///
 /// # Errors
-/// [`Unsupported`] where the file system does not say, as those that make inodes as they need them.
+/// [`Unsupported`] where the file system does not report it, because it makes inodes when it needs them.
 pub fn bound_of_folder(resource: FolderResource, folder: &Path) -> Result<Bound, Unsupported> {
     let free = crate::file::free(folder).map_err(|_| Unsupported("the free space cannot be read here"))?;
     let (limit, value) = match resource {
@@ -139,7 +139,7 @@ mod unix {
         Ok(raises)
     }
 
-    /// Goes all the way, or as far as the system says that a process may go.
+    /// Raises it fully, or to the largest value that the system allows a process.
     fn raise(resource: Rlimit, hard: Option<u64>) -> io::Result<()> {
         let set = |soft| setrlimit(resource, rustix::process::Rlimit { current: soft, maximum: hard });
         let refusal = match set(hard) {

@@ -21,10 +21,10 @@ pub use platform::{Mapping, Private, Shared, keep_freed, mapping_granularity, pa
 /// page fault.
 pub fn touched_vec<T>(capacity: usize) -> Vec<T> {
     let mut vec = Vec::with_capacity(capacity);
-    // No further: a vector of nothings has room for all the numbers there are.
+    // No further: a vector of a zero-sized type has unlimited capacity.
     let pages = &mut vec.spare_capacity_mut()[..capacity];
     pages.fill_with(MaybeUninit::zeroed);
-    // Without this the compiler may see stores that nobody reads, and drop them.
+    // Without this the compiler may remove the stores, because nothing reads them.
     std::hint::black_box(pages);
     vec
 }
@@ -37,7 +37,7 @@ pub fn touched_vec<T>(capacity: usize) -> Vec<T> {
 pub fn kernel_bytes() -> io::Result<u64> {
     cfg_select! {
         target_os = "linux" => { kernel::bytes() }
-        _ => { Err(crate::Unsupported("what the kernel has taken is read on Linux only").into()) }
+        _ => { Err(crate::Unsupported("memory of the kernel is read on Linux only").into()) }
     }
 }
 
@@ -48,14 +48,14 @@ mod kernel {
 
     use crate::pseudo_file::{field_bytes, text};
 
-    /// Objects, stacks of tasks, and tables of pages. What vmalloc holds beyond the stacks is not told apart
-    /// from them, and is left out.
+    /// Objects, stacks of tasks, and tables of pages. Other memory of vmalloc cannot be separated from the
+    /// stacks, and is left out.
     const PARTS: [&str; 3] = ["Slab", "KernelStack", "PageTables"];
 
     pub(super) fn bytes() -> io::Result<u64> {
         let memory = text("/proc/meminfo").ok_or_else(|| io::Error::other("/proc/meminfo cannot be read"))?;
         let parts: Option<Vec<u64>> = PARTS.iter().map(|part| field_bytes(&memory, part)).collect();
-        let parts = parts.ok_or_else(|| io::Error::other("/proc/meminfo lacks what the kernel has taken"))?;
+        let parts = parts.ok_or_else(|| io::Error::other("/proc/meminfo lacks the memory of the kernel"))?;
         Ok(parts.iter().sum())
     }
 }

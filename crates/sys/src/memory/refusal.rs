@@ -1,11 +1,11 @@
-//! Memory that the system refuses. A program cannot go on then, and Rust has it abort; what is left to do is
-//! to say so in words that help, and to end like any other failure.
+//! Memory that the system refuses. A program cannot go on then, and Rust aborts it; here it says so in words
+//! that help, and ends like any other failure.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The allocator of the system, which remembers what was refused. `try_reserve` returns an error, as ever;
-/// whatever cannot go on aborts, and [`explain_abort`] says why.
+/// The allocator of the system, which remembers the last refusal. `try_reserve` returns an error, as ever;
+/// other callers abort, and [`explain_abort`] says why.
 #[derive(Debug)]
 pub struct Allocator;
 
@@ -22,7 +22,7 @@ fn remember(place: *mut u8, bytes: usize) -> *mut u8 {
 // SAFETY: every call is passed on to the allocator of the system, which keeps the promises of the trait.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller promises what the other allocator asks for.
+        // SAFETY: the caller keeps the promises that the other allocator needs.
         remember(unsafe { System.alloc(layout) }, layout.size())
     }
 
@@ -45,14 +45,14 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Has an abort because memory was refused end the program with words and exit code 1. Needs [`Allocator`].
+/// Makes an abort after refused memory end the program with a message and exit code 1. Needs [`Allocator`].
 pub fn explain_abort() {
     #[cfg(unix)]
     // SAFETY: a zeroed sigaction has an empty mask. The handler lives as long as the program, and calls only
     // what signal-safety(7) allows.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        // Whatever is raised again below ends the program as if there were no handler.
+        // A signal that is raised again below ends the program as if there were no handler.
         action.sa_flags = libc::SA_RESETHAND;
         action.sa_sigaction = on_abort as extern "C" fn(libc::c_int) as libc::sighandler_t;
         libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());

@@ -21,9 +21,9 @@ pub fn mapping_granularity() -> usize {
     page_bytes()
 }
 
-/// Has the allocator keep what the program frees, for what it allocates next. Thousands of simulations that
-/// take megabytes each spend most of their time on page faults otherwise. Where the allocator is another than
-/// that of glibc, nothing changes.
+/// Makes the allocator keep freed memory for later allocations. Thousands of simulations that take megabytes
+/// each spend most of their time on page faults otherwise. Where the allocator is another than that of glibc,
+/// nothing changes.
 pub fn keep_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (parameter, bytes) in [(libc::M_MMAP_THRESHOLD, 16 << 20), (libc::M_TRIM_THRESHOLD, 1 << 30)] {
@@ -47,7 +47,7 @@ impl Mapping {
     /// Those of mmap(2); `ENOMEM` also means that the process has too many mappings.
     #[inline]
     pub fn read_only(file: &File, offset: u64, bytes: usize) -> io::Result<Mapping> {
-        // SAFETY: the address is the kernel's choice, so nothing that exists is replaced.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let start = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, file, offset)? };
         NonNull::new(start)
             .map(|start| Mapping { start, bytes })
@@ -98,7 +98,7 @@ impl Mapping {
     /// How many of its pages are in memory: mincore(2).
     ///
     /// # Errors
-    /// Those of mincore(2); unsupported where it is not told.
+    /// Those of mincore(2); unsupported where the system does not report it.
     pub fn resident_pages(&self) -> io::Result<usize> {
         cfg_select! {
             target_os = "linux" => {
@@ -149,7 +149,7 @@ impl Private {
     /// Those of mmap(2).
     pub fn filled(bytes: usize, content: u8) -> io::Result<Private> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the address is the kernel's choice, so nothing that exists is replaced.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)? };
         let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
         let private = Private { start, bytes };
@@ -228,7 +228,7 @@ impl Shared {
         // SAFETY: it is open, and by the protocol between parent and child nobody else here owns it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(inherited as RawFd) };
         let mut region = Shared::map(descriptor, slots)?;
-        // A number less among the descriptors of the process that is measured.
+        // The measured process then has one descriptor less.
         region.descriptor = None;
         for slot in region.slots() {
             slot.store(0, std::sync::atomic::Ordering::Relaxed);
@@ -236,7 +236,7 @@ impl Shared {
         Ok(region)
     }
 
-    /// Opens the region that the process which executed this one goes on using: the numbers stay as they are.
+    /// Opens the region that the executing process goes on using: the numbers keep their values.
     ///
     /// # Errors
     /// As for [`Shared::open`].
@@ -247,7 +247,7 @@ impl Shared {
     fn map(descriptor: OwnedFd, slots: usize) -> io::Result<Shared> {
         let bytes = slots.max(1) * size_of::<u64>();
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the address is the kernel's choice, so nothing that exists is replaced.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, &descriptor, 0)? };
         let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
         Ok(Shared { start, slots, descriptor: Some(descriptor) })

@@ -27,7 +27,7 @@ pub fn mapping_granularity() -> usize {
     system().dwAllocationGranularity as usize
 }
 
-/// Nothing: the allocator of Windows keeps what it deems right.
+/// Nothing: the allocator of Windows decides for itself.
 pub fn keep_freed() {}
 
 fn system() -> SYSTEM_INFO {
@@ -42,7 +42,7 @@ fn system() -> SYSTEM_INFO {
         .0
 }
 
-/// What GetSystemInfo has answered.
+/// The result of GetSystemInfo.
 struct Answer(SYSTEM_INFO);
 
 // SAFETY: the addresses in it are numbers to us; nobody follows them.
@@ -95,7 +95,7 @@ impl FileMapping {
         };
         let file = file.map_or(INVALID_HANDLE_VALUE, AsRawHandle::as_raw_handle);
         let (high, low) = ((bytes >> 32) as u32, bytes as u32);
-        // SAFETY: the file is open or the value that stands for none; the attributes outlive the call.
+        // SAFETY: the file is open, or is the value for no file; the attributes outlive the call.
         let handle =
             unsafe { CreateFileMappingW(file, &raw const attributes, protection, high, low, ptr::null()) };
         match handle.is_null() {
@@ -261,7 +261,7 @@ impl Shared {
         Ok(region)
     }
 
-    /// Opens the region that the parent goes on using: the numbers stay as they are.
+    /// Opens the region that the parent goes on using: the numbers keep their values.
     ///
     /// # Errors
     /// As for [`Shared::open`].
@@ -293,7 +293,7 @@ fn bytes_of(slots: usize) -> usize {
     slots.max(1) * size_of::<u64>()
 }
 
-/// What a call has answered that reports its success.
+/// The result of a call that reports its success.
 fn done(succeeded: i32) -> io::Result<()> {
     if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

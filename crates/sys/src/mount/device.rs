@@ -10,12 +10,12 @@ use rustix::fs::{major, minor};
 use super::holder::{Holder, holder, loop_device_on, with_its_disk};
 use super::table::mounts;
 
-/// Makes sure that the path is a block device without partitions that nothing uses: no mount, in whichever
-/// namespace, no swap, no RAID or volume above it, and no process that has it open for writing.
+/// Makes sure that the path is an unused block device without partitions: no mount, in whichever namespace,
+/// no swap, no RAID or volume above it, and no process that has it open for writing.
 ///
 /// # Errors
-/// `InvalidInput` for a path that is no such device; `ResourceBusy` for one that is mounted or in use, also
-/// by what is about to let go of it; those of open(2).
+/// `InvalidInput` for any other path; `ResourceBusy` for a device that is mounted or in use, even if only for
+/// a moment longer; those of open(2).
 pub fn expect_unused(device: &Path) -> io::Result<()> {
     let metadata = fs::metadata(device)?;
     let refused = |reason: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
@@ -42,7 +42,7 @@ pub fn expect_unused(device: &Path) -> io::Result<()> {
         let reason = format!("process {pid} ({name}) has it open for writing; end that first");
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
     }
-    // Of a block device, O_EXCL fails where anything in the kernel has it for itself (open(2)).
+    // O_EXCL fails for a block device that something in the kernel uses exclusively (open(2)).
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(device);
     opened.map(drop).map_err(|error| match error.kind() {
         io::ErrorKind::ResourceBusy => {
@@ -72,7 +72,7 @@ mod tests {
         assert!(error.contains(&format!("process {} (", std::process::id())), "{error}");
         let reader = File::open(device.path()).expect("the device");
         let path = device.path().to_owned();
-        // Open for reading alone, as programs that look for labels have it.
+        // Open for reading only, as by programs that look for labels.
         drop(device);
         expect_unused(&path).expect("nothing writes to it");
         drop(reader);

@@ -1,5 +1,5 @@
-//! Which program has a block device open. A program that holds it for writing, such as an emulator with the
-//! disk of its guest, keeps nobody else out: the kernel knows of no exclusive use then (open(2), `O_EXCL`).
+//! The program that has a block device open. Opening it for writing, as an emulator does with the disk of its
+//! guest, is no exclusive use to the kernel (open(2), `O_EXCL`).
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -37,7 +37,7 @@ fn holds(pid: u32, devices: &[u64]) -> bool {
     })
 }
 
-/// The device and, of a partition, the disk that it is on: whoever writes to that writes to the partition.
+/// The device and, for a partition, its disk: writes to the disk change the partition.
 pub(super) fn with_its_disk(device: u64, number: &str) -> Vec<u64> {
     let folder = PathBuf::from(format!("/sys/dev/block/{number}"));
     // The folder of a partition is in that of its disk.

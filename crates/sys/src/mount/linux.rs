@@ -10,13 +10,13 @@ use std::time::Duration;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// Gives this process mounts of its own: what it mounts from here on, only it and its children see, and it
-/// is unmounted when the last of them ends.
+/// Gives this process mounts of its own: only it and its children see its later mounts, which end with the
+/// last of them.
 ///
 /// # Errors
 /// Those of unshare(2) and mount(2): `EPERM` without `CAP_SYS_ADMIN`.
 pub fn own_namespace() -> io::Result<()> {
-    // SAFETY: the table of descriptors is not unshared, which alone could confuse other threads.
+    // SAFETY: only unsharing the table of descriptors could confuse other threads, and it is not unshared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
     // Else the mounts would be handed on to the namespace of the parent.
     Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
@@ -123,8 +123,8 @@ const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 impl LoopDevice {
-    /// Attaches the image, past the page cache of its own file system where that is possible: otherwise what
-    /// is to be read from the disk would be read from memory.
+    /// Attaches the image, past the page cache of its own file system where that is possible: otherwise reads
+    /// from the disk would come from memory.
     ///
     /// # Errors
     /// Those of open(2) and of loop(4).

@@ -95,7 +95,7 @@ pub(crate) mod table {
         pub(crate) options: String,
         /// The kind of file system.
         pub(crate) kind: String,
-        /// A device, or whatever the file system calls its source.
+        /// A device, or the file system's own name for its source.
         pub(crate) source: String,
         /// Options of the file system, which all of its mounts share.
         pub(crate) super_options: String,

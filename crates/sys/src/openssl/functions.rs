@@ -30,8 +30,8 @@ macro_rules! functions {
             /// # Errors
             /// [`Unsupported`] where the library, or one of the functions, is missing.
             pub(super) fn load() -> io::Result<Functions> {
-                // SAFETY: the names are C strings. What the library executes when it is loaded is what it
-                // does in every program of this system.
+                // SAFETY: the names are C strings. Loading the library runs the same initialisation as in
+                // every program of this system.
                 let load = |name: &&CStr| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
                 let library = NAMES.iter().map(load).find(|library| !library.is_null()).ok_or(MISSING)?;
                 Ok(Functions {
@@ -113,12 +113,12 @@ impl Functions {
         }
     }
 
-    /// For the calls that return 1 where they have done it.
+    /// For the calls that return 1 on success.
     pub(super) fn done(&self, answer: c_int, attempted: &str) -> io::Result<()> {
         if answer == 1 { Ok(()) } else { Err(self.error(attempted)) }
     }
 
-    /// For the calls that return something new, or a null pointer.
+    /// For the calls that return a new object, or a null pointer.
     pub(super) fn made(&self, made: Opaque, attempted: &str) -> io::Result<Opaque> {
         if made.is_null() { Err(self.error(attempted)) } else { Ok(made) }
     }

@@ -88,7 +88,7 @@ impl Library {
     /// A new key.
     ///
     /// # Errors
-    /// What the library says, such as of a kind that its configuration forbids.
+    /// The library's error, such as for a kind that its configuration forbids.
     pub fn generate(&self, kind: KeyKind) -> io::Result<Key<'_>> {
         let functions = &self.functions;
         let null = ptr::null_mut::<std::ffi::c_void>();
@@ -138,7 +138,7 @@ impl Library {
     /// A cipher with its key.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's error.
     pub fn sealer(&self, cipher: Cipher, key: &[u8; 32]) -> io::Result<Sealer<'_>> {
         let functions = &self.functions;
         // SAFETY: the calls take nothing.
@@ -161,7 +161,7 @@ impl Library {
     /// The digest of the data, and how many bytes it has.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's error.
     pub fn digest(&self, digest: Digest, data: &[u8], output: &mut [u8; 64]) -> io::Result<usize> {
         let functions = &self.functions;
         let mut bytes = 0;
@@ -200,7 +200,7 @@ impl Key<'_> {
     /// `signature` were written.
     ///
     /// # Errors
-    /// What the library says, such as of too little room.
+    /// The library's error, such as of too little room.
     pub fn sign(&self, message: &[u8], signature: &mut [u8]) -> io::Result<usize> {
         let functions = &self.library.functions;
         let mut bytes = signature.len();
@@ -233,7 +233,7 @@ impl Key<'_> {
     /// Whether this is the signature of the message.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's error.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> io::Result<bool> {
         let functions = &self.library.functions;
         let context = Context::new(self)?;
@@ -261,10 +261,10 @@ impl Key<'_> {
         Ok(answer == 1)
     }
 
-    /// The secret that this key and the public part of another have in common, and how many bytes it has.
+    /// The shared secret of this key and the public part of another, and its length in bytes.
     ///
     /// # Errors
-    /// What the library says, such as of keys of different kinds.
+    /// The library's error, such as of keys of different kinds.
     pub fn agree(&self, peer: &Key<'_>, secret: &mut [u8]) -> io::Result<usize> {
         let functions = &self.library.functions;
         let mut bytes = secret.len();
@@ -296,7 +296,7 @@ impl Drop for Key<'_> {
     }
 }
 
-/// What one signature needs.
+/// The context of one signature.
 struct Context<'a> {
     functions: &'a Functions,
     context: Opaque,
@@ -332,7 +332,7 @@ impl Sealer<'_> {
     /// Encrypts the data where it is, and writes its tag.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's error.
     pub fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8], tag: &mut [u8; 16]) -> io::Result<()> {
         self.begin(nonce, true)?;
         let functions = &self.library.functions;
@@ -351,7 +351,7 @@ impl Sealer<'_> {
     /// Decrypts the data where it is. Returns whether the tag proves that it was sealed so.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's error.
     pub fn open(&mut self, nonce: &[u8; 12], data: &mut [u8], tag: &[u8; 16]) -> io::Result<bool> {
         self.begin(nonce, false)?;
         let functions = &self.library.functions;

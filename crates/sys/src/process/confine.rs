@@ -1,4 +1,4 @@
-//! Servers that refuse to be executed by root, and that leave objects of System V behind when they are
+//! Confines servers that refuse to run as root, and that leave objects of System V behind when they are
 //! killed.
 
 use std::io;
@@ -6,9 +6,9 @@ use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Has the command executed as a user other than root, with the same access to files, and with shared memory
-/// of its own that ends with it; and it is killed when the calling thread ends. On Linux by namespaces:
-/// user_namespaces(7), ipc_namespaces(7). Elsewhere nothing is changed.
+/// Makes the command run as a user other than root, with the same access to files and its own shared memory,
+/// and be killed when the calling thread ends. On Linux by namespaces: user_namespaces(7), ipc_namespaces(7).
+/// Elsewhere nothing is changed.
 ///
 /// # Errors
 /// Unsupported where this process is root, and the system has no such namespaces. The command itself fails to
@@ -46,8 +46,8 @@ fn enter(user: &[u8], group: &[u8], parent: u32) -> io::Result<()> {
         let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         write(&file, text)?;
     }
-    // Last, because a change of user takes it back. Whoever starts a server here waits for its end, in the
-    // thread that started it.
+    // Last, because a change of user resets it. The caller waits for the server's end in the thread that
+    // started it.
     if super::die_with(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
 }
 
@@ -75,11 +75,11 @@ pub fn confined_user() -> io::Result<String> {
     std::env::var("LOGNAME").map_err(|_| crate::Unsupported("LOGNAME does not name the user").into())
 }
 
-/// Has the command executed on one processor, where the system can do that.
+/// Makes the command run on one processor, where the system can do that.
 pub fn pin(command: &mut Command, cpu: u32) {
     use std::os::unix::process::CommandExt;
 
-    // Where it runs is the system's choice when it cannot be ours.
+    // Otherwise the system chooses the processor.
     let pin = move || {
         let _ = crate::cpu::pin(cpu);
         Ok(())

@@ -9,11 +9,11 @@ use std::process::ExitStatus;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-/// What a worker ends with that panicked; no errno is that large.
+/// The exit code of a worker that panicked; no errno is that large.
 pub const PANICKED: u8 = 255;
 
-/// Forks a process that does `work` and ends with the code it returns; where the system can promise that, it
-/// is killed when its parent ends first. Returns its number.
+/// Forks a process that does `work` and ends with the code it returns; it is killed when its parent ends
+/// first, where the system supports that. Returns its number.
 ///
 /// The child is a copy of the calling thread alone. `work` must not need a lock that another thread may hold
 /// at this moment, such as that of standard output.
@@ -40,7 +40,7 @@ pub fn fork(work: impl FnOnce() -> u8) -> io::Result<u32> {
     }
 }
 
-/// Finds out whether a process can be forked here: some systems and sandboxes have no fork(2).
+/// Checks whether a process can be forked here: some systems and sandboxes have no fork(2).
 ///
 /// # Errors
 /// Those of fork(2).
@@ -52,7 +52,7 @@ pub fn try_fork() -> io::Result<()> {
 }
 
 /// Forks, and goes on in both processes. Returns the number of the child, and `None` in the child, which is
-/// killed when its parent ends first, where the system can promise that, and should end by [`end_now`].
+/// killed when its parent ends first, where the system supports that, and should end by [`end_now`].
 ///
 /// The child is a copy of the calling thread alone, as with [`fork`].
 ///
@@ -97,8 +97,7 @@ pub fn kill(process: u32) -> io::Result<()> {
     Ok(rustix::process::kill_process(process, Signal::KILL)?)
 }
 
-/// Has programs that are executed from here inherit the file, and returns the number they take for
-/// [`inherited`].
+/// Makes programs that this process executes inherit the file, and returns its number for [`inherited`].
 ///
 /// # Errors
 /// Those of fcntl(2).
@@ -107,8 +106,7 @@ pub fn bequeath(file: &File) -> io::Result<i32> {
     Ok(file.as_raw_fd())
 }
 
-/// The file that the program which executed this one has bequeathed under that number. To be asked once
-/// for each.
+/// The file that this program inherited under that number. To be called once for each.
 ///
 /// # Errors
 /// `EBADF` when there is none.
@@ -117,6 +115,6 @@ pub fn inherited(number: i32) -> io::Result<File> {
     if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it is open, and by what was agreed with the executing program nobody else here owns it.
+    // SAFETY: it is open, and by the agreement with the executing program nothing else here owns it.
     Ok(unsafe { File::from_raw_fd(number) })
 }

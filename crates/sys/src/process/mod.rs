@@ -1,5 +1,4 @@
-//! Processes: the children that a workload forks, and what guarantees that every process of a trial can be
-//! killed.
+//! Processes: the children that a workload forks, and the means to kill every process of a trial.
 
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -48,7 +47,7 @@ pub use platform::{
     lead_group, parent, reap_orphans, replace_by,
 };
 
-/// What a program takes with all its processes.
+/// The usage of a program with all its processes.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessTreeUsage {
     /// How many there are.
@@ -59,13 +58,13 @@ pub struct ProcessTreeUsage {
     pub cpu_seconds: f64,
 }
 
-/// What this process and its descendants take now.
+/// The present usage of this process and its descendants.
 ///
 /// # Errors
 /// Unsupported.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub fn process_tree_usage() -> std::io::Result<ProcessTreeUsage> {
-    Err(crate::Unsupported("only Linux tells what a family of processes takes, as far as is written").into())
+    Err(crate::Unsupported("the usage of a tree of processes is read on Linux only").into())
 }
 
 /// Whether a signal ended the process.
@@ -76,8 +75,9 @@ pub fn was_killed(status: ExitStatus) -> bool {
     }
 }
 
-/// Whether the program of a process that has ended was loaded. Only Windows tells: its loader ends a process
-/// with STATUS_DLL_INIT_FAILED, also for a reason that passes, such as a desktop with too many windows.
+/// Whether the program of a process that has ended was loaded. Only Windows reports it: its loader ends a
+/// process with STATUS_DLL_INIT_FAILED, also for a reason that passes, such as a desktop with too many
+/// windows.
 pub fn was_loaded(status: ExitStatus) -> bool {
     cfg_select! {
         windows => { status.code() != Some(windows_sys::Win32::Foundation::STATUS_DLL_INIT_FAILED) }
@@ -107,14 +107,14 @@ pub fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// Where packages have programs of servers that no user executes.
+/// The folders of packages for servers that users do not execute.
 const FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 
-/// Where packages have a folder for each version of PostgreSQL: Debian, Fedora, the BSDs.
+/// The folders that have one folder for each version of PostgreSQL: Debian, Fedora, the BSDs.
 const VERSIONS: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql", "/usr/local"];
 
-/// The program of that name: where programs are, or where packages have those of servers. Of several versions
-/// it is that in the folder whose name is last.
+/// The program of that name, in PATH or in the folders of packages for servers; of several versions that in
+/// the folder with the last name.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let listed = env::var_os("PATH").unwrap_or_default();
     let of_path = env::split_paths(&listed).chain(FOLDERS.map(PathBuf::from));
@@ -127,11 +127,11 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     of_path.chain(versions).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// Where the program of this process is, to start it once more. Where the system cannot say, as Linux without
-/// /proc, it is the name that the process was started by, if that is a whole path.
+/// Where the program of this process is, to start it once more. Where the system does not report it, as Linux
+/// without /proc, it is the name in the command line, if that is an absolute path.
 ///
 /// # Errors
-/// What env::current_exe reports.
+/// The error of env::current_exe.
 pub fn own_program() -> io::Result<PathBuf> {
     env::current_exe().or_else(|error| {
         let name = env::args_os().next().map(PathBuf::from);

@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 use super::ProcessTreeUsage;
 
-/// What this process and its descendants take now.
+/// The present usage of this process and its descendants.
 ///
 /// # Errors
 /// Those of reading /proc; `PermissionDenied` where a descendant has changed its user.
@@ -20,7 +20,7 @@ pub fn process_tree_usage() -> io::Result<ProcessTreeUsage> {
         cpu_seconds: own_seconds(libc::RUSAGE_SELF)? + own_seconds(libc::RUSAGE_CHILDREN)?,
     };
     for (process, ticks) in relatives {
-        // Of a process that ran for less than a tick, and a pool has many, the ticks say nothing.
+        // Ticks show nothing of a process that ran for less than a tick, and a pool has many of these.
         let counted_seconds = ticks as f64 / ticks_per_second;
         taken.cpu_seconds += counted_seconds.max(ran_seconds(process).unwrap_or(0.0));
         match memory_bytes(process) {
@@ -66,12 +66,12 @@ fn ran_seconds(process: u32) -> Option<f64> {
     Some(ran_ns.sum::<u64>() as f64 / 1e9)
 }
 
-/// The process's share of memory: a page that several have counts for each by its part ("Pss").
+/// The process's share of memory: a shared page is divided among its processes ("Pss").
 fn memory_bytes(process: u32) -> io::Result<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    // A process that has ended and waits to be asked for has none.
+    // A process that has ended and was not waited for has none.
     Ok(kib.unwrap_or(0) << 10)
 }
 

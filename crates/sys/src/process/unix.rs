@@ -7,16 +7,16 @@ use std::process::Command;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-/// The number of the parent: one system call that does next to nothing.
+/// The number of the parent: a system call with almost no work.
 #[inline]
 pub fn parent() -> i32 {
     Pid::as_raw(rustix::process::getppid())
 }
 
-/// Forked children that say so with one byte and then wait for their end.
+/// Forked children that write one byte and then wait for their end.
 ///
-/// They wait on a pipe whose other end only the parent holds, so they end by themselves when the parent
-/// is gone, however it went.
+/// They wait on a pipe whose other end only the parent holds, so they end by themselves when the parent ends
+/// in any way.
 #[derive(Debug)]
 pub struct Family {
     hello_read: OwnedFd,
@@ -52,8 +52,8 @@ impl Family {
         self.fork_with_reply(std::hint::black_box(&hello)).map(|(child, _)| child)
     }
 
-    /// Like [`Family::fork`], with `byte` as the first byte: the child reads it where its parent has it, and
-    /// what arrived is returned.
+    /// Like [`Family::fork`], with `byte` as the first byte: the child reads it from its parent's memory;
+    /// returns the byte that arrived.
     ///
     /// # Errors
     /// Those of fork(2).
@@ -138,15 +138,15 @@ pub fn lead_group(command: &mut Command) {
 /// Kills every process of the group that `leader` was started to lead.
 pub fn kill_group(leader: u32) {
     if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
-        // An error means that no process is left in it.
+        // An error means that the group has no process left.
         let _ = rustix::process::kill_process_group(leader, Signal::KILL);
     }
 }
 
-/// Waits for the end of a child and leaves it to be waited for: until then its number is nobody else's.
+/// Waits for the end of a child without reaping it, so that its number is not given to another process.
 ///
 /// # Errors
-/// Those of waitid(2): it is no child, or somebody has waited for it meanwhile. On OpenBSD unsupported.
+/// Those of waitid(2): it is no child, or was reaped meanwhile. On OpenBSD unsupported.
 pub fn await_end(child: u32) -> io::Result<()> {
     let child = i32::try_from(child).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
     #[cfg(target_os = "openbsd")]
@@ -174,7 +174,7 @@ pub fn leave_terminal() {
     }
 }
 
-/// Makes orphaned descendants of this process its children, so that none can escape.
+/// Makes orphaned descendants of this process its children, so that no descendant can escape.
 pub fn adopt_orphans() {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -183,8 +183,8 @@ pub fn adopt_orphans() {
     }
 }
 
-/// Looks at the children that are left, and pauses between them: together at most a second. A process that
-/// may not be killed, because it belongs to somebody else, must not be waited for without end.
+/// Looks at the children that are left, and pauses between them: together at most a second. A process of
+/// another user, which cannot be killed, must not be waited for without end.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const KILL_LOOKS: u32 = 200;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -234,7 +234,7 @@ pub fn reap_orphans() {
     }
 }
 
-/// Has this process killed when its parent ends, where the system can promise that.
+/// Makes the system kill this process when its parent ends, where it supports that.
 pub fn die_with_parent() {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -242,8 +242,8 @@ pub fn die_with_parent() {
     }
 }
 
-/// The same for a parent of that number. False where that one has ended before it could be promised: then
-/// nothing would end this process.
+/// The same for a parent of that number. False where the parent has ended before: then nothing would end this
+/// process.
 pub fn die_with(number: u32) -> bool {
     die_with_parent();
     parent().unsigned_abs() == number

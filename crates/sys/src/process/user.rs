@@ -8,7 +8,7 @@ use std::ptr;
 /// Room for the strings of one entry of passwd(5).
 const ENTRY_BYTES: usize = 16 << 10;
 
-/// Whether this process may do everything.
+/// Whether this process has root's power.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -16,8 +16,8 @@ pub fn is_root() -> bool {
 /// Becomes the user of that name, with the groups of that user and no others, for good.
 ///
 /// # Errors
-/// `NotFound` when there is no such user; those of the calls named above; `Other` when the way back stays
-/// open.
+/// `NotFound` when there is no such user; those of the calls named above; `Other` when the process could
+/// become root again.
 pub fn become_user(name: &str) -> io::Result<()> {
     let c_name = CString::new(name).map_err(|_| unknown(name))?;
     let mut entry = MaybeUninit::<libc::passwd>::uninit();

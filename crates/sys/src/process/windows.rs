@@ -83,10 +83,11 @@ pub fn lead_group(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
-/// Nothing to do: what the leader started ends with it, see [`die_with_parent`], or with this process.
+/// Nothing to do: all that the leader started ends with it, see [`die_with_parent`], or with this process.
 pub fn kill_group(_leader: u32) {}
 
-/// Waits for the end of a child whose handle this process still has: until then its number is nobody else's.
+/// Waits for the end of a child. This process still has its handle, so that its number is not given to
+/// another process.
 ///
 /// # Errors
 /// Those of OpenProcess and WaitForSingleObject.
@@ -113,12 +114,12 @@ pub fn kill_descendants() -> bool {
 /// Nothing to do: Windows has no zombies.
 pub fn reap_orphans() {}
 
-/// The parent has adopted this process, see [`adopt_orphans`]. What it starts in turn ends with it.
+/// The parent has adopted this process, see [`adopt_orphans`]. Its own children end with it.
 pub fn die_with_parent() {
     own_job();
 }
 
-/// The same: whoever has adopted it ends it, whichever ended first.
+/// The same: the process that has adopted it ends it, in either order.
 pub fn die_with(_number: u32) -> bool {
     die_with_parent();
     true
@@ -185,7 +186,7 @@ pub fn kill(process: u32) -> io::Result<()> {
     })
 }
 
-/// What this process takes now. It has no descendants that are its own in a server: Windows cannot fork.
+/// The present usage of this process. A server has no descendants of its own: Windows cannot fork.
 ///
 /// # Errors
 /// Those of GetProcessTimes and K32GetProcessMemoryInfo.
@@ -240,15 +241,15 @@ pub fn become_user(_name: &str) -> io::Result<()> {
     Err(Unsupported("becoming another user waits for the port").into())
 }
 
-/// What a worker ends with that panicked.
+/// The exit code of a worker that panicked.
 pub const PANICKED: u8 = 255;
 
-/// Puts this process into a job object of its own, once. Nobody else has a handle of it, and it stays open as
-/// long as the process lives: its end closes the job, which kills all that is left in it. Jobs nest since
-/// Windows 8, so a descendant may do the same.
+/// Puts this process into a job object of its own, once. No other process has a handle of it, and it stays
+/// open as long as this process lives: its end closes the job, which kills all processes left in it. Jobs
+/// nest since Windows 8, so a descendant may do the same.
 fn own_job() {
     static JOINED: OnceLock<io::Result<()>> = OnceLock::new();
-    // Where that is refused, programs of ours end with their standard input.
+    // Where that is refused, our programs end with their standard input.
     let _ = JOINED.get_or_init(join);
 }
 

@@ -1,8 +1,8 @@
-//! What a thread waits for, from its system call, from its kernel stack, or from its wait channel.
+//! The wait of a thread, from its system call, its kernel stack, or its wait channel.
 
 use super::entry::{ThreadWait, WaitCall, WaitSource};
 
-/// What the arguments of a call say.
+/// The meaning of a call's arguments.
 #[derive(Clone, Copy)]
 enum Arguments {
     Nothing,

@@ -1,4 +1,4 @@
-//! What is said of a process, its descriptors, sockets and threads.
+//! The entries of the process table: processes, descriptors, sockets and threads.
 
 use std::io;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ impl ProcessEntry {
     }
 }
 
-/// What a descriptor refers to.
+/// The object that a descriptor refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DescriptorKind {
     /// A socket; the number is that of its inode.
@@ -59,7 +59,7 @@ pub enum DescriptorKind {
 pub struct Descriptor {
     /// Its number.
     pub number: i32,
-    /// What it refers to.
+    /// The object that it refers to.
     pub kind: DescriptorKind,
 }
 
@@ -70,7 +70,7 @@ pub struct EpollWatch {
     pub descriptor: i32,
     /// The events that are waited for.
     pub events: u32,
-    /// The inode of what is watched; of a socket, that of the socket. Kernels before 4.13 do not tell.
+    /// The inode of the watched object, such as a socket; absent on kernels before 4.13.
     pub inode: Option<u64>,
 }
 
@@ -89,7 +89,7 @@ impl EpollWatch {
         self.events & EpollWatch::ONE_SHOT != 0
     }
 
-    /// Whether it waits until one can write.
+    /// Whether it waits for room for output.
     pub fn waits_to_write(self) -> bool {
         self.events & EpollWatch::OUT != 0
     }
@@ -151,14 +151,14 @@ pub struct SocketEntry {
 pub struct ProcessMemory {
     /// In memory now, its own and shared.
     pub resident_bytes: u64,
-    /// Its share: a page that several have counts for each by its part. `None` where that was not asked for,
-    /// or is kept from us.
+    /// Its share: a shared page is divided among its processes. `None` where that was not requested, or is
+    /// hidden.
     pub proportional_bytes: Option<u64>,
-    /// What no other process has. `None` as above.
+    /// Its private memory. `None` as above.
     pub private_bytes: Option<u64>,
 }
 
-/// What a thread used so far.
+/// The usage of a thread so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadUse {
     /// Its name, which it may choose: untrusted text.
@@ -167,11 +167,11 @@ pub struct ThreadUse {
     pub cpu_seconds: f64,
     /// How often it waited.
     pub waits: u64,
-    /// How often others were given its processor.
+    /// How often the scheduler gave its processor to others.
     pub preemptions: u64,
 }
 
-/// What a thread waits in.
+/// The call in which a thread waits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WaitCall {
     /// It runs, or could.
@@ -204,7 +204,7 @@ pub enum WaitCall {
     Other(String),
 }
 
-/// Where it is known from what a thread waits for.
+/// The evidence for the wait of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WaitSource {
     /// The system call and its arguments.
@@ -215,12 +215,12 @@ pub enum WaitSource {
     WaitChannel,
 }
 
-/// What a thread waits for.
+/// The wait of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadWait {
     /// The call.
     pub call: WaitCall,
-    /// The descriptor it was given, where the call takes one.
+    /// Its descriptor, where the call takes one.
     pub descriptor: Option<i32>,
     /// For how many descriptors it waits: of poll(2) exactly, of select(2) the highest.
     pub descriptors: Option<u64>,
@@ -233,7 +233,7 @@ pub fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || crate::error::name(error) == "ESRCH"
 }
 
-/// Whether only root, or its user, may know.
+/// Whether only root, or its user, may read it.
 pub fn is_kept_from_us(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied
 }

@@ -15,14 +15,15 @@ use super::entry::{
 use super::proc_text;
 use super::sock_diag::{self, IpFamily};
 
-/// What most files of /proc are shorter than.
+/// Most files of /proc are shorter.
 const TEXT_BYTES: usize = 4096;
 /// No line of a table of /proc/PID/net is longer: one of unix(7) has a path of 108 bytes, each of which may
 /// be printed as four.
 const LINE_BYTES: usize = 1024;
 /// The kernel answers a query within milliseconds.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-/// So many bytes of a link in /proc/PID/fd tell what it is. Those to files are longer, and begin with a path.
+/// So many bytes of a link in /proc/PID/fd identify its object. Those to files are longer, and begin with a
+/// path.
 const LINK_BYTES: usize = 64;
 
 pub(super) fn processes() -> io::Result<Vec<ProcessEntry>> {
@@ -32,7 +33,7 @@ pub(super) fn processes() -> io::Result<Vec<ProcessEntry>> {
     if found.is_empty() { Err(no_proc(io::ErrorKind::NotFound.into())) } else { Ok(found) }
 }
 
-/// Without /proc there is nothing to look at; that is another error than a process that has ended.
+/// A missing /proc is another error than a process that has ended.
 fn no_proc(error: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, format!("/proc shows no process ({error}); mount it"))
 }
@@ -63,9 +64,9 @@ pub(super) fn descriptors(pid: u32) -> io::Result<Vec<Descriptor>> {
                 let kind = proc_text::descriptor(&String::from_utf8_lossy(&link[..length]));
                 found.push(Descriptor { number, kind });
             }
-            // The others are kept from us as well.
+            // The others are hidden from this user as well.
             Err(rustix::io::Errno::ACCESS) => break,
-            // One that is closed meanwhile is none.
+            // A descriptor that is closed meanwhile is left out.
             Err(_) => {}
         }
     }
@@ -103,7 +104,7 @@ fn printed_tcp_sockets(pid: u32) -> io::Result<Vec<SocketEntry>> {
     Ok(sockets)
 }
 
-/// Those in the network of this process, as sock_diag(7) answers.
+/// Those in the network of this process, by sock_diag(7).
 fn queried_tcp_sockets() -> io::Result<Vec<SocketEntry>> {
     let protocol = Some(netlink::SOCK_DIAG);
     let kernel =
@@ -168,8 +169,8 @@ pub(super) fn thread_wait(pid: u32, thread: u32) -> io::Result<ThreadWait> {
     let folder = format!("/proc/{pid}/task/{thread}");
     let running =
         |source| ThreadWait { call: WaitCall::Running, descriptor: None, descriptors: None, source };
-    // Programs for another machine, such as those of 32 bits, have other numbers: the name of the function
-    // says which, and the number says more than the function.
+    // Programs for another machine, such as those of 32 bits, have other numbers: the function's name shows
+    // which call it is, and the number shows more than the function.
     match text(format!("{folder}/syscall")) {
         Ok(line) if line.starts_with("running") => return Ok(running(WaitSource::SystemCall)),
         Ok(line) => {
@@ -192,7 +193,7 @@ pub(super) fn thread_wait(pid: u32, thread: u32) -> io::Result<ThreadWait> {
     if matches!(channel.trim(), "" | "0") {
         return match is_running(&folder) {
             true => Ok(running(WaitSource::WaitChannel)),
-            false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "its wait channel is kept from us")),
+            false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "its wait channel is hidden")),
         };
     }
     of_functions([channel.trim()], WaitSource::WaitChannel).ok_or_else(|| unreadable("wchan"))
@@ -229,7 +230,7 @@ fn unreadable(file: &str) -> io::Error {
 }
 
 /// A table of /proc/PID/net. The kernel gives it a page at a time, in whole lines, and walks all connections
-/// of the machine to say that there is nothing more: where the page has room for another line, that is known.
+/// of the machine before it reports the end: a page with room for another line is the last.
 fn lines(path: &str) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
     let (mut bytes, mut page) = (Vec::new(), [0; TEXT_BYTES]);
@@ -242,7 +243,7 @@ fn lines(path: &str) -> io::Result<String> {
     }
 }
 
-/// A file of /proc. It says no size before it is read, and most are short: one read takes all of it.
+/// A file of /proc. Its size is unknown before it is read, and most are short: one read takes all of it.
 fn text(path: impl AsRef<Path>) -> io::Result<String> {
     let mut bytes = Vec::with_capacity(TEXT_BYTES);
     fs::File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;

@@ -1,9 +1,8 @@
 //! Other processes, as the system shows them: their parents, threads, descriptors, sockets and memory, and
-//! what each thread waits for.
+//! the wait of each thread.
 //!
 //! Nothing here stops a process or attaches to it. A process may end between two calls, and another user's
-//! may be kept from us: each call is an error by itself, which [`is_gone`] and [`is_kept_from_us`] tell
-//! apart.
+//! may be hidden: each call is an error by itself, which [`is_gone`] and [`is_kept_from_us`] tell apart.
 
 #[cfg(target_os = "linux")]
 mod call;
@@ -37,7 +36,7 @@ pub fn processes() -> io::Result<Vec<ProcessEntry>> {
 /// One process.
 ///
 /// # Errors
-/// Unsupported; [`is_gone`] where there is none of that number.
+/// Unsupported; [`is_gone`] where no process has that number.
 pub fn process(pid: u32) -> io::Result<ProcessEntry> {
     system::process(pid)
 }
@@ -66,7 +65,7 @@ pub fn descriptors(pid: u32) -> io::Result<Vec<Descriptor>> {
     system::descriptors(pid)
 }
 
-/// What the epoll(7) set of that descriptor watches.
+/// The entries of the epoll(7) set of that descriptor.
 ///
 /// # Errors
 /// As [`program`].
@@ -114,7 +113,7 @@ pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
     system::threads(pid)
 }
 
-/// What a thread used so far.
+/// The usage of a thread so far.
 ///
 /// # Errors
 /// As [`process`].
@@ -122,7 +121,7 @@ pub fn thread_use(pid: u32, thread: u32) -> io::Result<ThreadUse> {
     system::thread_use(pid, thread)
 }
 
-/// What a thread waits for at this moment. A thread that is looked at goes on meanwhile.
+/// The wait of a thread at this moment. The thread is not stopped.
 ///
 /// # Errors
 /// As [`program`].
@@ -145,8 +144,7 @@ mod other {
     };
     use crate::Unsupported;
 
-    const REASON: Unsupported =
-        Unsupported("what other processes wait for is read from Linux's /proc, as far as is written");
+    const REASON: Unsupported = Unsupported("the waits of other processes are read from Linux's /proc only");
 
     macro_rules! unsupported {
         ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {

@@ -13,14 +13,14 @@ const FLAG_OF_KERNEL: u64 = 0x0020_0000;
 const FLAG_ACCEPTS: u64 = 0x0001_0000;
 /// Of a descriptor that sends signals: `O_ASYNC`.
 const FLAG_ASYNC: u64 = 0o20000;
-/// `O_ACCMODE`, and what it has of a descriptor that writes.
+/// `O_ACCMODE`, and its value for a descriptor that is open for writing.
 const FLAGS_ACCESS: u64 = 0o3;
 const FLAG_WRITE_ONLY: u64 = 0o1;
 const FLAG_READ_WRITE: u64 = 0o2;
 
-/// /proc/PID/stat, and how much processor time it says, in ticks.
+/// /proc/PID/stat, and its processor time, in ticks.
 pub fn stat(text: &str) -> Option<(ProcessEntry, u64)> {
-    // The name is in parentheses and may hold some: it ends at the last one.
+    // The name is in parentheses and may contain parentheses: it ends at the last one.
     let (start, end) = (text.find('(')?, text.rfind(')')?);
     let pid = text.get(..start)?.trim().parse().ok()?;
     let name = text.get(start + 1..end)?.to_owned();
@@ -155,7 +155,8 @@ fn unix_socket(line: &str) -> Option<SocketEntry> {
     Some(SocketEntry { inode: fields[6].parse().ok()?, state, place: SocketPlace::Unix(path), queued: 0 })
 }
 
-/// /proc/PID/syscall: the number of the call and its arguments; `None` for a thread that runs, or is in none.
+/// /proc/PID/syscall: the number of the call and its arguments; `None` for a thread that runs, or is in no
+/// call.
 pub fn system_call(text: &str) -> Option<(i64, [u64; 6])> {
     let mut words = text.split_ascii_whitespace();
     let number: i64 = words.next()?.parse().ok()?;

@@ -1,7 +1,7 @@
-//! Queries of sock_diag(7) for the sockets of TCP, and what the kernel answers.
+//! Queries of sock_diag(7) for the sockets of TCP, and the kernel's answers.
 //!
-//! The kernel leaves out what is not asked for. /proc/net/tcp has the sockets in TIME_WAIT as well, of which
-//! a busy server leaves tens of thousands, and even where there are none it takes fifteen times as long.
+//! The kernel returns only the requested states. /proc/net/tcp has the sockets in TIME_WAIT as well, tens of
+//! thousands beside a busy server, and takes fifteen times as long even without them.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,7 +17,7 @@ const DUMP: u16 = 0x301;
 /// `IPPROTO_TCP`.
 const TCP: u8 = 6;
 
-/// The types of messages that are no socket, of linux/netlink.h.
+/// The types of messages other than sockets, of linux/netlink.h.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
@@ -37,7 +37,7 @@ pub enum IpFamily {
     V6 = 10,
 }
 
-/// What one datagram says.
+/// The content of one datagram.
 #[derive(Debug, Default)]
 pub struct SocketAnswer {
     /// The sockets that listen or are connected.

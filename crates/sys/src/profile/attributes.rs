@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::CounterKind;
 
-/// What a sample holds, in the order of its fields.
+/// The fields of a sample, in their order.
 pub(super) const SAMPLE: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_READ | SAMPLE_CALLCHAIN;
 const SAMPLE_THREAD: u64 = 1 << 1;
 const SAMPLE_TIME: u64 = 1 << 2;
@@ -21,7 +21,7 @@ const CPU_CLOCK: u64 = 0;
 const DISABLED: u64 = 1;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const EXCLUDE_IDLE: u64 = 1 << 7;
-/// Records of programs that are executed, and which of them are no mere names.
+/// Records of executed programs, distinguished from mere changes of a thread's name.
 const COMMANDS: u64 = 1 << 9 | 1 << 24;
 /// Records of forks and ends.
 const TASKS: u64 = 1 << 13;
@@ -29,7 +29,7 @@ const TASKS: u64 = 1 << 13;
 const TIMED: u64 = 1 << 18;
 const USE_CLOCK: u64 = 1 << 25;
 
-/// The layout of the kernel; what is not named is zero.
+/// The layout of the kernel; fields without a name are zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attributes {
@@ -68,7 +68,7 @@ impl Attributes {
         }
     }
 
-    /// The same of a processor, whatever runs there, with what tells which process it is.
+    /// The same for a processor, whatever runs there, with records that identify the process.
     pub(super) fn of_processor(period: Duration) -> Attributes {
         let samples = Attributes::of_samples(period);
         Attributes { flags: samples.flags | EXCLUDE_IDLE | COMMANDS | TASKS | TIMED, ..samples }

@@ -1,4 +1,5 @@
-//! Of the samples of a processor, those of one process and its descendants, in the order of their times.
+//! Selects from the samples of a processor those of one process and its descendants, in the order of their
+//! times.
 //!
 //! Each processor has a ring of its own, so a child's samples may be read before the record of its fork. They
 //! wait until all rings have been read once more.
@@ -25,7 +26,7 @@ enum Event {
     Sampled { process: u32, kernel: Vec<u64>, user: Vec<u64> },
 }
 
-/// An address in no file: another program's are not those of the root.
+/// An address in no file: addresses of another program mean nothing in the root's.
 const ELSEWHERE: [u64; 1] = [0];
 
 impl Descendants {
@@ -33,7 +34,7 @@ impl Descendants {
         Descendants { root, members: BTreeMap::from([(root, true)]), waiting: Vec::new() }
     }
 
-    /// Takes what a ring held.
+    /// Takes the records of a ring.
     pub(super) fn add(&mut self, record: Record<'_>) {
         let root = self.root;
         self.waiting.push(match record {
@@ -47,13 +48,13 @@ impl Descendants {
         });
     }
 
-    /// Hands over what was sampled before that time, before which nothing more will come.
+    /// Hands over the samples before that time, which are complete.
     pub(super) fn settle(&mut self, before_ns: u64, on_sample: &mut dyn FnMut(Sample<'_>)) {
         self.waiting.sort_by_key(|(time_ns, _)| *time_ns);
         let settled = self.waiting.partition_point(|(time_ns, _)| *time_ns < before_ns);
         for (time_ns, event) in self.waiting.drain(..settled) {
             match event {
-                // A number may be given again: to a process that is none of ours.
+                // A number may be reused by a process outside the tree.
                 Event::Forked { parent, child } if parent != child => match self.members.get(&parent) {
                     Some(&is_alike) => drop(self.members.insert(child, is_alike)),
                     None => drop(self.members.remove(&child)),

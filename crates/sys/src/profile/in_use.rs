@@ -1,10 +1,10 @@
-//! What a process and its network hold at the moment, as the kernel counts it: what an operation may have to
-//! walk through. Read from outside; the process does not notice.
+//! The objects that a process and its network hold now, as the kernel counts them; an operation may have to
+//! walk through them. Read from outside; the process does not notice.
 
 /// An amount of something that a process or its network holds now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holding {
-    /// What it is, with its unit where that is not one of each: `page tables (KiB)`.
+    /// Its name, with the unit unless it is a count: `page tables (KiB)`.
     pub name: &'static str,
     /// How much.
     pub value: u64,

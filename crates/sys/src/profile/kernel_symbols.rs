@@ -17,12 +17,12 @@ pub struct KernelSymbol<'a> {
     pub module: &'a str,
 }
 
-/// Where code that does not belong to the function before it is taken for it, at most.
+/// The longest function: code further behind a symbol does not belong to it.
 const FUNCTION_BYTES_MAX: u64 = 1 << 20;
 
 impl KernelSymbols {
-    /// Reads lines such as `ffffffff81000000 T _stext` and `ffffffffc0000000 t init [module]`. Lines that are
-    /// otherwise, and addresses that are hidden, are left out.
+    /// Reads lines such as `ffffffff81000000 T _stext` and `ffffffffc0000000 t init [module]`. Other lines,
+    /// and hidden addresses, are left out.
     pub fn parse(text: String) -> KernelSymbols {
         let start = text.as_ptr() as usize;
         let mut places: Vec<(u64, u32)> = text
@@ -42,7 +42,7 @@ impl KernelSymbols {
         KernelSymbols { text, places }
     }
 
-    /// Whether no address is known: they are hidden, or there is no kernel of that kind.
+    /// Whether no address is known, because they are hidden or the system is another one.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -53,7 +53,7 @@ impl KernelSymbols {
         Some((address, self.containing(address)?.name))
     }
 
-    /// The function that an address is in.
+    /// The function that contains an address.
     pub fn containing(&self, address: u64) -> Option<KernelSymbol<'_>> {
         let behind = self.places.partition_point(|&(start, _)| start <= address);
         let &(start, place) = self.places.get(behind.checked_sub(1)?)?;

@@ -20,8 +20,8 @@ pub struct Sampler {
     counters: Vec<OwnedFd>,
     names: Vec<&'static str>,
     uncounted: String,
-    /// An event for each processor. One that descendants inherit would begin its period anew in each, and a
-    /// child that ends before it would never be seen.
+    /// An event for each processor. An inherited event would begin its period anew in each descendant, and
+    /// would never see a child that ends before.
     processors: Vec<SampledEvent>,
     descendants: Descendants,
     unsampled: String,
@@ -51,7 +51,7 @@ impl SampledEvent {
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Hands over what came since the last time, and returns how much was lost.
+    /// Hands over the records since the last time, and returns how many were lost.
     fn drain(&mut self, on_record: &mut dyn FnMut(Record<'_>)) -> u64 {
         self.ring.take(&mut self.bytes);
         parse_records(&self.bytes, on_record)
@@ -62,7 +62,7 @@ impl Sampler {
     /// Attaches to a process, which may run on these processors. It begins with [`Sampler::enable`].
     ///
     /// # Errors
-    /// Those of perf_event_open(2), with what would allow it; `Unsupported` elsewhere.
+    /// Those of perf_event_open(2), with the setting that would allow it; `Unsupported` elsewhere.
     pub fn attach(process: u32, period: Duration, processors: &[u32]) -> io::Result<Sampler> {
         let thread = Sampled::FirstThreadOf(process);
         let first = SampledEvent::open(&Attributes::of_samples(period), thread).map_err(why)?;
@@ -108,12 +108,12 @@ impl Sampler {
         self.processors.iter().try_for_each(SampledEvent::enable)
     }
 
-    /// The names of what is counted beside the samples of the first thread.
+    /// The names of the counters beside the samples of the first thread.
     pub fn counters(&self) -> &[&'static str] {
         &self.names
     }
 
-    /// What is not counted, and why; empty where all is.
+    /// The missing counters, with the reason; empty where all are there.
     pub fn uncounted(&self) -> &str {
         &self.uncounted
     }
@@ -162,7 +162,7 @@ impl Drop for Sampler {
     }
 }
 
-/// What an event is of.
+/// The target of an event.
 #[derive(Clone, Copy, Debug)]
 enum Sampled {
     FirstThreadOf(u32),
@@ -198,7 +198,7 @@ fn open(attributes: &Attributes, of: Sampled, group: Option<&OwnedFd>) -> io::Re
     Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) })
 }
 
-/// What an unprivileged user lacks, exactly.
+/// The exact privilege that the user lacks.
 fn why(error: io::Error) -> io::Error {
     let text = match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => {
@@ -229,7 +229,7 @@ fn why_uncounted(refused: &[(&str, io::Error)]) -> String {
     let Some((_, first)) = refused.first() else { return String::new() };
     let reason = match first.raw_os_error() {
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
-            "this machine offers no performance monitoring unit, as many virtual machines do not".to_owned()
+            "this machine, like many virtual machines, offers no performance monitoring unit".to_owned()
         }
         Some(libc::EACCES | libc::EPERM) => "the kernel does not allow it here".to_owned(),
         _ => first.to_string(),
@@ -238,7 +238,7 @@ fn why_uncounted(refused: &[(&str, io::Error)]) -> String {
     format!("not counted: {}, because {reason}", names.join(", "))
 }
 
-/// Why whatever runs on a processor cannot be sampled, the end of a sentence.
+/// Why a whole processor cannot be sampled, as the end of a sentence.
 fn why_unsampled(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => {
@@ -268,7 +268,7 @@ pub fn sample_clock_ns() -> u64 {
 /// The functions of the kernel.
 ///
 /// # Errors
-/// Why their addresses are not known, with what would reveal them.
+/// Why their addresses are not known, with the setting that reveals them.
 pub fn kernel_symbols() -> io::Result<KernelSymbols> {
     let text = std::fs::read("/proc/kallsyms")?;
     let symbols = KernelSymbols::parse(String::from_utf8_lossy(&text).into_owned());
@@ -280,7 +280,7 @@ pub fn kernel_symbols() -> io::Result<KernelSymbols> {
     Ok(symbols)
 }
 
-/// Which setting hides the names, as kallsyms_show_value() of the kernel decides, and what reveals them.
+/// The setting that hides the names, as kallsyms_show_value() of the kernel decides, and the remedy.
 fn why_nameless(kptr_restrict: &str, perf_event_paranoid: &str) -> String {
     match kptr_restrict {
         "0" => format!(
@@ -300,7 +300,7 @@ fn why_nameless(kptr_restrict: &str, perf_event_paranoid: &str) -> String {
     }
 }
 
-/// What a process may execute.
+/// The executable mappings of a process.
 ///
 /// # Errors
 /// Those of reading /proc/PID/maps.
@@ -309,8 +309,8 @@ pub fn mappings(process: u32) -> io::Result<Vec<CodeMapping>> {
     Ok(parse_mappings(&String::from_utf8_lossy(&text)))
 }
 
-/// What a process and its network name space hold now; what cannot be read is left out. Where there are many
-/// mappings it takes milliseconds, in which the process cannot change them.
+/// The objects that a process and its network name space hold now; unreadable counts are left out. Where
+/// there are many mappings it takes milliseconds, in which the process cannot change them.
 pub fn in_use(process: u32) -> Vec<Holding> {
     let file = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).ok();
     let mut all: Vec<Holding> =
@@ -323,10 +323,10 @@ pub fn in_use(process: u32) -> Vec<Holding> {
     all
 }
 
-/// Whether a process sleeps until something comes, as one does that has been loaded and reads its input.
+/// Whether a process sleeps until an event, like a loaded program that reads its input.
 pub fn waits_for_input(process: u32) -> bool {
     let Some(stat) = pseudo_file::text(format!("/proc/{process}/stat")) else { return false };
-    // Its name, in parentheses, may hold anything.
+    // Its name, in parentheses, may contain any character.
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S'))
 }
 
@@ -348,7 +348,7 @@ mod tests {
         let refused = |errno| [("instructions", io::Error::from_raw_os_error(errno))];
         assert_eq!(why_uncounted(&[]), "");
         let words = why_uncounted(&refused(libc::ENOENT));
-        assert!(words.starts_with("not counted: instructions, because this machine offers no"), "{words}");
+        assert!(words.starts_with("not counted: instructions, because this machine"), "{words}");
         assert!(why_uncounted(&refused(libc::EACCES)).contains("does not allow it"));
     }
 }

@@ -1,4 +1,4 @@
-//! What is mapped where in a process, from the lines of /proc/PID/maps (proc_pid_maps(5)).
+//! The mappings of a process, from the lines of /proc/PID/maps (proc_pid_maps(5)).
 
 /// A mapping that may be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct CodeMapping {
     pub end: u64,
     /// Where it begins in the file.
     pub offset: u64,
-    /// The inode of the file; 0 where it is none.
+    /// The inode of the file; 0 without a file.
     pub inode: u64,
     /// The file, or a name such as `[vdso]`; empty where there is none.
     pub path: String,

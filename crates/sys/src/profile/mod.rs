@@ -1,8 +1,8 @@
 //! Samples of where a process is: its instruction pointer and the functions that called, in the kernel and in
 //! the program, taken while it runs (perf_event_open(2)). The program is not changed and does not notice.
 //!
-//! Nothing of the machine is changed: what `kernel.perf_event_paranoid` or `kernel.kptr_restrict` forbid is
-//! reported, with what would allow it.
+//! Nothing of the machine is changed: a refusal by `kernel.perf_event_paranoid` or `kernel.kptr_restrict` is
+//! reported, with the remedy.
 
 mod in_use;
 mod kernel_symbols;
@@ -40,21 +40,20 @@ pub struct Sample<'a> {
     pub kernel: &'a [u64],
     /// Addresses in the program. Behind the first they need frame pointers, which many libraries lack.
     pub user: &'a [u64],
-    /// What each counter of [`Sampler::counters`] had counted by then; none where it is not of the first
-    /// thread.
+    /// The values of [`Sampler::counters`] at that time; empty for threads other than the first.
     pub counters: &'a [u64],
 }
 
-/// What is counted beside the samples, where the machine has it.
+/// A counter beside the samples, where the machine has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterKind {
-    /// Its name, as perf-list(1) has it.
+    /// Its name in perf-list(1).
     pub name: &'static str,
     pub(crate) kind: u32,
     pub(crate) event: u64,
 }
 
-/// What is counted: first what needs a performance monitoring unit, which many virtual machines lack.
+/// The counters: first those that need a performance monitoring unit, which many virtual machines lack.
 pub const COUNTERS: &[CounterKind] = &[
     CounterKind { name: "instructions", kind: HARDWARE, event: 1 },
     CounterKind { name: "cache-misses", kind: HARDWARE, event: 3 },
@@ -107,7 +106,7 @@ mod tests {
         let counters = sampler.counters().len();
         assert!(sampler.counters().contains(&"page-faults"), "{:?}", sampler.counters());
         let is_whole = counters == COUNTERS.len();
-        assert_eq!(is_whole, sampler.uncounted().is_empty(), "what is missing has a reason");
+        assert_eq!(is_whole, sampler.uncounted().is_empty(), "a missing counter has a reason");
         while times.len() < 100 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
             sampler.drain(&mut |sample| {
@@ -154,8 +153,8 @@ mod tests {
         drop(family);
         sampler.finish(&mut |_| {});
         assert!(own >= 50 && of_children >= 50, "{own} of the shell, {of_children} of its children");
-        // A shell waits for its child: both together have one processor at most, and the other one's is free
-        // for the process that is not among them.
+        // A shell waits for its child: both together use at most one processor, so one stays free for the
+        // unrelated process.
         let most = elapsed.as_micros() as u64 / 200;
         assert!(own + of_children <= most + most / 2, "{own} and {of_children} within {elapsed:?}");
     }

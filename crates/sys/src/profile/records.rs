@@ -7,25 +7,25 @@ const COMMAND: u32 = 3;
 const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 
-/// Of a record of a command: it is another program, and not a new name of the same.
+/// In a record of a command: another program, not a new name of the same.
 const EXECUTED: u16 = 1 << 13;
 
-/// What begins part of a chain of callers.
+/// The marks that begin a part of a chain of callers.
 const CONTEXT_KERNEL: u64 = -128_i64 as u64;
 const CONTEXT_USER: u64 = -512_i64 as u64;
 /// All such marks are above this.
 const CONTEXT_MAX: u64 = -4095_i64 as u64;
 
-/// What a record says.
+/// The content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
-    /// A thread was somewhere.
+    /// A sample of a thread.
     Sampled {
         /// Its process.
         process: u32,
         /// The thread itself.
         thread: u32,
-        /// Where it was.
+        /// Its addresses.
         sample: Sample<'a>,
     },
     /// A process was made; or a thread, where both are one.
@@ -46,7 +46,7 @@ pub enum Record<'a> {
     },
 }
 
-/// Hands over all whole records in `bytes`, and returns how many the kernel says that it lost.
+/// Hands over all whole records in `bytes`, and returns how many the kernel lost by its own count.
 pub fn parse_records(bytes: &[u8], on_record: &mut dyn FnMut(Record<'_>)) -> u64 {
     let (mut rest, mut lost) = (bytes, 0);
     while let Some((RawRecord { kind, flags, body }, behind)) = record(rest) {
@@ -62,7 +62,7 @@ pub fn parse_records(bytes: &[u8], on_record: &mut dyn FnMut(Record<'_>)) -> u64
     lost
 }
 
-/// A record as it is in the ring.
+/// A raw record of the ring.
 struct RawRecord {
     kind: u32,
     flags: u16,
@@ -70,7 +70,7 @@ struct RawRecord {
     body: Vec<u64>,
 }
 
-/// The first record, and what is behind it.
+/// The first record, and the rest.
 fn record(bytes: &[u8]) -> Option<(RawRecord, &[u8])> {
     let (header, _) = bytes.split_first_chunk::<8>()?;
     let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
@@ -98,7 +98,7 @@ fn forked(words: &[u64], on_record: &mut dyn FnMut(Record<'_>)) {
     on_record(Record::Forked { time_ns, parent, child });
 }
 
-/// A process with its thread, and a name; behind it, as behind each record, the same and the time.
+/// A process with its thread, and a name; then, as at the end of each record, process, thread and time.
 fn executed(words: &[u64], on_record: &mut dyn FnMut(Record<'_>)) {
     let &[ids, .., time_ns] = words else { return };
     on_record(Record::Executed { time_ns, process: halves(ids).0 });

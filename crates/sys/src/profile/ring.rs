@@ -11,8 +11,8 @@ use rustix::mm::{MapFlags, ProtFlags};
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
-/// Pages of records, a power of two: 512 KiB, which is what `kernel.perf_event_mlock_kb` allows everybody,
-/// and less where even that is refused.
+/// Pages of records, a power of two: 512 KiB, the default of `kernel.perf_event_mlock_kb` for every user, and
+/// less where that is refused.
 const PAGES: [usize; 4] = [128, 64, 16, 4];
 
 /// The mapping. It ends with the value.
@@ -44,7 +44,7 @@ impl Ring {
         Err(last)
     }
 
-    /// What the kernel has written and nobody has read, which is then given back to it.
+    /// The unread bytes, which are then given back to the kernel.
     pub(super) fn take(&self, bytes: &mut Vec<u8>) {
         bytes.clear();
         let head = self.position(HEAD).load(Ordering::Acquire);

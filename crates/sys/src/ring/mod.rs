@@ -16,8 +16,8 @@
 //! ```
 //!
 //! - **Memory** handed to the kernel belongs to the ring until its completion, and comes back there. A ring
-//!   dropped with operations in flight cancels them and waits; what the kernel does not give back in time is
-//!   leaked.
+//!   dropped with operations in flight cancels them and waits; memory that the kernel does not give back in
+//!   time is leaked.
 //! - **Descriptors** are borrowed until the operation reaches the kernel, at the next [`Ring::submit`] or
 //!   [`Ring::wait`]; from then on the kernel holds the file itself. One closed before that, other than by
 //!   [`Ring::close`], which keeps its place in the queue, makes the operation fail or meet another file.
@@ -57,13 +57,12 @@ pub use platform::Ring;
 /// The sizes of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingSettings {
-    /// Operations that are queued before the kernel is asked to look; more only cost another call.
+    /// Operations that are queued before the kernel is called; more only cost another call.
     pub entries: u32,
-    /// Completions that can wait to be looked at. Beyond them the kernel keeps a list, and ends multishot
+    /// Completions that can wait to be read. Beyond them the kernel keeps a list, and ends multishot
     /// operations.
     pub completions: u32,
-    /// Buffers for what arrives, up to 32 768, rounded up to a power of two; none without
-    /// [`Ring::recv_multishot`].
+    /// Buffers for input, up to 32 768, rounded up to a power of two; none without [`Ring::recv_multishot`].
     pub buffers: u16,
     /// The size of each of them.
     pub buffer_bytes: u32,
@@ -86,18 +85,17 @@ pub fn is_ended_by_ring(error: &io::Error) -> bool {
     matches!(crate::error::name(error).as_str(), "ECANCELED" | "ENOBUFS" | "ERROR_OPERATION_ABORTED")
 }
 
-/// What the kernel says of an operation. `A` is an accepted connection: a ring that tests simulate has no
-/// descriptors.
+/// The result of an operation. `A` is an accepted connection: a ring that tests simulate has no descriptors.
 #[derive(Debug)]
 pub struct Completion<'ring, A = OwnedHandle> {
-    /// What the operation was given to be told by.
+    /// The token that the operation was given.
     pub token: u64,
     /// The operation's count or its error: bytes sent, read or received, where zero received is the end of
     /// the input; for a poll, the bits of poll(2).
     pub result: io::Result<u32>,
     /// Another completion of the same operation will follow.
     pub more: bool,
-    /// What arrived. Its buffer goes back to the kernel with the next call of [`Ring::completion`] or
+    /// The input. Its buffer goes back to the kernel with the next call of [`Ring::completion`] or
     /// [`Ring::wait`].
     pub input: &'ring [u8],
     /// The memory that `send` or `read_at` took.

@@ -14,7 +14,7 @@ use crate::event::Interest;
 pub struct Ring(Infallible);
 
 impl Ring {
-    /// Says that this system has no io_uring.
+    /// Reports that this system has no io_uring.
     ///
     /// # Errors
     /// Always [`Unsupported`].

@@ -28,11 +28,11 @@ const COMPLETIONS_MAX: usize = 256;
 /// AcceptEx wants room for each of two addresses, with 16 bytes of its own.
 const NAME_BYTES: usize = size_of::<SOCKADDR_STORAGE>() + 16;
 
-/// How long dropping waits for what is in flight.
+/// How long dropping waits for operations in flight.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
 
-/// A completion port with its operations. See the room's page for what it promises. It works on connections
-/// that it has accepted itself.
+/// A completion port with its operations. The page of `ring` has its contract. It works on connections that
+/// it has accepted itself.
 pub struct Ring {
     port: Port,
     operations: HashMap<u64, Box<Operation>>,
@@ -47,7 +47,7 @@ pub struct Ring {
     shown: Option<u64>,
 }
 
-/// What Windows works on until the completion. It stays where it is.
+/// The memory that Windows works on until the completion. It does not move.
 #[repr(C)]
 struct Operation {
     /// First, so that a completion, which has the address of this, has that of the operation.
@@ -132,7 +132,7 @@ impl Ring {
     pub fn cancel(&mut self, operation: OperationId) -> io::Result<()> {
         let Some(known) = self.operations.get_mut(&operation.0) else { return Ok(()) };
         known.is_cancelled = true;
-        // One whose buffer is shown is not in flight; it ends when it would go on.
+        // An operation whose buffer is shown is not in flight; it ends when it would go on.
         if self.shown != Some(operation.0) {
             known.cancel();
         }
@@ -219,7 +219,7 @@ impl Ring {
         Some(completion)
     }
 
-    /// Has the operation go on whose buffer the last completion showed.
+    /// Resumes the operation whose buffer the last completion showed.
     fn go_on(&mut self) {
         let Some(number) = self.shown.take() else { return };
         let Some(operation) = self.operations.get_mut(&number) else { return };
@@ -274,7 +274,7 @@ impl Operation {
         }
     }
 
-    /// What came of it, once its completion is there: how many bytes.
+    /// Its result, once its completion is there: the number of bytes.
     fn result(&self) -> io::Result<u32> {
         let (mut count, mut flags) = (0, 0);
         // SAFETY: the overlapped is that of an operation that is complete, and the socket is open still.
@@ -285,7 +285,7 @@ impl Operation {
             return Ok(count);
         }
         match (last_error(), &self.work) {
-            // A client that has gone before it was accepted, as accept(2) reports it elsewhere.
+            // A client that closed before it was accepted, with the error that accept(2) reports elsewhere.
             (error, Work::Accept(..)) if error.raw_os_error() == Some(WSAECONNRESET) => {
                 Err(io::ErrorKind::ConnectionAborted.into())
             }
@@ -314,7 +314,7 @@ impl Port {
         if port.is_null() { Err(io::Error::last_os_error()) } else { Ok(Port(port)) }
     }
 
-    /// Has the completions of the socket come here.
+    /// Directs the completions of the socket to this port.
     fn add(&self, socket: SOCKET) -> io::Result<()> {
         // SAFETY: takes handles and numbers only.
         let port = unsafe { CreateIoCompletionPort(socket as HANDLE, self.0, 0, 0) };
@@ -336,7 +336,7 @@ impl Port {
         let mut entries = [OVERLAPPED_ENTRY::default(); COMPLETIONS_MAX];
         let (length, mut count) = (entries.len() as u32, 0);
         let list = entries.as_mut_ptr();
-        // SAFETY: the entries are as many as is said, and live as long as the call.
+        // SAFETY: the count is that of the entries, which live as long as the call.
         let is_well =
             unsafe { GetQueuedCompletionStatusEx(self.0, list, length, &raw mut count, timeout, 0) };
         if is_well == 0 {
@@ -373,7 +373,7 @@ impl Drop for Ring {
                 break;
             }
         }
-        // Windows may still write into what did not end; it is leaked on purpose.
+        // Windows may still write into operations that did not end; they are leaked on purpose.
         std::mem::forget(std::mem::take(&mut self.operations));
     }
 }

@@ -1,4 +1,4 @@
-//! `TCP_INFO` of Linux (tcp(7)): what the kernel has counted of a connection.
+//! `TCP_INFO` of Linux (tcp(7)): the kernel's counters of a connection.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -16,7 +16,7 @@ pub use platform::{Connection, Listener};
 
 use crate::handle::AsHandle;
 
-/// TCP sockets that are open on this machine, whoever has them; of Linux those of this network namespace.
+/// TCP sockets that are open on this machine, of all processes; on Linux those of this network namespace.
 ///
 /// # Errors
 /// Unsupported.
@@ -27,8 +27,8 @@ pub fn in_use() -> std::io::Result<u64> {
     }
 }
 
-/// Closed TCP connections that rest in TIME_WAIT (RFC 9293, 3.6) and take memory until that is over, whoever
-/// had them; of Linux those of this network namespace.
+/// Closed TCP connections in TIME_WAIT (RFC 9293, 3.6), which take memory until that is over, of all
+/// processes; on Linux those of this network namespace.
 ///
 /// # Errors
 /// Unsupported.
@@ -40,7 +40,7 @@ pub fn time_wait() -> std::io::Result<u64> {
 }
 
 /// Bytes that the other end of a connection has acknowledged since it was made (tcp(7), `TCP_INFO`). They
-/// only grow, whatever is given to send meanwhile.
+/// only grow.
 ///
 /// # Errors
 /// Those of getsockopt(2); unsupported.
@@ -93,11 +93,11 @@ impl Default for Listening {
 pub enum Waiting {
     /// They wait.
     Blocking,
-    /// They answer `WouldBlock`.
+    /// They return `WouldBlock`.
     NonBlocking,
 }
 
-/// What the kernel has counted of one end of a connection (tcp(7), `TCP_INFO`).
+/// The kernel's counters of one end of a connection (tcp(7), `TCP_INFO`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedBytes {
     /// Bytes that have arrived at this end.
@@ -126,7 +126,7 @@ mod sockstat {
         count("/proc/net/sockstat", "TCP:", "tw").ok_or_else(unreadable)
     }
 
-    /// What stands after the name in the line of the protocol: `TCP: inuse 8 orphan 0 tw 2`.
+    /// The number after the name in the line of the protocol: `TCP: inuse 8 orphan 0 tw 2`.
     fn count(file: &str, protocol: &str, name: &str) -> Option<u64> {
         let text = text(file)?;
         let mut words = text.lines().find_map(|line| line.strip_prefix(protocol))?.split_whitespace();

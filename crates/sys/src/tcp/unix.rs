@@ -14,7 +14,7 @@ use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAdd
 
 use super::{Listening, Waiting};
 
-/// A peer that is gone answers with an error, not with a signal.
+/// A send to a closed peer returns an error instead of raising a signal.
 #[cfg(not(target_vendor = "apple"))]
 const QUIETLY: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]
@@ -50,7 +50,7 @@ impl Listener {
         if how.loopback {
             only_loopback(&socket)?;
         }
-        // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
+        // Responses leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
         sockopt::set_tcp_nodelay(&socket, true)?;
         net::bind(&socket, &address)?;
         net::listen(&socket, i32::from(how.backlog))?;
@@ -99,8 +99,8 @@ impl Listener {
         Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Send, Some(timeout))?)
     }
 
-    /// Refuses connections from now on, those too that nobody has accepted yet, in every process and thread
-    /// that has this socket; whoever waits in accept comes back. Where the system cannot, closing has to do.
+    /// Refuses connections from now on, including those that were not accepted yet, in every process and
+    /// thread that has this socket; a waiting accept returns. Where the system cannot, closing must suffice.
     pub fn finish(&self) {
         let _ = net::shutdown(&self.0, Shutdown::Both);
     }
@@ -150,9 +150,9 @@ impl Connection {
         }
     }
 
-    /// All but the connecting. With `from`, the connection will begin at that address; its port 0 leaves the
-    /// port to the system, chosen when both ends are known where the system can (`IP_BIND_ADDRESS_NO_PORT`),
-    /// so that one port serves towards many destinations.
+    /// Everything before connect(2). With `from`, the connection will begin at that address; its port 0
+    /// leaves the port to the system, chosen when both ends are known where the system can
+    /// (`IP_BIND_ADDRESS_NO_PORT`), so that one port serves towards many destinations.
     ///
     /// # Errors
     /// Those of socket(2) and bind(2).
@@ -180,7 +180,7 @@ impl Connection {
         }
     }
 
-    /// What came of connecting, once the connection is writable.
+    /// The result of connecting, once the connection is writable.
     ///
     /// # Errors
     /// The reason why it could not be made.
@@ -207,7 +207,7 @@ impl Connection {
         Ok(net::send(&self.0, bytes, QUIETLY)?)
     }
 
-    /// One send(2) of bytes that more follow at once: the system may wait for them to fill a packet.
+    /// One send(2) of bytes; more follow at once: the system may wait for them to fill a packet.
     ///
     /// # Errors
     /// Those of send(2).
@@ -265,7 +265,7 @@ impl Connection {
         Ok(net::shutdown(&self.0, Shutdown::Read)?)
     }
 
-    /// Has close(2) reset the connection, so that no port waits in TIME_WAIT.
+    /// Makes close(2) reset the connection, so that no port waits in TIME_WAIT.
     ///
     /// # Errors
     /// Those of setsockopt(2).
@@ -321,7 +321,7 @@ impl Connection {
         self.0.as_raw_fd()
     }
 
-    /// One close(2), whose answer is looked at.
+    /// One close(2), with its result.
     ///
     /// # Errors
     /// Those of close(2).
@@ -346,7 +346,7 @@ impl AsFd for Connection {
     }
 }
 
-/// A connection that was accepted in another way: by a ring, or by whoever started this process.
+/// A connection that was accepted in another way: by a ring, or by the process that started this one.
 impl From<OwnedFd> for Connection {
     fn from(descriptor: OwnedFd) -> Connection {
         Connection(descriptor)
@@ -359,7 +359,7 @@ impl From<Connection> for OwnedFd {
     }
 }
 
-/// A listener that was made by whoever started this process.
+/// A listener that was made by the process that started this one.
 impl From<OwnedFd> for Listener {
     fn from(descriptor: OwnedFd) -> Listener {
         Listener(descriptor)

@@ -52,7 +52,7 @@ impl Listener {
             socket.set(IPV6_ONLY, &1)?;
         }
         socket.set_nonblocking(!how.blocking)?;
-        // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
+        // Responses leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
         socket.set(NO_DELAY, &1)?;
         socket.bind(address)?;
         // SAFETY: takes numbers only.
@@ -88,7 +88,7 @@ impl Listener {
     }
 
     /// A blocking accept gives up after this time, with `WouldBlock`. Windows has no such option, so the
-    /// listener no longer waits itself: of several threads that learn of a connection one gets it, and
+    /// listener itself no longer blocks: one of several threads that learn about a connection gets it, and
     /// the others must not stay in accept.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Listener {
         self.socket.set(SEND_TIMEOUT, &milliseconds(Some(timeout)))
     }
 
-    /// Closing has to do: Windows goes on accepting for a listener.
+    /// Closing must suffice: Windows goes on accepting for a listener.
     pub fn finish(&self) {
         // SAFETY: takes numbers only.
         unsafe { shutdown(self.socket.raw(), SD_BOTH) };
@@ -150,8 +150,8 @@ impl Connection {
         Err(Unsupported("sockets in the file system are not connected to on Windows").into())
     }
 
-    /// All but the connecting. With `from`, the connection will begin at that address; its port 0 leaves the
-    /// port to the system, which chooses it at once.
+    /// Everything before connect. With `from`, the connection will begin at that address; its port 0 leaves
+    /// the port to the system, which chooses it at once.
     ///
     /// # Errors
     /// Those of WSASocketW and bind.
@@ -179,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// What came of connecting, once the connection is writable.
+    /// The result of connecting, once the connection is writable.
     ///
     /// # Errors
     /// The reason why it could not be made.
@@ -265,7 +265,7 @@ impl Connection {
         done(unsafe { shutdown(self.0.raw(), SD_RECEIVE) })
     }
 
-    /// Has closesocket reset the connection, so that no port waits in TIME_WAIT.
+    /// Makes closesocket reset the connection, so that no port waits in TIME_WAIT.
     ///
     /// # Errors
     /// Those of setsockopt.
@@ -320,7 +320,7 @@ impl Connection {
         self.0.number()
     }
 
-    /// One closesocket, whose answer is looked at.
+    /// One closesocket, with its result.
     ///
     /// # Errors
     /// Those of closesocket.
@@ -362,7 +362,7 @@ fn milliseconds(timeout: Option<Duration>) -> u32 {
     timeout.map_or(0, |timeout| u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX).max(1))
 }
 
-/// A length in the type that calls take: what is longer is not all sent or filled.
+/// A length in the type that calls take: a longer buffer is sent or filled in part.
 fn length(bytes: &[u8]) -> i32 {
     i32::try_from(bytes.len()).unwrap_or(i32::MAX)
 }

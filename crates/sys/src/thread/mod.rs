@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 pub use platform::{Member, ThreadGroup, cpu_ns};
 
-/// Where one thread waits until it is let go.
+/// The gate where one thread waits until it is released.
 #[derive(Debug, Default)]
 struct Gate {
     open: Mutex<bool>,

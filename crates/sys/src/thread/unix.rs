@@ -15,7 +15,7 @@ use super::Gate;
 #[derive(Debug)]
 pub struct ThreadGroup {
     hello_read: OwnedFd,
-    /// Where the threads stand. The group gives up its hold only when none of them does any more.
+    /// The gates where the threads wait. The group frees them only when no thread is left.
     posts: Arc<[Post]>,
     waiting: Arc<AtomicUsize>,
     /// Threads that were created and have not been joined.
@@ -30,7 +30,7 @@ pub struct Member<'group> {
     group: &'group ThreadGroup,
 }
 
-/// What a thread is given: where to say hello, and where to wait.
+/// The argument of a thread: where to write its byte, and where to wait.
 #[derive(Debug)]
 struct Post {
     hello_write: Arc<OwnedFd>,
@@ -55,7 +55,7 @@ impl ThreadGroup {
         Ok(ThreadGroup { hello_read, posts, waiting, unjoined: Cell::new(0) })
     }
 
-    /// How many threads have said hello and have not been let go.
+    /// How many threads have written their byte and were not released yet.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
     }
@@ -100,7 +100,7 @@ impl ThreadGroup {
 impl Drop for ThreadGroup {
     fn drop(&mut self) {
         if self.unjoined.get() > 0 {
-            // Threads still stand at the posts: they stay for ever.
+            // Threads still wait at the posts, which are leaked.
             mem::forget(Arc::clone(&self.posts));
         }
     }
@@ -118,7 +118,7 @@ extern "C" fn work(argument: *mut c_void) -> *mut c_void {
 }
 
 impl Member<'_> {
-    /// Lets the thread go and joins it.
+    /// Releases the thread and joins it.
     ///
     /// # Errors
     /// Those of pthread_join(3).

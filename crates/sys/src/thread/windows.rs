@@ -40,7 +40,7 @@ impl ThreadGroup {
         Ok(ThreadGroup { hello_read, hello_write: Arc::new(hello_write), gates, waiting: Arc::default() })
     }
 
-    /// How many threads have said hello and have not been let go.
+    /// How many threads have written their byte and were not released yet.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
     }
@@ -66,7 +66,7 @@ impl ThreadGroup {
 }
 
 impl Member<'_> {
-    /// Lets the thread go and joins it.
+    /// Releases the thread and joins it.
     ///
     /// # Errors
     /// `Other` when the thread panicked.

@@ -13,7 +13,7 @@ pub(super) const GROUP: u16 = 0;
 
 const COUNT_MAX: u16 = 1 << 15;
 
-/// One mapping: the ring of entries, then the buffers. It must outlive all that the kernel may receive.
+/// One mapping: the ring of entries, then the buffers. It must outlive every receive operation.
 #[derive(Debug)]
 pub(super) struct Buffers {
     memory: NonNull<u8>,
@@ -32,7 +32,7 @@ impl Buffers {
         let count = count.min(COUNT_MAX).next_power_of_two();
         let first = usize::from(count) * size_of::<BufRingEntry>();
         let mapped_bytes = first + usize::from(count) * buffer_bytes as usize;
-        // SAFETY: the address is the kernel's choice, so nothing that exists is replaced.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let memory = unsafe {
             mmap_anonymous(
                 ptr::null_mut(),
@@ -57,15 +57,15 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// The buffer as the kernel filled it. It is the caller's until [`Buffers::give`]; none when the kernel
-    /// named one that there is not.
+    /// The buffer as the kernel filled it. It is the caller's until [`Buffers::give`]; `None` when the kernel
+    /// named an unknown buffer.
     pub(super) fn filled(&self, id: u16, bytes: u32) -> Option<&[u8]> {
         if id >= self.count || bytes > self.buffer_bytes {
             return None;
         }
         let start = self.first + usize::from(id) * self.buffer_bytes as usize;
         // SAFETY: inside the mapping, by the line above; zeroed at first, so always initialised; and the
-        // kernel does not write what it handed out, until it is given back, which takes `&mut self`.
+        // kernel does not write a buffer that it handed out until it is given back, which takes `&mut self`.
         Some(unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(start), bytes as usize) })
     }
 

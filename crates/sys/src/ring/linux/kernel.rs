@@ -1,4 +1,4 @@
-//! What the `io-uring` crate lacks: a check of the kernel, and calls through a registered ring descriptor.
+//! Additions to the `io-uring` crate: a check of the kernel, and calls through a registered ring descriptor.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -13,7 +13,7 @@ use crate::Unsupported;
 const REGISTER_RING_FDS: u32 = 20;
 const UNREGISTER_RING_FDS: u32 = 21;
 
-/// A ring, or what this kernel lacks for it.
+/// A ring, or the reason why this kernel has none.
 pub(super) fn set_up(settings: RingSettings) -> io::Result<IoUring> {
     let completions = settings.completions.max(settings.entries.saturating_mul(2));
     IoUring::builder()
@@ -27,7 +27,7 @@ pub(super) fn set_up(settings: RingSettings) -> io::Result<IoUring> {
         .map_err(why)
 }
 
-/// The reason behind the error number of io_uring_setup(2), where it is that there is none.
+/// The reason behind the error number of io_uring_setup(2), where it means that io_uring is missing.
 fn why(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(libc::ENOSYS) => Unsupported("this kernel has no io_uring, or a sandbox hides it").into(),
@@ -46,8 +46,8 @@ fn switched_off() -> bool {
     std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").is_ok_and(|value| value.trim() != "0")
 }
 
-/// How io_uring_enter(2) learns which ring is meant: by a number registered with it, which spares the kernel
-/// a look-up, or by the descriptor, where a thread has 16 numbers in use.
+/// How io_uring_enter(2) identifies the ring: by a number registered with it, which spares the kernel a
+/// look-up, or by the descriptor, where a thread has 16 numbers in use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Door {
     number: RawFd,
@@ -78,8 +78,8 @@ impl Door {
         }
     }
 
-    /// One io_uring_enter(2): submits, waits for `want` completions, and has the kernel finish what it put
-    /// off.
+    /// One io_uring_enter(2): submits, waits for `want` completions, and makes the kernel finish deferred
+    /// work.
     pub(super) fn enter(self, submit: usize, want: u32, timeout: Option<Duration>) -> io::Result<()> {
         let timespec = timeout.map(Timespec::from);
         let mut arguments = SubmitArgs::new();
@@ -87,8 +87,8 @@ impl Door {
             arguments = arguments.timespec(timespec);
         }
         let flags = self.flags | EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
-        // SAFETY: the arguments live through the call and have the size given; what the queue's entries point
-        // to is kept by the ring until their completion.
+        // SAFETY: the arguments live through the call and have the size given; the ring keeps the memory that
+        // the queue's entries point to until their completion.
         let submitted = unsafe {
             libc::syscall(
                 libc::SYS_io_uring_enter,

@@ -30,10 +30,10 @@ const BYTES_MAX: usize = 0x7fff_f000;
 /// How often the kernel is asked to make room in the queue.
 const PUSHES_MAX: u32 = 8;
 
-/// How long dropping waits for what is in flight.
+/// How long dropping waits for operations in flight.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
 
-/// An io_uring with its buffers. See the room's page for what it promises.
+/// An io_uring with its buffers; the page of `ring` has its contract.
 pub struct Ring {
     ring: ManuallyDrop<IoUring>,
     door: Door,
@@ -59,7 +59,7 @@ impl Ring {
     /// A ring of this thread.
     ///
     /// # Errors
-    /// `crate::Unsupported` with what is missing; else those of io_uring_setup(2) and mmap(2).
+    /// `crate::Unsupported` with the reason; else those of io_uring_setup(2) and mmap(2).
     pub fn new(settings: RingSettings) -> io::Result<Ring> {
         let ring = kernel::set_up(settings)?;
         let buffers = match settings.buffers {
@@ -110,8 +110,8 @@ impl Ring {
         self.start(entry, Kind::Send, bytes, token)
     }
 
-    /// Reads from a file at `offset`, at most what `bytes` has capacity for, and gives them back with what
-    /// was read in place of what they held.
+    /// Reads from a file at `offset`, at most what `bytes` has capacity for, and gives them back with the
+    /// bytes of the file as content.
     ///
     /// # Errors
     /// Those of [`Ring::submit`], when the queue is full.
@@ -167,8 +167,8 @@ impl Ring {
         self.push(&silent(opcode::AsyncCancel::new(operation.0).build()))
     }
 
-    /// Closes a descriptor after all that was asked of it before has reached the kernel, without a
-    /// completion. What is in flight goes on, and keeps the file open: [`Ring::cancel`] it first.
+    /// Closes a descriptor after its earlier operations have reached the kernel, without a completion.
+    /// Operations in flight go on, and keep the file open: [`Ring::cancel`] them first.
     pub fn close(&mut self, descriptor: OwnedFd) {
         let entry = silent(opcode::Close::new(Fd(descriptor.as_raw_fd())).build());
         if self.push(&entry).is_ok() {
@@ -184,7 +184,7 @@ impl Ring {
     pub fn submit(&mut self) -> io::Result<()> {
         match self.enter(0, None) {
             Err(error) if is_busy(&error) => {
-                // Completions that wait keep it from taking more.
+                // Unread completions keep it from taking more.
                 self.fetch();
                 self.enter(0, None)
             }
@@ -240,7 +240,7 @@ impl Ring {
         let mut completion = Completion { token, result, more, input: &[], returned: None, accepted: None };
         match kind {
             Kind::Accept if completion.result.is_ok() => {
-                // SAFETY: the kernel made this descriptor for us, and tells it once.
+                // SAFETY: the kernel made this descriptor for us, and reports it once.
                 completion.accepted = Some(unsafe { OwnedFd::from_raw_fd(entry.result()) });
             }
             Kind::Receive => {
@@ -280,7 +280,7 @@ impl Ring {
 
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         for _ in 0..PUSHES_MAX {
-            // SAFETY: what the entry points to is in a slot, which keeps it until the operation's completion.
+            // SAFETY: the entry points into a slot, which keeps the memory until the operation's completion.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -313,7 +313,7 @@ impl Ring {
         }
     }
 
-    /// Cancels what is in flight and takes every completion; whether nothing is left.
+    /// Cancels all operations in flight and takes every completion; whether nothing is left.
     fn drain(&mut self) -> bool {
         let deadline = Instant::now() + DRAIN_MAX;
         while self.in_flight() > 0 && Instant::now() < deadline {
@@ -335,7 +335,7 @@ impl Drop for Ring {
         if self.process != std::process::id() {
             return;
         }
-        // What is only queued to be closed has no other owner.
+        // Descriptors that are only queued to be closed have no other owner.
         let _ = self.submit();
         let drained = self.drain();
         self.door.shut(&self.ring);

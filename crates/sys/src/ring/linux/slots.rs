@@ -4,7 +4,7 @@ use std::mem;
 
 use super::OperationId;
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Accept,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 struct Slot {
     token: u64,
-    /// What the kernel reads or writes; empty for all but [`Kind::Send`] and [`Kind::Read`].
+    /// The memory that the kernel reads or writes; empty for all but [`Kind::Send`] and [`Kind::Read`].
     memory: Vec<u8>,
     /// How often the slot was used before, so that an old [`OperationId`] does not name a new one.
     generation: u32,
