@@ -1,5 +1,5 @@
-//! What is usual at each n of a trial, and how far usual measurements lie above it: what spikes are compared
-//! with.
+//! The usual cost at each n of a trial, and the spread of measurements above it: spikes are compared with
+//! both.
 
 use crate::median::median;
 use crate::range::is_cost;
@@ -19,7 +19,7 @@ const SPARSE: usize = 5;
 /// From quartiles to the standard deviation of a normal distribution.
 const DEVIATION: f64 = 1.4826;
 
-/// What is usual at each n of a trial: block medians, and straight lines between the middles of blocks.
+/// The usual cost at each n of a trial: block medians, and straight lines between the middles of blocks.
 pub(crate) struct Baseline {
     /// n and cost, by n.
     nodes: Vec<(f64, f64)>,
@@ -48,7 +48,7 @@ impl Baseline {
         })
     }
 
-    /// Writes what is usual at each place of a sweep; other places stay.
+    /// Writes the usual cost at each place of a sweep; other places keep their values.
     pub(crate) fn fill(&self, sweep: &Sweep<'_>, span: (u64, u64), fit: &mut [f64]) {
         for (piece, places) in self.pieces(sweep, span) {
             let right = self.nodes.get(piece).or(self.nodes.last());
@@ -61,7 +61,7 @@ impl Baseline {
         }
     }
 
-    /// In which part of the range of n a piece lies.
+    /// The part of the range of n in which a piece lies.
     pub(crate) fn part(&self, piece: usize) -> usize {
         piece * PARTS / (self.nodes.len() + 1)
     }
@@ -94,9 +94,9 @@ pub(crate) fn baselines(
     rows.iter().map(moved).collect()
 }
 
-/// How far usual values lie above the median, as standard deviations of the logarithm: the distance
-/// of the upper quartile, because costs are skewed and what lies below says nothing of what lies above
-/// (the double median absolute deviation: Rosenmai, 2013).
+/// How far usual values lie above the median, as standard deviations of the logarithm: the distance of the
+/// upper quartile, because costs are skewed, so that the values below say nothing about those above (the
+/// double median absolute deviation: Rosenmai, 2013).
 pub(crate) struct Spreads {
     by_trial: Vec<f64>,
     by_part: [f64; PARTS],

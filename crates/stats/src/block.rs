@@ -10,7 +10,7 @@ use crate::median::grouped_median;
 use crate::range::is_cost;
 use crate::sweep::Sweep;
 
-/// Measurements that a block of a long sweep holds at least, so that its median is not one spike.
+/// The least measurements in a block of a long sweep, so that its median is not one spike.
 const LEAST: usize = 25;
 /// A short sweep spends this share of its sizes on a block.
 const SHARE: usize = 60;
@@ -63,13 +63,13 @@ impl Grid {
             held += count;
             held >= REFERENCE * least
         });
-        // Something must be left to compare with it.
+        // At least one block must remain to compare with it.
         let most = ranges.len().saturating_sub(1).max(1);
         Grid { baseline_blocks: enough.map_or(most, |place| place + 1).min(most), ranges }
     }
 
-    /// The same grid, with each block in eight that hides something: of which a part differs for certain and
-    /// by more than `margin` from a straight way through the block. Its median would not show it.
+    /// The same grid, in which a block is cut into eight if a part of it differs, certainly and by more than
+    /// `margin`, from a straight line through the block. Its median would not show that.
     pub(crate) fn refined(
         &self,
         trials: &[Sweep<'_>],
@@ -99,7 +99,7 @@ impl Grid {
         Grid { ranges, baseline_blocks }
     }
 
-    /// A grid of the same sizes whose blocks part where steps are, and are narrow before each.
+    /// A grid of the same sizes whose blocks end at steps, and are narrow before each.
     pub(crate) fn parted(&self, sizes: &[u64], trials: usize, steps: &[Step]) -> Grid {
         let mut ranges = Vec::new();
         let mut start = 0;
@@ -116,10 +116,10 @@ impl Grid {
     }
 }
 
-/// Parts of a block that hides something.
+/// The parts into which such a block is cut.
 const PARTS: usize = 8;
 
-/// Whether some column of `rows` lies for certain, and by more than `margin`, beside the line through all.
+/// Whether some column of `rows` differs, certainly and by more than `margin`, from the line through all.
 fn is_heterogeneous(rows: &[Vec<f64>], student: &Student, margin: f64) -> bool {
     let count = rows.first().map_or(0, Vec::len);
     let levelled: Vec<Vec<f64>> = rows
@@ -166,8 +166,8 @@ pub(crate) fn pieces(sizes: &[u64], (start, end): (usize, usize), most: usize) -
 /// Natural logarithms of medians: a row per trial, a column per block, NaN where nothing was measured.
 pub(crate) type Rows = Vec<Vec<f64>>;
 
-/// Measures each of several series in the same blocks. Blocks in which a whole series is without
-/// values are dropped; `None` when that leaves none.
+/// Measures each of several series in the same blocks. Blocks in which a whole series has no values are
+/// dropped; `None` when no block remains.
 pub(crate) fn measure<const SERIES: usize>(
     sizes: &[u64],
     series: [&[Sweep<'_>]; SERIES],
@@ -185,8 +185,8 @@ pub(crate) fn measure<const SERIES: usize>(
     (!ranges.is_empty()).then_some((Grid { ranges, baseline_blocks }, rows))
 }
 
-/// Natural logarithms of the medians of each range; values that stand on ticks of a clock are taken as
-/// spread evenly over their tick.
+/// Natural logarithms of the medians of each range; values on ticks of a clock are spread evenly over their
+/// tick.
 pub(crate) fn log_medians(trials: &[Sweep<'_>], ranges: &[(u64, u64)], tick: f64) -> Rows {
     let mut costs = Vec::new();
     let mut log_median = |trial: &Sweep<'_>, (low, high): (u64, u64)| {
@@ -208,7 +208,7 @@ pub(crate) fn column(rows: &[Vec<f64>], block: usize) -> Vec<f64> {
     rows.iter().map(|row| row[block]).collect()
 }
 
-/// The mean of what is not missing; NaN when all is.
+/// The mean of the values that are not missing; NaN when all are.
 pub(crate) fn present_mean(row: &[f64]) -> f64 {
     let present: Vec<f64> = row.iter().copied().filter(|value| value.is_finite()).collect();
     mean(&present)
@@ -264,7 +264,7 @@ mod tests {
     }
 
     proptest! {
-        /// Sizes in any order: the blocks come to an end, and there is one to compare with.
+        /// For sizes in any order the loop ends, and there is a block to compare with.
         #[test]
         fn any_sizes_have_blocks(
             sizes in vec(prop_oneof![0..3_000_u64, 0..4_u64, any::<u64>(), Just(u64::MAX)], 0..300),

@@ -1,13 +1,13 @@
 //! Boots as the units of a comparison.
 //!
-//! What a boot decides (where the kernel and its tables lie in memory, which of them share a cache set, how
-//! its timers stand to each other) is the same for all trials of that boot. Counted as independent, they find
-//! differences between a kernel and itself. So where the trials of a system are of several boots, each boot
-//! is one observation: the centre of its trials, block by block (cluster sampling; Cochran, Sampling
-//! Techniques, 1977, chapter 9; for executions of a program: Kalibera & Jones, ISMM 2013).
+//! A boot decides where the kernel and its tables lie in memory, which of them share a cache set, and the
+//! phases of its timers, for all of its trials alike. Trials that count as independent find differences
+//! between a kernel and itself. So where a system has trials of several boots, each boot is one observation:
+//! the centre of its trials, block by block (cluster sampling; Cochran, Sampling Techniques, 1977, chapter 9;
+//! for executions of a program: Kalibera & Jones, ISMM 2013).
 //!
-//! Few boots limit what can be certain, whatever their trials look like. Where two kernels are one, each way
-//! to share out the boots is equally likely, and a claim cannot be surer than the most extreme one of these
+//! Few boots limit what can be certain, whatever their trials look like. If two kernels are equal, each way
+//! to share out the boots is equally likely, and a claim cannot be surer than the most extreme of these
 //! (randomisation test; Fisher, The Design of Experiments, 1935, §21): 10 % with three boots of each, 2.9 %
 //! with four, 0.8 % with five.
 
@@ -41,7 +41,7 @@ pub(crate) fn by_boot(rows: &Rows, boots: &[u32]) -> Option<ByBoot> {
     })
 }
 
-/// The boots that are there, rising.
+/// The numbers of the boots, rising.
 pub(crate) fn distinct(boots: &[u32]) -> Vec<u32> {
     let mut distinct = boots.to_vec();
     distinct.sort_unstable();
@@ -49,8 +49,8 @@ pub(crate) fn distinct(boots: &[u32]) -> Vec<u32> {
     distinct
 }
 
-/// The boots of pairs. Two pairs of which one side is of the same boot are not independent, so the later of
-/// the two numbers names the boot of a pair: the systems of a run boot together, unless one has crashed.
+/// The boots of pairs. Two pairs that share a boot on one side are not independent, so the later of the two
+/// numbers names the boot of a pair: the systems of a run boot together, unless one has crashed.
 pub(crate) fn of_pairs([first, second]: [&[u32]; 2]) -> Vec<u32> {
     first.iter().zip(second).map(|(first, second)| *first.max(second)).collect()
 }

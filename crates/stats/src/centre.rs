@@ -9,9 +9,9 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::cell::Cell;
 
-/// Fewer trials carry no interval worth the name.
+/// Fewer trials give no useful interval.
 pub(crate) const FEWEST: u32 = 4;
-/// More trials than this are not worth asking for.
+/// More trials than this are not requested.
 pub(crate) const MOST: u32 = 640;
 /// Share of the trials cut at either end.
 const TRIM: f64 = 0.10;
@@ -20,7 +20,7 @@ const TRIM: f64 = 0.10;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Centre {
     pub(crate) value: f64,
-    /// Infinite where a single value says nothing of the spread.
+    /// Infinite for a single value, which shows no spread.
     pub(crate) error: f64,
     pub(crate) freedom: f64,
 }
@@ -57,7 +57,7 @@ impl Centre {
         tails(self.value / self.error, self.freedom) < level
     }
 
-    /// What to expect of `times` as many trials.
+    /// The expected centre of `times` as many trials.
     pub(crate) fn with(&self, times: f64) -> Centre {
         let freedom = (self.freedom + 1.0) * times - 1.0;
         Centre { error: self.error / times.sqrt(), freedom, ..*self }

@@ -1,4 +1,4 @@
-//! Which class a series has, from what is known of its blocks and of its shape.
+//! The class of a series, from the findings about its blocks and its shape.
 
 use crate::centre::{FEWEST, Interval, MOST};
 use crate::growth::trends;
@@ -7,13 +7,13 @@ use crate::shape_selection::ShapeSelection;
 use crate::verdict::{Block, Class};
 use crate::view::View;
 
-/// Three trials can show no more than this factor, and only if every one of them does; two need more, for two
+/// Three trials show only a change of at least this factor, and only if all agree; two need more, because two
 /// agree by chance more often.
 const GROSS: f64 = 2.0;
 const GROSS_OF_TWO: f64 = 3.0;
 
-/// Trials that go another way than most: by more than the margin from the smallest n to the largest, and by
-/// half of what most of them change.
+/// Trials that behave differently from most: by more than the margin from the smallest n to the largest, and
+/// by half of the change of most.
 fn apart(view: &View, margin: f64) -> usize {
     let mut trends = trends(&view.flatness.changes, &view.ranges);
     let Some(middle) = median(&mut trends) else { return 0 };
@@ -27,10 +27,10 @@ fn apart(view: &View, margin: f64) -> usize {
 const APART: f64 = 6.0;
 /// From the median deviation to the standard deviation of a normal distribution.
 const DEVIATION: f64 = 1.4826;
-/// From this share on what goes its own way forbids to name a shape.
+/// From this share of such trials on no shape is named.
 const APART_SHARE: f64 = 0.1;
 
-/// What the class depends on.
+/// The evidence on which the class depends.
 pub(crate) struct Evidence<'a> {
     pub(crate) view: &'a View,
     /// The cost, where there is one n only.
@@ -45,14 +45,14 @@ pub(crate) struct Evidence<'a> {
     pub(crate) selection: Option<&'a ShapeSelection>,
 }
 
-/// The class of a verdict, and what belongs to it.
+/// The class of a verdict, with its details.
 pub(crate) struct Classified {
     pub(crate) class: Class,
     /// The classes that are not excluded.
     pub(crate) classes: Vec<Class>,
     /// Trials after which it may be definite, when more would help.
     pub(crate) trials_needed: Option<u32>,
-    /// Trials that go another way than most.
+    /// Trials that behave differently from most.
     pub(crate) trials_apart: usize,
 }
 
@@ -84,13 +84,13 @@ pub(crate) fn classify(evidence: &Evidence<'_>, margin: f64) -> Classified {
     Classified { class, classes, trials_needed, trials_apart }
 }
 
-/// Where some trials go another way, one shape is not all there is.
+/// Where some trials behave differently, one shape does not describe all.
 fn with_trials_apart(class: Class, mut classes: Vec<Class>) -> (Class, Vec<Class>) {
     if !SHAPES.contains(&class) {
         return (class, classes);
     }
     classes.push(Class::TwoLines);
-    // What is stepped has its stretches beside it.
+    // A stepped cost has its stretches beside it.
     (if class == Class::Stepped { Class::Composite } else { Class::Ambiguous }, classes)
 }
 
@@ -154,7 +154,7 @@ fn gross(changes: &[Vec<f64>], baseline_blocks: usize) -> Class {
 }
 
 /// A cost is known well enough when its interval reaches no further than this share to either side: half of
-/// the margin within which a curve is called flat, so that two such values tell what a reader cares for.
+/// the margin within which a curve is called flat, so that two such values show a difference that matters.
 const PRECISION: f64 = 0.05;
 
 /// The cost at the only n.
@@ -185,8 +185,8 @@ impl OneLevel {
         }
     }
 
-    /// Trials after which it may be: the reach falls with the square root of their number. `None` where it
-    /// is, where more would not help, or far too many were needed.
+    /// Trials after which it may be: the reach falls with the square root of their number. `None` where it is
+    /// known, where more would not help, or where far too many would be needed.
     pub(crate) fn trials_needed(self) -> Option<u32> {
         let within = PRECISION.ln_1p();
         let times = (self.reach / within).powi(2);

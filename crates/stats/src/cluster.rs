@@ -19,12 +19,12 @@ const SLICES_MIN: usize = 3;
 pub struct Cluster {
     /// Its responses.
     pub count: f64,
-    /// Those among them that the share counts.
+    /// Those that the share counts.
     pub inside: f64,
 }
 
-/// Half the width of the 95 % interval of a share of `all`, of which the clusters hold those that were
-/// observed; `None` of fewer than two clusters.
+/// Half the width of the 95 % interval of a share of `all`; the clusters hold the observed ones. `None` for
+/// fewer than two clusters.
 pub fn share_reach(share: f64, all: f64, clusters: impl Iterator<Item = Cluster>) -> Option<f64> {
     let clusters: Vec<Cluster> = clusters.filter(|cluster| cluster.count > 0.0).collect();
     let slices = clusters.len() as f64;
@@ -40,7 +40,8 @@ pub fn share_reach(share: f64, all: f64, clusters: impl Iterator<Item = Cluster>
     Some(Student::new(LEVEL).critical(slices - 1.0) * between.max(independent).sqrt())
 }
 
-/// Half the width of the 95 % interval of the mean of values, one for each slice; `None` of fewer than three.
+/// Half the width of the 95 % interval of the mean of values, one for each slice; `None` for fewer than
+/// three.
 pub fn mean_reach(values: &[f64]) -> Option<f64> {
     if values.len() < SLICES_MIN {
         return None;
@@ -55,7 +56,7 @@ pub fn mean_reach(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Of random slices of a known share, the interval holds it about as often as it says.
+    /// For random slices the interval holds the known share about as often as promised.
     #[test]
     fn a_share_of_clusters_is_covered() {
         let mut random = fastrand::Rng::with_seed(1952);

@@ -23,10 +23,10 @@ pub enum Answer {
 /// How the trials of two systems belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// The trials of one know nothing of those of the other.
+    /// The trials of the two are independent.
     Independent,
-    /// The k-th trial of one and the k-th of the other were made back to back, in random order. What drifts
-    /// or disturbs for longer than a pair meets both, and cancels.
+    /// The k-th trial of one and the k-th of the other were made back to back, in random order. A drift or
+    /// disturbance that lasts longer than a pair affects both, and cancels.
     Paired,
 }
 
@@ -85,11 +85,11 @@ pub struct SeriesComparison {
     pub crossings: Vec<Crossing>,
 }
 
-/// Compares `second` with `first`, unpaired; `judged` is how many series the reader is shown, which
-/// the error rate is divided by. `None` when no n is common.
+/// Compares `second` with `first`, unpaired; the error rate is divided by `judged`, the number of series in
+/// the report. `None` when no n is common.
 ///
-/// What [`Contrast`] says of one pair of systems, with every claim at α/`judged` (Bonferroni), and the
-/// ratios by range of n divided by the looks too.
+/// The comparison of one pair of systems by [`Contrast`], with every claim at α/`judged` (Bonferroni), and
+/// the ratios by range of n divided by the looks too.
 pub fn compare(
     first: &[Sweep<'_>],
     second: &[Sweep<'_>],
@@ -116,8 +116,8 @@ pub struct Crossing {
     pub faster_below: bool,
 }
 
-/// Where the ratio lies on one side of 1 for certain, and then on the other; `floor` is what certainty must
-/// exceed. All ranges of n hold together, so all crossings do.
+/// Where the ratio lies on one side of 1 for certain, and then on the other; a certain ratio exceeds `floor`.
+/// All ranges of n hold together, so all crossings do.
 ///
 /// In a range of n whose typical ratio is below 1 the curve may already have crossed at its end, but not yet
 /// in its middle: so a crossing lies between the middles of the last certain range before it and the first
@@ -137,7 +137,7 @@ pub(crate) fn crossings(logs: &[(u64, u64, Interval)], floor: f64) -> Vec<Crossi
     turns.map(|pair| crossing(&logs[pair[0]..=pair[1]])).collect()
 }
 
-/// The crossing within ranges of n of which the first and the last are certain.
+/// The crossing within ranges of n; the first and the last are certain.
 fn crossing(logs: &[(u64, u64, Interval)]) -> Crossing {
     let middle =
         |(low, high, _): &(u64, u64, Interval)| (*low as f64).midpoint(*high as f64).max(f64::MIN_POSITIVE);

@@ -30,14 +30,14 @@ use crate::sweep::Sweep;
 /// surer than so few boots allow (`boots.rs`).
 ///
 /// References of the trials are not used. They remove noise from a change within a trial, because they do not
-/// depend on n; but what they cost on one system and on another may differ, and with it what is compared: a
-/// slower kernel is slower for references too.
+/// depend on n; but their cost differs between systems, and would change the comparison: a slower kernel is
+/// slower for references too.
 ///
-/// What differs between two runs and never within one (a run of one boot, its placement in memory) cannot be
-/// told from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
-/// runs of one system, 40 trials each (`tests/comparison.rs`): without drift at most 6 % of 300 single
-/// comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and 0–1.3 % of those
-/// that are one of thirty.
+/// An effect that differs between two runs and never within one (a boot, its placement in memory) cannot be
+/// distinguished from a difference of the systems; nor, wholly, can drift that lasts longer than a run.
+/// Simulated pairs of runs of one system, 40 trials each (`tests/comparison.rs`): without drift at most 6 %
+/// of 300 single comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and
+/// 0–1.3 % of those that are one of thirty.
 #[derive(Clone, Debug)]
 pub struct Contrast {
     ranges: Vec<(u64, u64)>,
@@ -71,7 +71,7 @@ pub struct Contrast {
 /// The pairs of trials of one series.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairs {
-    /// In which round each was made, rising.
+    /// The round of each, rising.
     pub(crate) rounds: Vec<usize>,
     /// The logarithm of the ratio of each.
     ratios: Vec<f64>,
@@ -154,7 +154,7 @@ impl Contrast {
         let rows = &[first.map_or(first_rows, |by| by.rows), second.map_or(second_rows, |by| by.rows)];
         let levels = &rows.each_ref().map(levels);
         let drift = match has_boots {
-            // What drifts from boot to boot is in the differences of the boots.
+            // Drift from boot to boot is part of the differences of the boots.
             true => Drift { inflation: [1.0; 2], wander: 0.0 },
             false => {
                 Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(levels) }
@@ -220,7 +220,7 @@ impl Contrast {
         is_known.then(|| ((error / self.widening).powi(2) * (freedom + 1.0), freedom))
     }
 
-    /// Joins the variance with what all contrasts of its kind say.
+    /// Combines the variance with the prior of all contrasts of its kind.
     pub(crate) fn join(&mut self, prior: Prior) {
         let Some(variance) = self.variance() else { return };
         let pairs = self.ratio.freedom + 1.0;
@@ -266,13 +266,13 @@ impl Contrast {
         self.ratio.value
     }
 
-    /// Whether the second takes less time, as far as the estimate goes.
+    /// Whether the second takes less time, by the estimate.
     pub fn is_faster(&self) -> bool {
         self.ratio.value < 0.0
     }
 
     /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that
-    /// rate the interval just touches what the claim excludes. 1 where it cannot be made at all.
+    /// rate the interval just touches the values that the claim excludes. 1 where it cannot be made at all.
     pub(crate) fn chances(&self) -> PerClaim {
         let few = self.units.0.min(self.units.1) < self.fewest;
         let chance = |distance: f64| {
@@ -293,8 +293,8 @@ impl Contrast {
     }
 
     /// Without pairs nothing can be surer than that all trials of one side lie beyond all of the other: two
-    /// of all ways to share them out (Fisher, The Design of Experiments, 1935, §21). Student's t believes
-    /// more of four trials a side than they can know of the drift between two runs.
+    /// of all ways to share them out (Fisher, The Design of Experiments, 1935, §21). With four trials a side
+    /// Student's t would claim more than they can show about the drift between two runs.
     fn exact_floor(&self) -> f64 {
         match (self.boots, self.design) {
             (Some((first, second)), _) => least_chance(first, second),
@@ -303,8 +303,8 @@ impl Contrast {
         }
     }
 
-    /// What may be said where each kind of claim has its own error rate. The interval is the one of the
-    /// claim that is made, or that was tried, so that answer and interval do not contradict each other.
+    /// The answer where each kind of claim has its own error rate. The interval is that of the claim that is
+    /// made, or was tried, so that answer and interval do not contradict each other.
     pub fn at(&self, levels: &PerClaim) -> SeriesComparison {
         let chances = self.chances();
         // A small difference must be more certain to be reported: of equal systems fewer than one in twenty
@@ -352,8 +352,8 @@ impl Contrast {
         Interval { value: ratio.value, low: ratio.value - reach, high: ratio.value + reach }
     }
 
-    /// Logarithms of the ratio by range of n, which hold together at `level`. The end of a run is decided by
-    /// changes within its trials, and these come from them too: they pay for the looks.
+    /// Logarithms of the ratio by range of n, which hold together at `level`. Changes within trials decide
+    /// the end of a run, and these ratios use the same changes, so they pay for the looks.
     fn logs_by_block(&self, level: f64) -> Vec<(u64, u64, Interval)> {
         let student = Student::new(level_of_each(&self.influences, level / f64::from(self.looks), self.seed));
         let block =
@@ -427,7 +427,7 @@ impl Contrast {
     }
 }
 
-/// What drift does to the difference of two runs.
+/// The effect of drift on the difference of two runs.
 #[derive(Clone, Copy)]
 struct Drift {
     inflation: [f64; 2],

@@ -1,18 +1,17 @@
-//! Control variates: removes from the changes of a series what it shares with its references.
+//! Control variates: removes from the changes of a series the part that it shares with its references.
 //!
-//! A reference does not depend on n, so the mean of its own change is known: 0. What a change has in common
-//! with that of a reference is therefore noise, and can be removed (Lavenberg & Welch, Management Science
-//! 27, 1981). The coefficients for a trial are estimated from the other trials, so that the spread of what is
-//! left shows the error out of sample, with the cost of the estimation (Avramidis & Wilson, Operations
-//! Research Letters 14, 1993). References are taken up one after the other, each with the coefficient that
-//! the rest has on it, shrunk, and only while the error falls: boosting by least squares (Bühlmann & Yu, JASA
-//! 98, 2003).
+//! A reference does not depend on n, so the mean of its own change is known: 0. The part of a change that a
+//! reference shares is therefore noise, and can be removed (Lavenberg & Welch, Management Science 27, 1981).
+//! The coefficients for a trial are estimated from the other trials, so that the spread of the rest shows the
+//! error out of sample, with the cost of the estimation (Avramidis & Wilson, Operations Research Letters 14,
+//! 1993). References are taken up one after the other, each with the coefficient that the rest has on it,
+//! shrunk, and only while the error falls: boosting by least squares (Bühlmann & Yu, JASA 98, 2003).
 //!
-//! That a reference does not depend on n is known up to [`PRIOR`] only. This uncertainty is added to the
-//! squared error, as in estimation with biased controls (Schmeiser, Taaffe & Wang, IIE Transactions 33,
-//! 2001): the smaller the error of a series, the less there is to gain, and with many quiet trials nothing is
-//! removed. And a bound is never below what references could hide if all of the noise that was removed were
-//! a growth: see [`ReferenceUncertainty`].
+//! References are independent of n only up to [`PRIOR`]. This uncertainty is added to the squared error, as
+//! in estimation with biased controls (Schmeiser, Taaffe & Wang, IIE Transactions 33, 2001): the smaller the
+//! error of a series, the smaller the gain, and with many quiet trials nothing is removed. And a bound is
+//! never below what references could hide if all of the noise that was removed were a growth: see
+//! [`ReferenceUncertainty`].
 
 use serde::Serialize;
 
@@ -20,13 +19,15 @@ use crate::block::{Rows, column};
 use crate::centre::{Centre, Student, influences};
 use crate::flat::{Flatness, Layout, ReferenceUncertainty};
 
-/// What the references of a series did for its verdict.
+/// The effect of the references of a series on its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adjustment {
-    /// Standard error of the changes with what was removed, as a share of that without; 1 where nothing was.
+    /// Standard error of the changes after the removal, as a share of that before; 1 where nothing was
+    /// removed.
     pub error: f64,
-    /// No growth or fall of what was removed is larger, as a share; 0 where nothing was. A change of the cost
-    /// that all references share hides in it, and so the bound of a verdict is never smaller.
+    /// Upper bound of the growth or fall of the removed part, as a share; 0 where nothing was removed. A
+    /// change of the cost that all references share hides in it, and so the bound of a verdict is never
+    /// smaller.
     pub hidden: f64,
     /// Each reference, in the order of [`crate::Sweep::controls`].
     pub controls: Vec<ReferenceUse>,
@@ -45,12 +46,13 @@ impl Adjustment {
     }
 }
 
-/// What became of one reference.
+/// The use of one reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReferenceUse {
     /// Whether it was used, or why not.
     pub standing: ReferenceStanding,
-    /// By how many percent a cost is taken to rise where the reference does by one; 0 where it was not used.
+    /// The percentage by which the cost rises when the reference rises by one percent; 0 where it was not
+    /// used.
     pub coefficient: f64,
 }
 
@@ -58,9 +60,9 @@ pub struct ReferenceUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReferenceStanding {
-    /// What the cost shares with it was removed.
+    /// The part that the cost shares with it was removed.
     Used,
-    /// It changes with n itself, so what the cost shares with it may be more than noise.
+    /// It changes with n itself, so the shared part may be more than noise.
     Changes,
     /// The error would not be less with it.
     NoGain,
@@ -68,12 +70,12 @@ pub enum ReferenceStanding {
     TooFew,
 }
 
-/// Fewer trials do not show what a series shares with its references.
+/// Fewer trials do not show the part that a series shares with its references.
 const FEWEST: usize = 6;
 /// Parts of the trials, each of which is left out once; up to so many trials each is left out by itself.
 const FOLDS: usize = 20;
 /// The first reference is taken up if it lowers the squared error to this share or less; with ten trials
-/// chance does so for fewer than one unrelated reference in twenty. Once one was, less is enough.
+/// chance does so for fewer than one unrelated reference in twenty. Further ones need less.
 const GAIN: f64 = 0.85;
 const FURTHER_GAIN: f64 = 0.95;
 /// Shares of a coefficient that are tried.
@@ -83,7 +85,7 @@ const SHARES: [f64; 4] = [0.4, 0.6, 0.8, 1.0];
 const PRIOR: f64 = 0.005;
 /// A change of a reference for which this is exceeded for certain is not noise.
 const DEVIATIONS: f64 = 2.0;
-/// Error rate of that certainty: a reference that is refused by mistake costs precision only.
+/// Error rate of that certainty: refusing a good reference costs only precision.
 const REFUSAL: f64 = 0.10;
 
 /// The changes of a series and of its references, each against the first blocks of the same trial.
@@ -96,9 +98,9 @@ pub(crate) struct Controls<'a> {
     pub(crate) seed: u64,
 }
 
-/// What a series shares with its references.
+/// The part that a series shares with its references.
 pub(crate) struct Controlled {
-    /// What is to be removed from each trial, a row, in each block; empty where nothing is.
+    /// The part to remove from each trial, a row, in each block; empty if there is none.
     pub(crate) removed: Rows,
     pub(crate) uncertainty: ReferenceUncertainty,
     pub(crate) adjustment: Adjustment,
@@ -113,7 +115,7 @@ struct Rest {
 }
 
 impl Controls<'_> {
-    /// Finds what is shared, unless that would not lower the error, or changes with n itself.
+    /// Finds the shared part, unless removing it would not lower the error, or it changes with n itself.
     pub(crate) fn find(&self) -> Controlled {
         let mut rest = self.nothing_removed();
         let raw = rest.squared_error;
@@ -133,7 +135,7 @@ impl Controls<'_> {
         Controlled { removed: Vec::new(), uncertainty: ReferenceUncertainty::default(), adjustment }
     }
 
-    /// The series as it is. Every reference that may be used stands as one without gain.
+    /// The series as it is. Every usable reference counts as one without gain.
     fn nothing_removed(&self) -> Rest {
         let standing = |rows: &Rows| match self.has_enough(rows) {
             false => ReferenceStanding::TooFew,
@@ -174,8 +176,8 @@ impl Controls<'_> {
         SHARES.map(of_share).into_iter().min_by(|a, b| a.squared_error.total_cmp(&b.squared_error))
     }
 
-    /// What became of each reference where nothing is removed. One that changes with n, by itself or in what
-    /// would be removed, is refused only if it would help.
+    /// The use of each reference where nothing is removed. A reference that changes with n, by itself or in
+    /// the removed part, is refused only if it would help.
     fn refused(&self, rest: Rest) -> Vec<ReferenceUse> {
         let is_used = |of: &ReferenceUse| of.standing == ReferenceStanding::Used;
         let refused = |uses: &[ReferenceUse]| {
@@ -222,7 +224,7 @@ impl Controls<'_> {
     }
 }
 
-/// How far what is removed may lie from 0, if every reference errs the same way.
+/// How far the removed part may lie from 0, if every reference errs the same way.
 fn systematic(uses: &[ReferenceUse]) -> f64 {
     PRIOR * uses.iter().map(|of| of.coefficient.abs()).sum::<f64>()
 }
@@ -234,9 +236,8 @@ fn combined(one: &Rows, other: &Rows, of: impl Fn(f64, f64) -> f64) -> Rows {
     one.iter().zip(other).map(row).collect()
 }
 
-/// What `rows` have in common with a reference: for each trial the change of the reference times a
-/// coefficient that comes from other trials. Also the coefficient from all. `None` where the reference never
-/// changes.
+/// The part that `rows` share with a reference: for each trial the change of the reference times a
+/// coefficient from other trials. Also the coefficient from all. `None` where the reference never changes.
 ///
 /// Products are of winsorised deviations, so that a disturbed trial counts no more than it does in the error
 /// of a trimmed mean. All blocks share one coefficient.
@@ -255,7 +256,7 @@ fn in_common(rows: &Rows, control: &Rows) -> Option<(Rows, f64)> {
     let without = |sum: &[f64; 2]| (products - sum[0]) / (squares - sum[1]);
     let coefficients: Vec<f64> = sums.iter().map(without).collect();
     let all_finite = coefficients.iter().all(|coefficient| coefficient.is_finite());
-    // A trial that lacks a reference keeps what it has.
+    // A trial without a reference is not adjusted.
     let common = |coefficient: f64, change: f64| if change.is_finite() { coefficient * change } else { 0.0 };
     let row = |(trial, row): (usize, &Vec<f64>)| -> Vec<f64> {
         row.iter().map(|change| common(coefficients[trial % folds], *change)).collect()
@@ -316,7 +317,7 @@ mod tests {
         }
     }
 
-    /// The adjustments of runs in which no reference was refused, which chance does now and then.
+    /// The adjustments of runs in which no reference was refused by chance.
     fn unrefused(run: impl Fn(&mut Rng) -> Adjustment) -> Vec<Adjustment> {
         let changes = |of: &ReferenceUse| of.standing == ReferenceStanding::Changes;
         let runs = (0..20).map(|seed| run(&mut Rng::with_seed(seed)));

@@ -8,7 +8,7 @@ use crate::centre::{influences, mean};
 
 /// Batches of a run: few, so that each is longer than most drifts.
 const BATCHES: usize = 5;
-/// Trials that a batch needs for a mean worth the name.
+/// The least trials of a batch.
 const BATCH: usize = 4;
 /// Correlation beyond which a run holds no more than one independent trial in forty.
 const MOST: f64 = 0.95;
@@ -16,17 +16,16 @@ const MOST: f64 = 0.95;
 /// drift that it does not have, so that little drift under much noise is not taken for a difference.
 const GATE: f64 = 1.0;
 
-/// The factor by which drift raises the squared error of the centre of `levels`, which follow each
-/// other in time. At least 1; the larger of two estimates, because the one sees fast and the other
-/// slow drift.
+/// The factor by which drift raises the squared error of the centre of `levels`, which follow each other in
+/// time. At least 1; the larger of two estimates, because one shows fast and the other slow drift.
 pub(crate) fn inflation(levels: &[f64]) -> f64 {
     let influences = influences(levels);
     serial(&influences).max(batched(&influences)).max(1.0)
 }
 
 /// The same factor for the log ratios of pairs, which follow each other in time; 1 unless neighbours resemble
-/// each other. What drifts for longer than a pair has cancelled already; what is left is rare, and a factor
-/// estimated where there is none costs a fifth of the precision.
+/// each other. Drift that lasts longer than a pair has cancelled already; the rest is rare, and a factor
+/// estimated without drift costs a fifth of the precision.
 pub(crate) fn inflation_of_pairs(ratios: &[f64]) -> f64 {
     let (products, squares) = lagged(&influences(ratios));
     if resembles(products, squares, ratios.len()) { inflation(ratios) } else { 1.0 }

@@ -10,11 +10,11 @@ use crate::verdict::Class;
 pub struct Step {
     /// The first n after the jump.
     pub n: u64,
-    /// Smallest n that the first after the jump may be: at least one above an n that was measured before it.
+    /// Lower end of the interval of that n: at least one above an n that was measured before the jump.
     pub n_low: u64,
-    /// Largest n that the first after the jump may be, one that was measured.
+    /// Upper end of the interval of that n, which was measured.
     pub n_high: u64,
-    /// Cost after over cost before, what rises smoothly left aside.
+    /// Cost after over cost before, without the smooth part of the rise.
     pub ratio: Interval,
     /// Share of the trials that jump the same way.
     pub agreement: f64,
@@ -34,7 +34,7 @@ pub struct Segment {
     pub growth: Interval,
 }
 
-/// The place where a cost has no bound: a search among what is left of something that runs out.
+/// The n at which the model has no bound: a search for a free entry among a limited number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asymptote {
     /// c in a + b/(1 − n/c), in n.
@@ -77,7 +77,7 @@ pub struct Turn {
 pub struct FittedLine {
     /// Share of the measurements that lie on it.
     pub share: f64,
-    /// How it goes.
+    /// Its class.
     pub class: Class,
     /// Largest change along it, as in `crate::Verdict::bound`.
     pub bound: f64,
@@ -98,8 +98,8 @@ pub struct Lines {
     pub lower: FittedLine,
     /// The more expensive one at the largest n.
     pub upper: FittedLine,
-    /// Chance that neighbouring measurements of a trial lie on the same line, on a scale where 0.5 is what
-    /// independent choices give and 1 that a trial keeps to its line.
+    /// Chance that neighbouring measurements of a trial lie on the same line: 0.5 for independent choices, 1
+    /// if a trial keeps to its line.
     pub persistence: f64,
     /// Distance of the lines at the largest n, as a ratio.
     pub distance: f64,
@@ -133,11 +133,11 @@ pub struct Spikes {
     pub of: usize,
     /// The worst against the median at its n.
     pub worst: f64,
-    /// What exceeds the medians in them, as a share of the time of all measurements.
+    /// Their excess over the medians, as a share of the time of all measurements.
     pub time_share: f64,
     /// n at which more trials have one than chance allows, the most frequent first; at most 16.
     pub repeated: Vec<Repeated>,
-    /// What they are regular in.
+    /// The kind of their regularity.
     pub period: Option<Period>,
 }
 
@@ -152,7 +152,7 @@ pub struct Repeated {
     pub ratio: f64,
 }
 
-/// What spikes are regular in.
+/// The kind of the regularity of spikes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Period {
     /// So many n from one to the next.

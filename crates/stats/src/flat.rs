@@ -20,7 +20,7 @@ pub(crate) struct Flatness {
     pub(crate) student: Student,
     /// The change from the smallest n to the largest, and the trend over all of the range.
     ends: [Centre; 2],
-    /// Critical values for these, which hold one by one: what is claimed of all needs no more [Berger,
+    /// Critical values for these, which hold one by one: a claim about all of them needs no more [Berger,
     /// Technometrics 24, 1982, intersection-union tests].
     alone: Student,
     /// No change is larger, up or down: U.
@@ -34,28 +34,28 @@ pub(crate) struct Flatness {
     /// The change of `ends` that is certain, if it is above 0.
     ends_certain: f64,
     controls: ReferenceUncertainty,
-    /// Critical values of what references hide: one-sided, as in an equivalence test.
+    /// Critical values of the part that references can hide: one-sided, as in an equivalence test.
     one_sided: Student,
 }
 
-/// What is not known of the references that were used; nothing where none were.
+/// The uncertainty of the references that were used; zero without any.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ReferenceUncertainty {
-    /// Standard deviation of each change that more trials do not lower.
+    /// Standard deviation of each change, which more trials do not lower.
     pub(crate) systematic: f64,
-    /// The change of what was removed, from the smallest n to the largest: a growth of the cost that
+    /// The change of the removed part, from the smallest n to the largest: a growth of the cost that
     /// references share hides in it.
     pub(crate) hidden: Option<Centre>,
 }
 
 impl ReferenceUncertainty {
-    /// No growth that the references share is larger.
+    /// Upper bound of a growth that the references share.
     pub(crate) fn hidden_bound(&self, one_sided: &Student, times: f64) -> f64 {
         self.hidden.map_or(0.0, |hidden| hidden.value.abs() + hidden.with(times).reach(one_sided))
     }
 }
 
-/// The blocks of some rows, and how many of the first are compared with.
+/// The blocks of some rows, and how many of the first are the baseline.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout<'a> {
     pub(crate) ranges: &'a [(u64, u64)],
@@ -77,7 +77,7 @@ impl Flatness {
         let count = rows.first().map_or(0, Vec::len);
         let columns: Vec<Vec<f64>> = (0..count).map(|block| column(&changes, block)).collect();
         let centre = |values: &Vec<f64>| Centre::new(values).unwrap_or(UNKNOWN);
-        // A baseline with nothing beside it has been compared with nothing.
+        // A baseline without other blocks was not compared.
         let blocks: Vec<Centre> =
             if count > baseline_blocks { columns.iter().map(centre).collect() } else { vec![UNKNOWN; count] };
 
@@ -140,7 +140,7 @@ impl Flatness {
         let now = self.changes.len();
         let settled = |trials: &u32| {
             let times = f64::from(*trials) / now as f64;
-            // More trials are seen through narrower blocks, which hold fewer measurements.
+            // With more trials blocks are narrower and hold fewer measurements.
             let narrower = if now < FEW { WIDEST as f64 / WIDEST_OF_FEW as f64 } else { 1.0 };
             let reach = |block: &Centre| {
                 block.with(times / narrower).beside(self.controls.systematic).reach(&self.student)
@@ -167,5 +167,5 @@ pub(crate) fn first_that(numbers: RangeInclusive<u32>, settled: impl Fn(&u32) ->
     numbers.get(numbers.partition_point(|number| !settled(number))).copied()
 }
 
-/// A block of which no trial with a reference has a value.
+/// A block without a value in any trial that has a reference.
 const UNKNOWN: Centre = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };

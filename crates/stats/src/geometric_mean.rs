@@ -12,17 +12,17 @@ const NORMAL: f64 = 1e6;
 /// The geometric mean of the ratios of several series, which all weigh the same, with its interval at error
 /// rate `alpha`. `None` without contrasts, or where one has fewer than four trials a side.
 ///
-/// Without pairs the interval is unbounded, from 0 to infinity: there is an estimate and no claim. What
-/// differs between two runs as a whole (another load on the machine, another boot) moves all series of a run
-/// together, so it stays in the mean however many series and trials there are, and one run a side says
-/// nothing of its size. A noise floor does not say it either: it is measured in pairs, in which such an
-/// effect cancels. Of simulated runs of one system, ten series of forty trials, an interval from the trials
-/// alone excluded 1 in 50 % where runs differed by 2 % (SD) and in 84 % where they differed by 10 %; widened
-/// by a noise floor measured on the same machine, still in 41 %.
+/// Without pairs the interval is unbounded, from 0 to infinity: there is an estimate and no claim. An effect
+/// on a whole run (another load on the machine, another boot) moves all of its series together, so it stays
+/// in the mean with any number of series and trials, and one run a side does not show its size. A noise floor
+/// does not show it either: it is measured in pairs, in which such an effect cancels. Of simulated runs of
+/// one system, ten series of forty trials, an interval from the trials alone excluded 1 in 50 % where runs
+/// differed by 2 % (SD) and in 84 % where they differed by 10 %; widened by a noise floor measured on the
+/// same machine, still in 41 %.
 ///
 /// The interval is about these series, not about others that might have been chosen. Whole rounds of trials
-/// are drawn with replacement, the same for all series, since what disturbs a round disturbs all of them; of
-/// each draw the winsorised pairs of every series are averaged, then the series (a hierarchical bootstrap;
+/// are drawn with replacement, the same for all series, since a disturbance of a round affects all of them;
+/// of each draw the winsorised pairs of every series are averaged, then the series (a hierarchical bootstrap;
 /// Davison & Hinkley, Bootstrap Methods and their Application, 1997, §3.8). The 1 − `alpha` quantile of the
 /// deviations is widened for few trials as Student's t is, by √(n/(n − 1))·t/z (Hesterberg, American
 /// Statistician 69, 2015), and for drift from round to round as the ratios themselves are.

@@ -81,8 +81,8 @@ impl Persistence {
         }
     }
 
-    /// 0.5 where kinds are independent, whatever their shares, 1 where neighbours are always alike, 0 where
-    /// as many as can be differ. Cohen's κ (Educ. Psychol. Meas. 20, 1960) moved to that scale.
+    /// 0.5 where kinds are independent, 1 where neighbours are always alike, 0 where as many as possible
+    /// differ. Cohen's κ (Educ. Psychol. Meas. 20, 1960) moved to that scale.
     pub(crate) fn value(&self) -> f64 {
         let share = self.upper / self.all;
         let expected = share * share + (1.0 - share) * (1.0 - share);

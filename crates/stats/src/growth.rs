@@ -37,7 +37,7 @@ pub(crate) fn ratios(rows: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
     let rest = |scale: fn(f64) -> f64| {
         Line::new(&middles[..near], &means[..near], scale).map_or(0.0, |line| line.rest)
     };
-    // A straight line unless it is plainly bent.
+    // A straight line unless the cost is clearly bent.
     let root: fn(f64) -> f64 = f64::sqrt;
     let bent = if rest(log) < rest(root) { log } else { root };
     let scale = if rest(bent) < rest(plain) / 2.0 { bent } else { plain };
@@ -47,9 +47,9 @@ pub(crate) fn ratios(rows: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
     rows.iter().map(|row| high(row) - low(row)).collect()
 }
 
-/// So many times the middle of the first block its line may reach.
+/// The line of the first block reaches to at most so many times its middle.
 const BEGINNING: f64 = 6.0;
-/// From this share of the last middle on blocks make the line to the largest n.
+/// Blocks from this share of the last middle on make the line to the largest n.
 const END: f64 = 0.7;
 
 /// Log cost at the end `n` of the block at `place`, which is `range`.
@@ -98,8 +98,8 @@ impl Line {
     }
 }
 
-/// What a trend along log n comes to from the smallest n to the largest, for each trial, in logarithms: slow
-/// growth, most of which lies inside the first blocks, shows in it and in no single block.
+/// The change from the smallest n to the largest by a trend along log n, for each trial, in logarithms. It
+/// shows a slow growth that lies mostly inside the first blocks, and so in no single block.
 pub(crate) fn trends(changes: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
     let middle = |range: &(u64, u64)| (range.0 as f64).midpoint(range.1 as f64).max(NONE).ln();
     let places: Vec<f64> = ranges.iter().map(middle).collect();
@@ -213,7 +213,7 @@ fn line_slope(middles: &[f64], changes: &[f64]) -> f64 {
             squares += weight * (point.0 - n).powi(2);
         }
         slope = products / squares;
-        // A line through a steep curve would leave the plane of positive costs.
+        // A line through a steep curve would give negative costs.
         fitted = points.iter().map(|point| (cost + slope * (point.0 - n)).clamp(least, most)).collect();
     }
     slope
@@ -235,7 +235,7 @@ fn pairwise_slope(places: &[f64], changes: &[f64]) -> f64 {
     weighted_median(&mut slopes).unwrap_or(f64::NAN)
 }
 
-/// The interval of the centre; `systematic` says which error of it more trials do not lower.
+/// The interval of the centre; `systematic` is its error that more trials do not lower.
 fn interval(values: &[f64], alpha: f64, systematic: impl Fn(f64) -> f64) -> Interval {
     let unknown = Interval { value: 0.0, low: f64::NEG_INFINITY, high: f64::INFINITY };
     let Some(centre) = Centre::new(values) else { return unknown };

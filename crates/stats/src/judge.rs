@@ -11,10 +11,10 @@ use crate::verdict::{Class, Verdict, Warning};
 use crate::view::View;
 use crate::{modes, spikes, two_lines};
 
-/// What the reader decides beforehand; always printed beside a verdict.
+/// The choices of the user, made beforehand and printed beside a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeSettings {
-    /// Growth below this share is not worth a word: δ, 0.10 by default.
+    /// The smallest growth that matters, as a share: δ, 0.10 by default.
     pub margin: f64,
     /// Error rate of the whole verdict, 0.05 by default.
     pub alpha: f64,
@@ -49,25 +49,24 @@ impl JudgeSettings {
 
 /// Fewer trials do not show their own spread well.
 const FEW: usize = 10;
-/// A median of fewer ticks says more of the clock than of the operation.
+/// A median of fewer ticks shows the clock more than the operation.
 const TICKS: f64 = 10.0;
 
 /// Judges one series; `None` when there is not a single value to judge.
 ///
 /// Judged is the range that most trials cover, less its cold start unless [`JudgeSettings::whole`], in blocks
-/// of n; each trial is compared with its own first blocks. What was measured at one n only is judged by how
-/// well its cost is known. All trials go the same way: what is measured on the way down is a series of its
-/// own.
+/// of n; each trial is compared with its own first blocks. A series with one n is judged by how well its cost
+/// is known. All trials have one direction: measurements of the way down are a series of their own.
 ///
-/// Where trials carry references, what they share with these is removed from all changes: bound, growth,
-/// slopes, shape, trials that go another way, and trials needed (see `crate::Adjustment`). Costs, modes,
-/// spikes and two lines are of what was measured; so is the close-up in which a step must pass its gates,
-/// because it is too narrow for references.
+/// Where trials have references, the shared part is removed from all changes: bound, growth, slopes, shape,
+/// trials that behave differently, and trials needed (see `crate::Adjustment`). Costs, modes, spikes and two
+/// lines come from the raw measurements; so does the close-up in which a step must pass its gates, because it
+/// is too narrow for references.
 ///
 /// With fewer than four trials the class is `crate::Class::Inconclusive`, or `crate::Class::Ambiguous` and
 /// `crate::Class::Decreasing` where every one of three more than doubles or halves, or of two more than
-/// triples or falls to a third, in the same two neighbouring blocks. Where one trial says nothing of the
-/// spread, interval ends are infinite, or 0 for a cost or ratio.
+/// triples or falls to a third, in the same two neighbouring blocks. With one trial, which shows no spread,
+/// interval ends are infinite, or 0 for a cost or ratio.
 pub fn judge(trials: &[Sweep<'_>], settings: &JudgeSettings) -> Option<Verdict> {
     judge_series(trials, settings, true)
 }
@@ -98,7 +97,7 @@ fn judge_series(trials: &[Sweep<'_>], settings: &JudgeSettings, with_lines: bool
     verdict(&common, &view, found, settings)
 }
 
-/// What was found of the shape of a series, and how far its clock carries.
+/// The findings about the shape of a series, and the resolution of its clock.
 struct Found {
     selection: Option<ShapeSelection>,
     lines: Option<Lines>,
@@ -107,7 +106,7 @@ struct Found {
     below_resolution: bool,
 }
 
-/// The verdict on what was found, with all figures.
+/// The verdict, with all figures.
 fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSettings) -> Option<Verdict> {
     let alpha = settings.error_rate();
     let Found { selection, lines, tick, below_resolution } = found;
@@ -158,7 +157,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         blocks,
         steps: selection.steps,
         segments: selection.segments,
-        // A place belongs to its shape: where several are possible, none has one.
+        // A place belongs to its shape; without a single shape there is none.
         limit: selection.limit.filter(|_| LIMITED.contains(&classified.class)),
         bend: selection.bend.filter(|_| classified.class == Class::LinearLike),
         exponent: selection.exponent,
@@ -171,7 +170,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
     })
 }
 
-/// What may approach a limit, somewhere.
+/// The classes that may approach a limit in some part.
 const LIMITED: [Class; 2] = [Class::ApproachingLimit, Class::Composite];
 
 /// The growth from the middle of the first block to that of the last, carried on to the ends by the shape.

@@ -5,7 +5,7 @@ use crate::median::median;
 use crate::mixture::{BROAD, NARROWEST, Pair, Part, ROOT};
 use crate::modes::{LEAST_DISTANCE, Point, TICKS, Windows};
 
-/// Both lines hold at least this share: a tenth, less what chance may take from it.
+/// Both lines hold at least this share: a tenth, with an allowance for chance.
 pub(crate) const LEAST_SHARE: f64 = 0.07;
 /// The lines are so many spreads apart in the middle of the upper half of n.
 pub(crate) const SEPARATION: f64 = 3.0;
@@ -44,7 +44,7 @@ impl Line {
     }
 }
 
-/// A mixture of two lines of the logarithm, with the levels of the trials and a broad part for outliers.
+/// A mixture of two lines of the logarithm, with the levels of the trials and a broad component for outliers.
 pub(crate) struct LineMixture {
     pub(crate) lines: [Line; 2],
     levels: Vec<f64>,
@@ -181,7 +181,7 @@ impl LineMixture {
     }
 }
 
-/// What a Gauss–Newton step needs.
+/// The terms of a Gauss–Newton step.
 #[derive(Default)]
 struct Sums {
     weight: f64,

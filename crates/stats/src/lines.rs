@@ -2,7 +2,7 @@
 //! expensive path, or trials that keep to one of the two.
 //!
 //! The lines are searched for at the largest n, in windows so narrow that a curve cannot look like two modes.
-//! Only what is found there is fitted as two lines.
+//! Only lines that are found there are fitted.
 
 use crate::centre::mean;
 use crate::groups::{Groups, Persistence};
@@ -13,9 +13,9 @@ use crate::modes::{LEAST_DISTANCE, Point, Windows};
 use crate::range::is_cost;
 use crate::sweep::Sweep;
 
-/// What lies as far above all others as a spike, and is rarer than this, is spikes.
+/// Values as far above all others as a spike, and rarer than this, are spikes.
 const SPIKES: f64 = 0.05;
-/// A window, which holds less, shows at least this share of both.
+/// A window holds fewer values, and shows at least this share of both.
 const SHOWN: f64 = 0.06;
 /// Values of one window at the largest n.
 const SAMPLE: usize = 1000;
@@ -24,7 +24,7 @@ const FIT: usize = 100;
 /// Values of a trial that set its level.
 const REFERENCE: usize = 25;
 
-/// Two lines, and what belongs to each.
+/// Two lines, with the values of each.
 pub(crate) struct Found {
     /// As in `crate::Lines::persistence`.
     pub(crate) persistence: f64,
@@ -119,8 +119,8 @@ fn divide(fit: &LineMixture, trials: &[Sweep<'_>], ranges: &[(u64, u64)], half: 
     }
 }
 
-/// Lines to which whole trials keep: two groups of trials that change differently up to the largest n.
-/// Levels that differ from the start and change alike are modes, if anything.
+/// Lines to which whole trials keep: two groups of trials that change differently up to the largest n. Levels
+/// that differ from the start and change alike can only be modes.
 fn by_trial(trials: &[Sweep<'_>], ranges: &[(u64, u64)], windows: &Windows) -> Option<Found> {
     let start = |trial: &Sweep<'_>| {
         let mut first = Vec::new();
@@ -173,8 +173,7 @@ fn by_trial(trials: &[Sweep<'_>], ranges: &[(u64, u64)], windows: &Windows) -> O
     Some(Found { persistence: 1.0, distance, shares, lower, upper })
 }
 
-/// How much more the upper trials have from the start, if that is plain; trials differ in their levels by
-/// chance.
+/// The excess of the upper trials from the start, if that is clear; trials differ in their levels by chance.
 fn difference(starts: &[f64], is_upper: impl Fn(usize) -> bool) -> f64 {
     let of = |kind: bool| -> Vec<f64> {
         let own = (0..starts.len()).filter(|trial| starts[*trial].is_finite() && is_upper(*trial) == kind);

@@ -16,9 +16,9 @@ pub(crate) const NARROWEST: f64 = 1e-4;
 pub(crate) const BROAD: f64 = 0.02;
 /// 1/√2π is left out of densities; one that is not normal is multiplied by √2π.
 pub(crate) const ROOT: f64 = 2.506_628_274_631;
-/// Places between two centres at which the density is looked at.
+/// Places between two centres at which the density is computed.
 const STEPS: usize = 64;
-/// A mixture is settled by then.
+/// The most rounds; a mixture has settled by then.
 const ROUNDS: usize = 60;
 
 /// A normal distribution in a mixture.
@@ -71,7 +71,7 @@ impl Pair {
         let count = sorted.len() as f64;
         let (below, above) = sorted.split_at(split);
         let start = [below, above].map(|part| Part::new(part, (1.0 - BROAD) * part.len() as f64 / count));
-        // Most valleys are chance in the tails: no fit would make modes of them.
+        // Most valleys are chance in the tails, and no fit would accept them.
         let rare = start[0].share.min(start[1].share);
         let middle = |part: &[f64], start: Part| Part { centre: part[part.len() / 2], ..start };
         let parts = [middle(below, start[0]), middle(above, start[1])];
@@ -118,7 +118,7 @@ impl Pair {
     }
 }
 
-/// What lies far above all other values, when it is few: from here on up, and how many may.
+/// A few values far above all others: the first of them, and how many there may be.
 struct Outside {
     limit: f64,
     few: f64,
@@ -134,13 +134,14 @@ impl Outside {
         Some(Outside { limit, few })
     }
 
-    /// Whether what begins at `place` is spikes.
+    /// Whether the values from `place` on are spikes.
     fn begins(&self, sorted: &[f64], place: usize) -> bool {
         place < sorted.len() && sorted[place] > self.limit && ((sorted.len() - place) as f64) <= self.few
     }
 }
 
-/// Where values lie at most half as densely as somewhere below and somewhere above: how many are below.
+/// The valleys, where the density is at most half of that somewhere below and somewhere above: how many
+/// values are below.
 ///
 /// The density is taken from the distance over which a fixed number of values extends (Loftsgaarden &
 /// Quesenberry, Annals of Mathematical Statistics 36, 1965).
@@ -165,7 +166,7 @@ fn valley(sorted: &[f64]) -> Option<usize> {
             best = (ratio, Some(place + near / 2 + 1));
         }
     }
-    // Of the values that span it the two that lie furthest apart: the edge of a tight mode is no valley.
+    // The largest gap of the values that span it: the edge of a tight mode is no valley.
     let gap = |place: &usize| sorted[*place] - sorted[*place - 1];
     let span =
         |split: usize| split.saturating_sub(near / 2 + 1).max(1)..=(split + near / 2 + 1).min(count - 1);

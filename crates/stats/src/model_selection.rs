@@ -1,4 +1,4 @@
-//! Which shapes the data allow, and which describes them best.
+//! The shapes that the data allow, and the one that describes them best.
 
 use crate::block::column;
 use crate::centre::{Centre, tails};
@@ -21,7 +21,7 @@ const EXCLUDED_BETWEEN: f64 = 0.1;
 const RESAMPLES: usize = 200;
 /// Families that are tried together with steps.
 const WITH_STEPS: [Family; 3] = [Family::Logarithm, Family::Line, Family::SQUARE];
-/// A jump by more than this factor may be the end of what approached a limit.
+/// A jump by more than this factor may end the approach to a limit.
 const CLIFF: f64 = 3.0;
 /// Where a limit inside the range may lie between the last block before its step and the first after.
 const BETWEEN: [f64; 7] = [0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 1.0];
@@ -30,12 +30,12 @@ const BETWEEN: [f64; 7] = [0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 1.0];
 #[derive(Clone)]
 pub(crate) struct ModelSelection {
     fits: Vec<Fit>,
-    /// Overdispersion: what even the best shape leaves, over what the trials' errors explain.
+    /// Overdispersion: the remainder of the best shape, over the part that the trials' errors explain.
     scale: f64,
 }
 
 impl ModelSelection {
-    /// Fits every shape; what has steps gets them where they fit best.
+    /// Fits every shape, with steps where they fit best.
     pub(crate) fn new(curve: &Curve) -> ModelSelection {
         let mut fits = smooth_fits(curve);
         if curve.blocks() >= 6 {
@@ -102,7 +102,7 @@ impl ModelSelection {
         self.fits.iter().filter(alike)
     }
 
-    /// Schwarz's criterion, less what all shapes have in common.
+    /// Schwarz's criterion, without the terms that all shapes share.
     fn score(&self, curve: &Curve, fit: &Fit) -> f64 {
         fit.distance / self.scale + fit.parameters() * (curve.blocks() as f64).max(2.0).ln()
     }
@@ -118,8 +118,8 @@ impl ModelSelection {
         self.fits.iter().find(|fit| fit.exponent.is_some())
     }
 
-    /// The shapes without those that have a parameter more than a plain one and are hardly better: near the
-    /// ends of that parameter they are the plain one.
+    /// The shapes without those that have one parameter more than a plain shape and are hardly better: near
+    /// the ends of that parameter they equal the plain shape.
     pub(crate) fn without_idle(mut self, curve: &Curve) -> ModelSelection {
         let plain = self.fits.iter().filter(|fit| fit.steps.is_empty() && !fit.family.is_flexible());
         let plain = plain.map(|fit| self.score(curve, fit)).fold(f64::INFINITY, f64::min);
@@ -132,7 +132,7 @@ impl ModelSelection {
         self
     }
 
-    /// Drops shapes that have turned out not to be there.
+    /// Drops shapes whose steps were rejected.
     pub(crate) fn retain(&mut self, there: impl Fn(&Fit) -> bool) {
         self.fits.retain(there);
     }
@@ -182,8 +182,8 @@ impl ModelSelection {
         ModelSelection { fits, scale: self.scale }.allowed(curve, seed).0
     }
 
-    /// Share of resampled runs in which each shape is best. Powers between the common ones take no part:
-    /// one that wins narrowly beside a line would keep a whole other class.
+    /// Share of resampled runs in which each shape is best. Powers between the common ones take no part: one
+    /// that wins narrowly over a line would keep another class in the set.
     fn wins(&self, losses: &[Vec<f64>], penalty: f64, seed: u64) -> Vec<f64> {
         let trials = losses.first().map_or(0, Vec::len);
         let mut random = fastrand::Rng::with_seed(seed);
@@ -206,8 +206,8 @@ impl ModelSelection {
     }
 }
 
-/// The best fit of a family with as many steps as given: from those places, or from better ones that what
-/// the family leaves shows.
+/// The best fit of a family with as many steps as given: at those places, or at better ones that the
+/// remainder of the family shows.
 fn with_steps(curve: &Curve, family: Family, steps: &[usize]) -> Option<Fit> {
     let first = Fit::new(curve, family, steps);
     let moved = segment(curve, &first.smooth).into_iter().find(|moved| moved.len() == steps.len())?;
@@ -215,7 +215,7 @@ fn with_steps(curve: &Curve, family: Family, steps: &[usize]) -> Option<Fit> {
     Some(if second.distance < first.distance { second } else { first })
 }
 
-/// What approaches a limit inside the range and jumps there.
+/// A cost that approaches a limit inside the range and jumps there.
 fn with_limit(curve: &Curve, steps: &[usize]) -> Option<Fit> {
     let flat = Fit::new(curve, Family::Constant, steps);
     let jump = |step: &&usize| flat.curve[**step] - flat.curve[**step - 1];
@@ -255,15 +255,15 @@ fn departs(curve: &Curve, fit: &Fit, best: &Fit, level: f64) -> bool {
     centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < level
 }
 
-/// Whether a shape leaves something that is certain and that matters, more than `material`: then it is not
-/// the shape, however much worse the others are.
+/// Whether a shape leaves a certain remainder of more than `material`: then it is rejected, however much
+/// worse the others are.
 ///
 /// The rest of a smooth cost is spread over many blocks in one sign, so that no block shows it. It lies in
 /// few contrasts: the rest of each trial is projected on the first orthogonal polynomials in log n. All of
 /// them together are tested by flipping the signs of whole trials, and each by Student's t over the trials,
-/// whatever the correlation within a trial (a smooth test of fit: Neyman, Skandinavisk Aktuarietidskrift 20,
-/// 1937; Eubank, Nonparametric Regression and Spline Smoothing, 1999, ch. 3). Each block is tested as well,
-/// for what is narrow.
+/// which is valid for any correlation within a trial (a smooth test of fit: Neyman, Skandinavisk
+/// Aktuarietidskrift 20, 1937; Eubank, Nonparametric Regression and Spline Smoothing, 1999, ch. 3). Each
+/// block is tested as well, for narrow departures.
 pub(crate) fn lacks_fit(curve: &Curve, fit: &Fit, material: f64) -> bool {
     let edges = Edges::new(&fit.steps, curve.blocks());
     let rests: Vec<Vec<f64>> = curve
@@ -296,7 +296,7 @@ pub(crate) fn lacks_fit(curve: &Curve, fit: &Fit, material: f64) -> bool {
         })
 }
 
-/// How surely a shape leaves something, in each of three ways.
+/// How certain the remainder of a shape is, by each of three tests.
 const CERTAIN: f64 = 0.003;
 /// Polynomials on which rests are projected.
 const POLYNOMIALS: usize = 8;

@@ -14,9 +14,9 @@ use crate::range::is_cost;
 use crate::sweep::Sweep;
 use fastrand::Rng;
 
-/// Ranges of n that are looked at.
+/// Ranges of n that are examined.
 const WINDOWS: usize = 8;
-/// Values of one window that are looked at.
+/// Values of one window that are examined.
 const SAMPLE: usize = 1000;
 /// The rarer mode holds at least this share.
 const LEAST_SHARE: f64 = 0.03;
@@ -51,7 +51,7 @@ pub(crate) fn find(trials: &[Sweep<'_>], ranges: &[(u64, u64)], tick: f64, seed:
 /// Lower and upper cost, share of the upper, separation, persistence.
 type Found = (f64, f64, f64, f64, f64);
 
-/// A measurement, and what the clock left open drawn at random.
+/// A measurement, moved at random within the tick of the clock.
 #[derive(Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) trial: usize,
@@ -63,7 +63,7 @@ pub(crate) struct Point {
 pub(crate) struct Windows {
     pub(crate) ranges: Vec<(u64, u64)>,
     pub(crate) points: Vec<Vec<Point>>,
-    /// What the logarithms of each trial have more than those of others.
+    /// The excess of the logarithms of each trial over those of others.
     pub(crate) levels: Vec<f64>,
     /// Step of the clock, given or found.
     pub(crate) tick: f64,
@@ -133,15 +133,14 @@ impl Windows {
         EVIDENCE + 2.0 * (self.points.len() as f64).ln()
     }
 
-    /// Two modes of what is left of the values without the levels of their trials.
+    /// Two modes of the values without the levels of their trials.
     pub(crate) fn pair(&self, window: usize, least_share: f64, spikes: f64) -> Option<Pair> {
         let mut values: Vec<f64> = self.points[window].iter().map(|point| self.residual(point)).collect();
         values.sort_unstable_by(f64::total_cmp);
         Pair::new(&values, least_share, spikes, self.evidence())
     }
 
-    /// The modes of single operations. They show in most trials: what a few trials went through for a
-    /// while is no mode.
+    /// The modes of single operations. They show in most trials: a disturbance of a few trials is no mode.
     fn modes(&self, window: usize, pair: &Pair, trials: &[Sweep<'_>]) -> Option<Found> {
         let persistence = self.persistence(window, pair.valley, trials);
         self.is_common(window, pair, persistence).then_some(())?;
@@ -163,8 +162,8 @@ impl Windows {
         (mean_n(true) - mean_n(false)).abs() <= (ends.1 - ends.0) / 4.0
     }
 
-    /// Whether the modes are all over the window and over the trials: what is left of the rarer one without
-    /// the trials that have most of it is still one.
+    /// Whether the modes are all over the window and over the trials: the rarer one remains without the
+    /// trials that hold most of it.
     pub(crate) fn is_common(&self, window: usize, pair: &Pair, persistence: f64) -> bool {
         let points = &self.points[window];
         if !self.is_mixed(window, pair) {
@@ -235,7 +234,7 @@ fn grain(values: &mut [f64]) -> f64 {
     if least.is_finite() { least } else { 0.0 }
 }
 
-/// Below and above which a twentieth lies.
+/// The limits of the lower and upper twentieth.
 fn tails(values: &mut [f64]) -> Option<(f64, f64)> {
     let last = values.len().checked_sub(1)?;
     let low = *values.select_nth_unstable_by(last / 20, f64::total_cmp).1;

@@ -8,14 +8,14 @@ use crate::contrast::Contrast;
 /// Each kind of claim (faster or slower, equivalent, different at all) has its own list of chances over the
 /// suite, and the expected share of false ones among the claims of each kind is at most `alpha`: Benjamini &
 /// Hochberg (JRSS B 57, 1995) over the series, Holm (Scandinavian Journal of Statistics 6, 1979) over the
-/// pairs of a series, joined after Benjamini & Bogomolov (JRSS B 76, 2014). Where nothing differs at all, a
-/// suite without a single false difference is at least 1 − `alpha` likely.
+/// pairs of a series, joined after Benjamini & Bogomolov (JRSS B 76, 2014). Where nothing differs, a suite
+/// has no false difference with a probability of at least 1 − `alpha`.
 ///
 /// Each interval has the error rate at which its claim was tried, so it never contradicts the answer; with
-/// one pair a series these are the intervals of Benjamini & Yekutieli (JASA 100, 2005), of which, among
-/// those selected for a claim of one kind, at most `alpha` are expected to miss the truth. Series resemble
-/// each other, as what disturbs a machine disturbs all; the procedure is proved for such positive dependence
-/// of one-sided tests (Benjamini & Yekutieli, Annals of Statistics 29, 2001), and simulated here for ours.
+/// one pair a series these are the intervals of Benjamini & Yekutieli (JASA 100, 2005), and at most `alpha`
+/// of those selected for a claim of one kind are expected to miss the truth. Series resemble each other,
+/// because a disturbance affects all; the procedure is proved for such positive dependence of one-sided tests
+/// (Benjamini & Yekutieli, Annals of Statistics 29, 2001), and simulated here for ours.
 pub fn answers(suite: &[Vec<&Contrast>], alpha: f64) -> Vec<Vec<SeriesComparison>> {
     let chances: Vec<Vec<PerClaim>> =
         suite.iter().map(|family| family.iter().map(|contrast| contrast.chances()).collect()).collect();
@@ -70,7 +70,7 @@ fn step_down(chances: &[f64], alpha: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// The example of Benjamini & Hochberg, 1995, §3: fifteen chances, of which four are rejected at 5 %.
+    /// The example of Benjamini & Hochberg, 1995, §3: fifteen p-values; four are rejected at 5 %.
     #[test]
     fn agrees_with_the_example_of_the_paper() {
         let chances = [

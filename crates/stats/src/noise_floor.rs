@@ -4,8 +4,8 @@ use crate::centre::{Centre, Interval};
 use fastrand::Rng;
 
 /// Pairs of trials from which a floor is computed, and to which it applies: those of the first look. More
-/// trials make the intervals of a comparison narrower, but what differs from day to day was not seen in one
-/// afternoon; so the floor does not fall with them.
+/// trials make the intervals of a comparison narrower, but one afternoon does not show differences from day
+/// to day; so the floor does not fall with more trials.
 pub const FLOOR_PAIRS: u32 = 10;
 
 /// The share of the ratios of equal things that lie within the floor.
@@ -23,7 +23,7 @@ pub struct SelfRatio {
     pub pairs: Vec<f64>,
 }
 
-/// How far a system seems to differ from itself.
+/// The apparent difference of a system from itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FloorEstimate {
     /// The floor over all series, as a share: 0.02 is 2 %.
@@ -31,12 +31,12 @@ pub struct FloorEstimate {
     /// Share of the series whose interval excludes a ratio of one, though nothing differs.
     pub false_alarm_rate: f64,
     /// The floor of each series, as a share above 0; `None` where its pairs are fewer than [`FLOOR_PAIRS`],
-    /// or where all of them are equal: that says more of the clock than of the noise.
+    /// or where all of them are equal, which shows the clock and not the noise.
     pub series: Vec<Option<f64>>,
 }
 
-/// The noise floor of a system, from one comparison of it with itself; `None` when no series has pairs
-/// enough that differ.
+/// The noise floor of a system, from one comparison of it with itself; `None` when no series has enough pairs
+/// that differ.
 ///
 /// The floor is the 95 % quantile of |log ratio|, the ratio being that of ten pairs of trials. A run has few
 /// blocks of ten pairs, so ratios are drawn from its pairs: ten of them with replacement, each turned round
@@ -75,7 +75,7 @@ pub fn noise_floor(series: &[SelfRatio], seed: u64) -> Option<FloorEstimate> {
     Some(FloorEstimate { share, false_alarm_rate: alarms as f64 / judged.count() as f64, series: floors })
 }
 
-/// The size of the logarithm of one ratio that nothing but noise made.
+/// The size of the logarithm of one ratio that is pure noise.
 fn draw(pairs: &[f64], random: &mut Rng) -> Option<f64> {
     let turned = |pair: f64, turn: bool| if turn { -pair } else { pair };
     let mut sample = [0.0; FLOOR_PAIRS as usize];
@@ -166,7 +166,7 @@ mod tests {
         let floor = noise_floor(&[odd, itself(10, 0.1, &mut random)], 1).expect("a floor");
         assert!(floor.series[0].is_none() && floor.series[1].is_some());
         let equal = SelfRatio { ratio: Interval { value: 1.0, low: 1.0, high: 1.0 }, pairs: vec![0.0; 10] };
-        assert_eq!(noise_floor(std::slice::from_ref(&equal), 1), None, "no noise is too small to be told");
+        assert_eq!(noise_floor(std::slice::from_ref(&equal), 1), None, "equal pairs show no noise");
         let floor = noise_floor(&[equal, itself(10, 0.1, &mut random)], 1).expect("a floor");
         assert!(floor.series[0].is_none() && floor.share > 0.01, "{floor:?}");
     }

@@ -17,8 +17,8 @@ pub struct TrialPart {
 }
 
 /// The sum of the parts over the sum of the wholes, by the linearised variance of a ratio (W. G. Cochran,
-/// "Sampling Techniques", 3rd edition, 1977, section 2.11), which is never taken to be less than that of
-/// counting. `None` of fewer than three trials, or where the wholes have no positive sum.
+/// "Sampling Techniques", 3rd edition, 1977, section 2.11), which is at least that of counting. `None` for
+/// fewer than three trials, or where the wholes have no positive sum.
 pub fn part_of_whole(trials: &[TrialPart]) -> Option<Interval> {
     let count = trials.len() as f64;
     let whole: f64 = trials.iter().map(|trial| trial.whole).sum();
@@ -34,7 +34,7 @@ pub fn part_of_whole(trials: &[TrialPart]) -> Option<Interval> {
     Some(Interval { value, low: value - reach, high: value + reach })
 }
 
-/// The mean of values, one for each trial, with its interval. `None` of fewer than three.
+/// The mean of values, one for each trial, with its interval. `None` for fewer than three.
 pub fn mean_of_trials(values: &[f64]) -> Option<Interval> {
     let reach = crate::cluster::mean_reach(values)?;
     let value = values.iter().sum::<f64>() / values.len() as f64;
@@ -45,8 +45,8 @@ pub fn mean_of_trials(values: &[f64]) -> Option<Interval> {
 mod tests {
     use super::*;
 
-    /// Of trials whose whole differs, and whose part is counted, the interval holds the truth about as often
-    /// as it says.
+    /// For trials with different wholes and counted parts, the interval holds the truth about as often as
+    /// promised.
     #[test]
     fn a_part_is_covered() {
         let mut random = fastrand::Rng::with_seed(1977);

@@ -1,4 +1,4 @@
-//! Variances of several contrasts, each moderated by what all of them say.
+//! Variances of several contrasts, each moderated by all of them.
 //!
 //! With two pairs of trials a variance has one degree of freedom, and a cost that is 28 times another is "not
 //! certain". The series of one run share the machine and the method, so that their variances resemble each
@@ -17,14 +17,14 @@
 
 use crate::contrast::Contrast;
 
-/// Fewer variances say nothing of how variances differ.
+/// Fewer variances do not show how variances differ.
 const VARIANCES: usize = 3;
 /// The most degrees of freedom of a prior that a run can support.
 const FREEDOM: f64 = 2.0;
 /// Pairs of trials from which on a contrast with a prior may claim something.
 pub(crate) const FEWEST_WITH_PRIOR: usize = 2;
 
-/// What all series say of the variance of one of them.
+/// The prior of the variance of one series, from all series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Prior {
     pub(crate) freedom: f64,
@@ -45,7 +45,7 @@ impl Prior {
         (freedom > 0.0).then_some(Prior { freedom, variance: pooled })
     }
 
-    /// A variance with its degrees of freedom, and what is known of all.
+    /// A variance with its degrees of freedom, combined with the prior.
     pub(crate) fn join(self, (variance, freedom): (f64, f64)) -> (f64, f64) {
         let all = self.freedom + freedom;
         ((self.freedom * self.variance + freedom * variance) / all, all)
@@ -67,7 +67,7 @@ fn moments(variances: &[(f64, f64)]) -> f64 {
     if rest <= 0.0 {
         return f64::INFINITY;
     }
-    // ψ′ falls, so that bisection of the logarithm finds where it is the rest.
+    // ψ′ falls, so bisection of the logarithm finds the root.
     let (mut low, mut high) = (1e-6_f64, 1e6_f64);
     for _ in 0..60 {
         let half = (low * high).sqrt();
@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// Variances drawn with a prior of four degrees of freedom have that, as far as a thousand tell.
+    /// A thousand variances drawn with a prior of four degrees of freedom show that number.
     #[test]
     fn the_freedom_of_a_prior_is_found_again() {
         let mut random = fastrand::Rng::with_seed(5);

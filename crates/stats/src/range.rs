@@ -19,8 +19,9 @@ fn warm(start: u64, end: u64) -> u64 {
 }
 
 /// Where the judged range of this trial ends, whose largest n is `high`. On the way down the largest n come
-/// first, and what was not looked at since it was made is out of the caches: on Linux 6.18 the first two
-/// thousand of 20,000 sockets cost up to 40 % more to close. A quarter of a sweep is left out at most.
+/// first, and objects that were not accessed since they were made are out of the caches: on Linux 6.18 the
+/// first two thousand of 20,000 sockets cost up to 40 % more to close. A quarter of a sweep is left out at
+/// most.
 fn settled(is_down: bool, high: u64) -> u64 {
     if is_down && high >= COLD[0].until { high - SETTLING.min(high / 4) } else { high }
 }
@@ -45,7 +46,7 @@ pub(crate) fn common_sizes(one: &[u64], other: &[u64]) -> Vec<u64> {
     if one.len() <= other.len() { one } else { other }
 }
 
-/// What trials of one series have in common.
+/// The common range of the trials of one series.
 pub(crate) struct Common<'a> {
     /// The trials that cover all of `sizes`, in the order given.
     pub(crate) trials: Vec<Sweep<'a>>,
@@ -62,10 +63,10 @@ pub(crate) struct Common<'a> {
 }
 
 impl<'a> Common<'a> {
-    /// Trials end where they meet a limit or crash, so they reach different n. The range ends at the n
-    /// that gains most: trials that reach it × decades up to it. One early crash among forty trials
-    /// is left out; where forty trials stop at 900…1,000 all are judged to 900. It starts where the
-    /// middle trial does, after the cold start unless the `whole` range is wanted.
+    /// Trials end where they meet a limit or crash, so they reach different n. The range ends at the n with
+    /// the largest product of trials that reach it and decades up to it. One early crash among forty trials
+    /// is left out; where forty trials stop at 900…1,000 all are judged to 900. It starts where the middle
+    /// trial does, after the cold start unless the `whole` range is wanted.
     pub(crate) fn new(trials: &[Sweep<'a>], whole: bool) -> Option<Common<'a>> {
         let no_cost = trials.iter().flat_map(|trial| trial.values).filter(|value| !is_cost(**value)).count();
         let spans: Vec<Span<'a>> = trials
@@ -119,8 +120,8 @@ fn sizes(trial: &Sweep<'_>, start: u64, end: u64) -> Vec<u64> {
     sizes
 }
 
-/// Smallest and largest cost, in whatever unit. The age of the universe is 1e18 seconds; what lies beyond is
-/// a failure of the measurement, and ratios of ratios would be no numbers any more.
+/// Smallest and largest cost, in whatever unit. The age of the universe is 1e18 seconds; a value beyond is a
+/// failure of the measurement, and ratios of ratios would overflow.
 const COSTS: RangeInclusive<f64> = 1e-50..=1e50;
 
 /// A cost is positive and finite; anything else is a failure of the measurement.

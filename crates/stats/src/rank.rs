@@ -17,7 +17,7 @@ pub struct Rank {
     pub of: usize,
 }
 
-/// Two systems of a series, by their places, and the second against the first.
+/// Two systems of a series, and the second against the first.
 #[derive(Clone, Debug)]
 pub struct Match<'a> {
     /// The one.
@@ -28,7 +28,7 @@ pub struct Match<'a> {
     pub contrast: &'a Contrast,
 }
 
-/// The ranks of `systems` systems in each series of a suite; `None` for one that took part in no match there.
+/// The ranks of `systems` systems in each series of a suite; `None` for a system without a match there.
 ///
 /// From simultaneous intervals of all pairs, with α shared over the suite as in [`answers`](crate::answers):
 /// a rank is 1 plus those that are surely better, down to the number less those that are surely worse (Al

@@ -5,8 +5,8 @@ use crate::median::grouped_median;
 use crate::range::is_cost;
 use crate::sweep::Sweep;
 
-/// Values of a reference that stand for a block at least: where the block has fewer, its neighbours help out,
-/// for a reference does not depend on n.
+/// The least values of a reference for a block: a block with fewer uses those of its neighbours, because a
+/// reference does not depend on n.
 const LEAST: usize = 8;
 
 /// The changes of each reference against the first blocks: a row per trial, a column per block, NaN where a

@@ -1,4 +1,4 @@
-//! The best member of each family that has a parameter of its own, and how well that is known.
+//! The best member of each family that has a parameter of its own, with the parameter's error.
 
 use crate::centre::{Centre, mean};
 use crate::shape::{Curve, Edges, Family, Fit, Law, golden};
@@ -47,8 +47,7 @@ pub(crate) fn smooth_fits(curve: &Curve) -> Vec<Fit> {
     fits
 }
 
-/// Slope after `at` over the slope before, of the two lines that meet there and lie nearest to the mean
-/// curve:
+/// Slope after `at` over the slope before, for the two lines that meet there and fit the mean curve best:
 /// least squares of costs with weights 1/cost², which is that of their logarithms to first order.
 fn slopes_ratio(curve: &Curve, at: f64) -> f64 {
     let level = curve.means[0];
@@ -154,7 +153,7 @@ pub(crate) fn searched_parameter(curve: &Curve, fit: &Fit) -> Option<Centre> {
             for (other, value) in row.iter_mut().enumerate().take(3) {
                 *value = product(&slopes[place], &slopes[other]);
             }
-            // A parameter that moves nothing stays where it is.
+            // A parameter without effect keeps its value.
             row[place] += most * STILL;
             row[3] = product(&slopes[place], &rest);
         }
@@ -167,7 +166,7 @@ pub(crate) fn searched_parameter(curve: &Curve, fit: &Fit) -> Option<Centre> {
 
 /// How far a parameter is moved for its slope; those but exponents are logarithms.
 const STEP: f64 = 0.01;
-/// What moves a curve by less than this share, squared, of another parameter has no estimate.
+/// A parameter that moves a curve by less than this squared share of another has no estimate.
 const STILL: f64 = 1e-7;
 
 /// The nearest of several families.

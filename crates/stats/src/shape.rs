@@ -3,7 +3,7 @@
 //! All fits are of logarithms: errors of a cost are proportional to the cost, so that least squares of logs
 //! with the errors of the block means as weights is the gamma quasi-likelihood of McCullagh & Nelder
 //! (Generalized Linear Models, 1989, ch. 8) to first order. Each trial keeps a level of its own, and so does
-//! each stretch between two steps; what is fitted is how the cost goes inside.
+//! each stretch between two steps; the fit describes the cost inside.
 
 use crate::block::column;
 use crate::centre::{Centre, Interval, Student, mean};
@@ -20,7 +20,7 @@ pub(crate) enum Family {
     Line,
     /// a + b·n·log n
     LineLog,
-    /// a + b·n + c·n², of which the first part counts this much for the other.
+    /// a + b·n + c·n², with this ratio of the linear to the square part.
     Sum {
         /// b over c.
         linear: f64,
@@ -60,8 +60,8 @@ impl Family {
     /// a + b·n²
     pub(crate) const SQUARE: Family = Family::power(2.0);
 
-    /// Those without a parameter of their own, simplest first. Between the roots, lines and squares that are
-    /// common lie powers that must be excluded before one of these is named.
+    /// Those without a parameter of their own, simplest first. Between the common roots, lines and squares
+    /// lie powers that must be excluded before one of these is named.
     pub(crate) const PLAIN: [Family; 9] = [
         Family::Constant,
         Family::Logarithm,
@@ -78,8 +78,8 @@ impl Family {
         Family::Power { exponent, searched: false }
     }
 
-    /// Its class where there are no steps; whatever only falls has one class. That of a power depends on how
-    /// well its exponent is known: [`Fit::class`].
+    /// Its class where there are no steps; all shapes that only fall have one class. That of a power depends
+    /// on how well its exponent is known: [`Fit::class`].
     fn class(self) -> Class {
         match self {
             Family::Constant => Class::Flat,
@@ -92,7 +92,7 @@ impl Family {
         }
     }
 
-    /// Whether it has a parameter of its own, near whose ends it is a plainer family.
+    /// Whether it has a parameter of its own; near the ends of that it equals a plainer family.
     pub(crate) fn is_flexible(self) -> bool {
         match self {
             Family::Power { searched, .. } => searched,
@@ -107,8 +107,8 @@ impl Family {
         matches!(self, Family::Power { exponent, searched: false } if BETWEEN.contains(&exponent))
     }
 
-    /// Parameters: level, share of what grows, and what is searched for besides. A place that was searched
-    /// counts three, as a step does.
+    /// Parameters: level, share of the growing part, and searched ones. A searched place counts as three,
+    /// like a step.
     fn parameters(self) -> f64 {
         match self {
             Family::Constant => 1.0,
@@ -139,13 +139,13 @@ impl Family {
     }
 }
 
-/// Powers that nobody expects, and that must be excluded before a neighbour is named.
+/// Powers without a theory behind them, which must be excluded before a neighbour is named.
 const BETWEEN: [f64; 2] = [0.7, 1.5];
 
 /// On a logarithmic scale n = 0 lies as far below 1 as 1 lies below 2.
 pub(crate) const NONE: f64 = 0.5;
 
-/// What is fitted: the mean curve of the trials in logarithms, and the trials themselves around it.
+/// The data of a fit: the mean curve of the trials in logarithms, and the trials around it.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     /// The middle n of each block.
@@ -154,7 +154,7 @@ pub(crate) struct Curve {
     pub(crate) end: f64,
     /// Mean over the trials.
     pub(crate) means: Vec<f64>,
-    /// 1/error² of each mean, shrunk halfway to what all blocks have in common.
+    /// 1/error² of each mean, shrunk halfway to the average of all blocks.
     pub(crate) weights: Vec<f64>,
     /// Each trial less its own mean.
     pub(crate) trials: Vec<Vec<f64>>,
@@ -165,8 +165,8 @@ pub(crate) struct Curve {
 const FINEST: f64 = 0.001;
 
 impl Curve {
-    /// From log medians, a row per trial, a column per block between `middles` and `end`. What a trial lacks
-    /// counts as the others have it; `systematic` is an error of each mean that more trials do not lower.
+    /// From log medians, a row per trial, a column per block between `middles` and `end`. A missing value
+    /// counts as that of the others; `systematic` is an error of each mean that more trials do not lower.
     pub(crate) fn new(rows: &[Vec<f64>], middles: &[f64], end: u64, systematic: f64) -> Curve {
         let centred = |row: &Vec<f64>| -> Vec<f64> {
             let present: Vec<f64> = row.iter().copied().filter(|value| value.is_finite()).collect();
@@ -195,7 +195,7 @@ impl Curve {
         Curve { middles: middles.to_vec(), end: end as f64, means, weights, trials }
     }
 
-    /// The same curve upside down: what falls is fitted as what its reciprocal rises by.
+    /// The same curve upside down: a falling cost is fitted as the rise of its reciprocal.
     pub(crate) fn mirrored(&self) -> Curve {
         let negative = |values: &Vec<f64>| values.iter().map(|value| -value).collect();
         Curve {
@@ -238,7 +238,7 @@ pub(crate) struct Fit {
 /// as
 /// n to the power of 1.1 to 1.2.
 pub(crate) const LINEAR: (f64, f64) = (0.8, 1.25);
-/// How surely an exponent is known by which a power gets its class.
+/// The confidence of the exponent that gives a power its class.
 const KNOWN: f64 = 0.01;
 
 impl Fit {
@@ -253,12 +253,12 @@ impl Fit {
             (true, Family::Power { .. }) => self.class_of_power(),
             (true, family) => family.class(),
             (false, Family::Constant) => Class::Stepped,
-            // A limit inside the range shows itself by the step behind it.
+            // A limit inside the range is known by the step behind it.
             (false, _) => Class::Composite,
         }
     }
 
-    /// What the exponent of a power allows to be said; one that may be 1 says nothing against a line.
+    /// The classes that the exponent of a power allows; an exponent that may be 1 does not exclude a line.
     fn class_of_power(&self) -> Class {
         let Some(exponent) = &self.exponent else { return self.family.class() };
         let Interval { low, high, .. } = exponent.interval(&Student::new(KNOWN));
@@ -305,9 +305,9 @@ impl Fit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Law {
     family: Family,
-    /// Smallest n, and what grows there.
+    /// Smallest n, and the growing part there.
     start: (f64, f64),
-    /// By how much it grows.
+    /// The amount of the growth.
     most: f64,
     /// φ and 1 − φ, so that neither is lost next to the other.
     share: f64,
@@ -344,7 +344,7 @@ impl Law {
         if n >= first { grown.max(0.0) } else { grown }
     }
 
-    /// The logarithm of the cost where g is this.
+    /// The logarithm of the cost for this g.
     fn log(&self, grown: f64) -> f64 {
         if self.share == 0.0 {
             return 0.0;
@@ -398,7 +398,7 @@ impl Edges {
         Edges(starts.zip(ends).filter(|(start, end)| start < end).collect())
     }
 
-    /// Mean of what `smooth` leaves of each stretch.
+    /// Mean of the remainder of `smooth` in each stretch.
     fn levels<'a>(&'a self, curve: &'a Curve, smooth: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         self.0.iter().map(|&(start, end)| {
             let (mut sum, mut total) = (0.0, 0.0);
@@ -441,7 +441,7 @@ impl Edges {
 }
 
 /// Fewer blocks than this on either side do not make a stretch of their own: where they are wide, a cliff
-/// near the largest n has no more behind it.
+/// near the largest n has few blocks behind it.
 fn shortest(blocks: usize) -> usize {
     if blocks >= 40 { 3 } else { 2 }
 }
@@ -449,8 +449,8 @@ fn shortest(blocks: usize) -> usize {
 /// Steps that one curve may have.
 const STEPS_MOST: usize = 3;
 
-/// Best places of 1, 2 and 3 steps in what `smooth` leaves of the means, by dynamic programming (Bellman,
-/// Comm. ACM 4, 1961): exact, and quick for the few blocks there are.
+/// Best places of 1, 2 and 3 steps in the remainder of `smooth`, by dynamic programming (Bellman, Comm. ACM
+/// 4, 1961): exact, and quick for the few blocks there are.
 pub(crate) fn segment(curve: &Curve, smooth: &[f64]) -> Vec<Vec<usize>> {
     let blocks = curve.blocks();
     let shortest = shortest(blocks);

@@ -19,10 +19,10 @@ use crate::view::View;
 const BLOCKS: usize = 5;
 /// How far around a step is looked, as a factor of n.
 const NEAR_N: f64 = 2.5;
-/// A shape may leave this share of a cost, however certain it is.
+/// A shape may leave this share of a cost, even if it is certain.
 const MATERIAL: f64 = 0.01;
 
-/// A series, and what is known of it beside its blocks.
+/// A series, and the facts about it beside its blocks.
 pub(crate) struct Case<'a> {
     pub(crate) common: &'a Common<'a>,
     pub(crate) grid: &'a Grid,
@@ -31,7 +31,7 @@ pub(crate) struct Case<'a> {
     pub(crate) settings: &'a JudgeSettings,
 }
 
-/// How a cost goes that changes for certain.
+/// The shape of a cost that certainly changes.
 #[derive(Default)]
 pub(crate) struct ShapeSelection {
     /// The class of the best shape; `None` where no shape describes the cost.
@@ -48,9 +48,9 @@ pub(crate) struct ShapeSelection {
     pub(crate) bend: Option<Bend>,
     pub(crate) exponent: Option<Interval>,
     pub(crate) turn: Option<Turn>,
-    /// The most that it goes back on its way from end to end, in logarithms.
+    /// The largest reversal on its way from end to end, in logarithms.
     back: f64,
-    /// What the cost grows by, in logarithms, from the smallest n to the middle of the first block and from
+    /// The growth of the cost, in logarithms, from the smallest n to the middle of the first block, and from
     /// the middle of the last to the largest n.
     pub(crate) ends: Option<Ends>,
     /// (n, cost) of the best shape.
@@ -78,7 +78,7 @@ impl Facing {
 struct Fitted {
     facing: Facing,
     models: ModelSelection,
-    /// The curve of plain medians: those along a shape repeat its places, and know nothing of their errors.
+    /// The curve of plain medians; medians along a shape repeat its places, without their errors.
     plain: Curve,
 }
 
@@ -110,7 +110,7 @@ impl Fitted {
 const LEVELLED: usize = 3;
 
 impl ShapeSelection {
-    /// Finds steps first, and lays the blocks so that no block holds one; `view` is then seen through them.
+    /// Finds steps first, lays the blocks so that no block holds one, and changes `view` to these blocks.
     /// `None` where there are too few blocks for a shape.
     pub(crate) fn new(case: &Case<'_>, view: &mut View) -> Option<ShapeSelection> {
         let facing = Facing::new(view);
@@ -119,7 +119,7 @@ impl ShapeSelection {
         }
         let mut models = ModelSelection::new(&facing.curve);
         if let Some(first) = Parted::new(case, view, &facing, models.best()?) {
-            // Between shapes that know of the steps their places are seen better.
+            // Shapes with the steps show their places better.
             let shape = first.models.plainest_with_its_steps(&first.facing.curve)?;
             let second = Parted::new(case, &first.view, &first.facing, shape);
             let parted = match second {
@@ -187,7 +187,7 @@ impl ShapeSelection {
                 Some(Class::Decreasing)
             }
             (Some(Class::Stepped), [Class::Stepped]) => Some(Class::Stepped),
-            // From end to end it must rise, and nothing else may be possible.
+            // It must rise from end to end, and be the only possible shape.
             (Some(class), [only]) if class == *only && growth.low > 1.0 && !self.late => Some(class),
             _ => None,
         };
@@ -197,12 +197,12 @@ impl ShapeSelection {
             None if !self.steps.is_empty() => (Class::Composite, self.classes.clone()),
             None if self.class.is_none() => self.without_shape(growth, margin),
             None if self.classes.len() > 1 => (Class::Ambiguous, self.classes.clone()),
-            // The one shape that is left does not rise from end to end for certain.
+            // The only remaining shape does not certainly rise from end to end.
             None => (Class::Uneven, self.classes.clone()),
         }
     }
 
-    /// What can be said of a cost that no shape describes: whether it rises, falls, or does both.
+    /// The class of a cost that no shape describes: it rises, falls, or does both.
     fn without_shape(&self, growth: Interval, margin: f64) -> (Class, Vec<Class>) {
         let one_way = self.turn.is_none() && self.back < margin / 2.0;
         if one_way && growth.low > 1.0 {
@@ -215,12 +215,12 @@ impl ShapeSelection {
     }
 }
 
-/// What a shape may leave of a cost: a share, and what its references may hide.
+/// The remainder that a shape may leave: a share of the cost, and the part that its references may hide.
 fn material(view: &View) -> f64 {
     MATERIAL.ln_1p().max(2.0 * view.controls.systematic)
 }
 
-/// A series through blocks that part at its steps.
+/// A series in blocks that end at its steps.
 struct Parted {
     view: View,
     facing: Facing,
@@ -259,7 +259,7 @@ impl Parted {
             return ShapeSelection::default();
         };
         let (mut classes, share) = models.allowed(&facing.curve, settings.seed);
-        // What has more to it than steps shows in the stretches between them.
+        // A cost with more than steps shows it in the stretches between them.
         classes.retain(|class| ![Class::Flat, Class::Composite, Class::Stepped].contains(class));
         if facing.sign < 0.0 && !classes.is_empty() {
             classes = vec![Class::Decreasing];
@@ -273,7 +273,7 @@ impl Parted {
         classes.push(Class::Stepped);
         match parts.iter().filter(|part| !part.changes.is_empty()).count() {
             0 | 1 => classes.extend(parts.iter().flat_map(|part| part.changes.iter().copied())),
-            // What goes on across a jump is seen best across it.
+            // A trend that continues across a jump is estimated best across it.
             _ => classes.extend(models.families(&facing.curve, settings.seed, facing.sign)),
         }
         classes.sort_unstable();
@@ -312,7 +312,7 @@ fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step
     let smooth = |n: f64| facing.sign * shape.smooth_at(n);
     let blocks = view.ranges.len();
     let at = |n: u64| common.sizes.partition_point(|size| *size < n);
-    // Up to the neighbouring steps; as far as blocks and n demand, for blocks before a step are narrow.
+    // Up to the neighbouring steps; as far as blocks and n demand, because blocks before a step are narrow.
     let reach = |place: usize| {
         let before = if place == 0 { 0 } else { shape.steps[place - 1] };
         let after = shape.steps.get(place + 1).copied().unwrap_or(blocks);
@@ -432,7 +432,7 @@ fn bend(
     let (first, last) = (view.middles[0], *view.middles.last()?);
     let drawn = drawn(view, fit, sign);
     let rise = drawn.last()?.1 - drawn.first()?.1;
-    // So many n of the first slope rise as much.
+    // The number of n over which the first slope rises as much.
     let way = if ratio.is_infinite() { last - n.value } else { n.value - first + ratio * (last - n.value) };
     let slope = rise / way;
     Some(if ratio.is_infinite() {
@@ -449,17 +449,17 @@ fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Op
     Some(Interval { value: at(distance.value), low: at(distance.low), high: at(distance.high) })
 }
 
-/// How much further a growth goes than from the middle of the first block to that of the last.
+/// The growth beyond that from the middle of the first block to that of the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ends {
     /// In all.
     pub(crate) growth: Interval,
-    /// Of it what lies before the middle of the first block.
+    /// The part before the middle of the first block.
     pub(crate) before: f64,
 }
 
-/// Beyond the middles of the first and of the last block only a shape can tell; those that are close to the
-/// best make the interval.
+/// Beyond the middles of the first and the last block only shapes give a value; those close to the best make
+/// the interval.
 fn ends<'a>(view: &View, best: &Fit, close: impl Iterator<Item = &'a Fit>, sign: f64) -> Option<Ends> {
     let (first, last) = (view.ranges.first()?, view.ranges.last()?);
     let middles = &view.middles;

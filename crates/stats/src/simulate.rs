@@ -3,7 +3,7 @@
 use crate::sweep::Sweep;
 use fastrand::Rng;
 
-/// What is between the truth and a measurement; shares are standard deviations of the logarithm.
+/// The noise between the truth and a measurement; shares are standard deviations of the logarithm.
 #[derive(Clone, Copy)]
 pub(crate) struct Noise {
     /// The level of a whole trial.
@@ -17,7 +17,7 @@ pub(crate) struct Noise {
     pub(crate) spikes: f64,
     /// Trials half of which take half as long again.
     pub(crate) neighbours: f64,
-    /// Seconds between two readings that the clock can tell apart.
+    /// The tick of the clock in seconds.
     pub(crate) tick: f64,
 }
 
@@ -42,7 +42,7 @@ pub(crate) const CALM: Noise = Noise {
     tick: 0.0,
 };
 
-/// `trials` sweeps over n = 1…`sizes`, of which each value costs `truth(rng, trial, n)` microseconds.
+/// `trials` sweeps over n = 1…`sizes`; each value costs `truth(rng, trial, n)` microseconds.
 pub(crate) fn sweeps(
     rng: &mut Rng,
     trials: usize,
@@ -89,7 +89,7 @@ pub(crate) fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
     values.iter().map(|values| Sweep::even(1, 1, values)).collect()
 }
 
-/// The blocks of a sweep over 1…`sizes`, from 10 or 100 on as a verdict has them.
+/// The blocks of a sweep over 1…`sizes`, from 10 or 100 on, as in a verdict.
 pub(crate) fn ranges(sizes: usize) -> Vec<(u64, u64)> {
     let first = if sizes >= 1000 { 100 } else { 10.min(sizes as u64) };
     crate::block::Grid::new(&(first..=sizes as u64).collect::<Vec<u64>>(), 40).ranges

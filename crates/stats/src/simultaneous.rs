@@ -47,11 +47,9 @@ pub(crate) fn level_of_each(influences: &[Vec<f64>], alpha: f64, seed: u64) -> f
 }
 
 /// How often the signs of whole trials, flipped at random, make all statements together as far from zero as
-/// they
-/// are: the sum of what each has of its squares, which follows its t. It finds a departure that is spread
-/// over
-/// several statements. All ways to flip are tried where there are few (Fisher, The Design of Experiments,
-/// 1935, §21).
+/// they are: the sum of the statements' shares of their squares, which follow their t. It finds a departure
+/// that is spread over several statements. All ways to flip are tried where there are few (Fisher, The Design
+/// of Experiments, 1935, §21).
 pub(crate) fn chance_of_all(influences: &[Vec<f64>], seed: u64) -> f64 {
     let statements = influences.first().map_or(0, Vec::len);
     let mut squares = vec![0.0; statements];
@@ -76,7 +74,7 @@ pub(crate) fn chance_of_all(influences: &[Vec<f64>], seed: u64) -> f64 {
         let far = (0..ways).filter(|way| share(&mut |trial| way >> trial & 1 == 1) >= observed).count();
         (far, ways)
     } else {
-        // What was measured is one of the ways.
+        // The measurement itself is one of the ways.
         let far = (1..FLIPS).filter(|_| share(&mut |_| random.bool()) >= observed).count();
         (far + 1, FLIPS)
     };

@@ -15,7 +15,7 @@ use std::ops::Range;
 const TICKS: f64 = 3.0;
 /// Neighbours in time, to either side, of which most must lie below a spike.
 const NEIGHBOURS: usize = 8;
-/// Fewer neighbours on a side say nothing.
+/// Fewer neighbours on a side do not count.
 const FEWEST_NEIGHBOURS: usize = 3;
 /// Error rate of repeated n, and of a period.
 const ALPHA: f64 = 0.01;
@@ -199,25 +199,25 @@ impl Period {
     }
 }
 
-/// Spacings within this share of a period keep to it, besides one grain.
+/// Spacings within this share of a period, or one grain, match it.
 const KEEP: f64 = 0.02;
 /// A period is at least so many grains.
 const GRAINS: f64 = 8.0;
-/// At least this share of the spacings keeps to a period.
+/// At least this share of the spacings matches a period.
 const MOST: f64 = 0.25;
 
-/// A period, and how much of it there is.
+/// A period, and its evidence.
 struct Regular {
     period: f64,
-    /// Spacings that keep to it.
+    /// Spacings that match it.
     count: usize,
 }
 
-/// The period to which more spacings keep than chance allows.
+/// The period that more spacings match than chance allows.
 ///
-/// Between spikes that come by chance, at whatever rate, a spacing lies within ±h of P with a
-/// probability of at most 2h/(eP), which is what an exponential distribution has where it is most
-/// (d·e^(−d) ≤ 1/e). Binomial, with Bonferroni over the spacings at which a window may begin.
+/// Between random spikes of any rate, a spacing lies within ±h of P with a probability of at most 2h/(eP),
+/// the maximum for an exponential distribution (d·e^(−d) ≤ 1/e). Binomial, with Bonferroni over the spacings
+/// at which a window may begin.
 fn regular(mut spacings: Vec<f64>, grain: f64) -> Option<Regular> {
     spacings.retain(|spacing| spacing.is_finite() && *spacing > 0.0);
     spacings.sort_unstable_by(f64::total_cmp);

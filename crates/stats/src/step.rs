@@ -1,7 +1,7 @@
-//! Steps, jumps between neighbouring n: whether there is one, where exactly, and how high.
+//! Steps, jumps between neighbouring n: their existence, place and height.
 //!
-//! A shape with steps fits any bend better than one without. Therefore a step must pass gates, which look at
-//! the trials one by one, close to its place, before it is reported.
+//! A shape with steps fits any bend better than one without. Therefore a step must pass gates before it is
+//! reported; they examine single trials close to its place.
 
 use crate::block::{column, log_medians, pieces};
 use crate::centre::{Centre, Student, exp, mean, tails};
@@ -21,14 +21,14 @@ const SUPERIORITY: f64 = 0.9;
 pub(crate) const NEAR: usize = 3;
 /// Pieces of a close-up.
 const PIECES: usize = 48;
-/// Close-ups, each of the place that the last one left open.
+/// The most close-ups, each of the place that the last one left open.
 const ROUNDS: usize = 4;
-/// How surely a place is excluded.
+/// The confidence with which a place is excluded.
 const EXCLUDED: f64 = 0.05;
 /// A rise within this factor of n, or between two neighbouring n, is a jump.
 const NARROW: f64 = 1.35;
 
-/// Where to look.
+/// The site of a search.
 pub(crate) struct Site<'a> {
     pub(crate) trials: &'a [Sweep<'a>],
     /// The n of a trial, rising.
@@ -110,7 +110,7 @@ impl Ramp {
     }
 }
 
-/// The trials around a place, cut into pieces, the smooth part left aside.
+/// The trials around a place, cut into pieces, without the smooth part.
 struct CloseUp {
     /// Places in the site's sizes where each piece begins and ends.
     pieces: Vec<(usize, usize)>,
@@ -211,7 +211,7 @@ impl CloseUp {
         }
     }
 
-    /// Whether the jump is there before the smooth part is left aside; a piece on either side may hold it.
+    /// Whether the jump exists before the smooth part is removed; a piece on either side may hold it.
     fn is_seen(&self, jump: &Ramp) -> bool {
         let whole = |piece: usize| self.means[piece] + self.smooth[piece];
         let height = jump.levels[1] - jump.levels[0];
@@ -252,9 +252,8 @@ impl CloseUp {
         })
     }
 
-    /// The first piece after the jump, and the pieces between which it lies as far as the trials tell: what
-    /// is
-    /// not excluded may be a jump, or a rise as narrow as one.
+    /// The first piece after the jump, and the pieces between which it may lie: a place that is not excluded
+    /// may be a jump, or a rise as narrow as one.
     fn possible(&self, site: &Site<'_>) -> Option<(usize, usize, usize)> {
         let ramps = self.ramps();
         let narrow: Vec<&Ramp> = ramps.iter().filter(|ramp| self.is_narrow(ramp, site)).collect();
@@ -268,8 +267,8 @@ impl CloseUp {
         Some((best.to, low, high))
     }
 
-    /// The first n after the jump, with the smallest and the largest that it may be: close-up after close-up
-    /// of what is open.
+    /// The first n after the jump, with the smallest and the largest that it may be: by close-ups of the open
+    /// range.
     fn place(self, site: &Site<'_>) -> (u64, u64, u64) {
         let mut near = self;
         let mut found;
@@ -278,7 +277,7 @@ impl CloseUp {
             let Some((split, low, high)) = near.possible(site) else { break (0, 0, 0) };
             let count = near.pieces.len();
             let n = |place: usize| site.sizes[place.min(site.sizes.len() - 1)];
-            // Inside the pieces on either side nothing was looked at.
+            // The insides of the pieces on either side were not examined.
             let inside = usize::from(!near.finest);
             let before = near.pieces[low - inside.min(low)].0 + inside;
             let after = near.pieces[high].1 - 1;

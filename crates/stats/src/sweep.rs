@@ -1,13 +1,13 @@
-//! The measurements of one trial: which value belongs to which n.
+//! The measurements of one trial: values with their n.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The largest n. What is measured beyond it has no place in a sweep: half of the numbers stay free for sums
-/// and differences of n.
+/// The largest n. A measurement beyond it has no place in a sweep: half of the numbers stay free for sums and
+/// differences of n.
 pub const N_MAX: u64 = i64::MAX as u64;
 
-/// The measurements of one trial, in seconds or whatever unit the caller has.
+/// The measurements of one trial, in seconds or another unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
     /// n of each value: in order, as only the constructors can ensure.
@@ -15,8 +15,8 @@ pub struct Sweep<'a> {
     /// Cost of each operation.
     pub values: &'a [f64],
     /// Operations that cannot depend on n, timed now and then between the values: a sparse sweep of each,
-    /// over the same n in the same direction. All trials of a series have the same ones in the same order;
-    /// a sweep without values stands for one that is missing.
+    /// over the same n in the same direction. All trials of a series have the same ones in the same order; a
+    /// sweep without values stands for a missing one.
     pub controls: &'a [Sweep<'a>],
     /// Which boot of its system the trial is of, counted from 1; 0 where it is not known.
     pub boot: u32,
@@ -49,7 +49,7 @@ impl<'a> Sweep<'a> {
         Sweep { sizes: SweepSizes::Even { first, step }, values, controls: &[], boot: 0 }
     }
 
-    /// One n for each value, rising or falling throughout. What is too long is cut off, and so is everything
+    /// One n for each value, rising or falling throughout. Excess values are cut off, and so is everything
     /// from the first n that turns back or exceeds [`N_MAX`]: values are looked up by n.
     pub fn listed(sizes: &'a [u64], values: &'a [f64]) -> Sweep<'a> {
         let count = steady(sizes).min(values.len());
@@ -71,7 +71,7 @@ impl<'a> Sweep<'a> {
         Sweep { boot, ..self }
     }
 
-    /// n of the value at `place`; what leaves the range of n stays at its end.
+    /// n of the value at `place`, at most at the ends of the range of n.
     pub fn n(&self, place: usize) -> u64 {
         match self.sizes {
             SweepSizes::Even { first, step } => {
@@ -121,7 +121,7 @@ impl<'a> Sweep<'a> {
         let (start, step) = (i128::from(first), i128::from(step));
         let (low, high) = (i128::from(n_low), i128::from(n_high));
         let count = self.values.len() as i128;
-        // Both in steps away from the first value, whichever way the sweep goes.
+        // Both in steps away from the first value, in either direction.
         let (near, far) = match step {
             0 if (low..=high).contains(&start) => (0, count),
             0 => (0, 0),

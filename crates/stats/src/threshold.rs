@@ -1,13 +1,13 @@
-//! The level up to which something mostly holds, from attempts at levels that were chosen one after the
+//! The level up to which attempts mostly succeed, from attempts at levels that were chosen one after the
 //! other.
 //!
-//! An attempt holds with a probability that falls with the level, as a logistic curve. Where it has fallen by
-//! half is the threshold. Its posterior is computed on a grid (Watson and Pelli 1983, "QUEST: a Bayesian
-//! adaptive psychometric method"), averaged over how steep the curve is (Kontsevich and Tyler 1999) and over
-//! the share of attempts that fail at any level, because something else disturbed them (Wichmann and Hill
-//! 2001). So no single attempt decides, and the interval says how far the attempts contradict each other.
+//! An attempt holds with a probability that falls with the level, as a logistic curve. The threshold is the
+//! level where it has fallen by half. Its posterior is computed on a grid (Watson and Pelli 1983, "QUEST: a
+//! Bayesian adaptive psychometric method"), averaged over how steep the curve is (Kontsevich and Tyler 1999)
+//! and over the share of attempts that fail at any level because of a disturbance (Wichmann and Hill 2001).
+//! So no single attempt decides, and the interval shows how far the attempts contradict each other.
 
-/// What came of one attempt.
+/// One attempt and its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt {
     /// The level, on the scale on which distances count: of rates, the logarithm.
@@ -19,7 +19,7 @@ pub struct Attempt {
 /// The threshold, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    /// The median of what is known of it: the most telling level of the next attempt.
+    /// The median of the posterior: the most informative level for the next attempt.
     pub median: f64,
     /// Below it with 2.5 %.
     pub low: f64,
@@ -29,15 +29,15 @@ pub struct Threshold {
 
 /// Levels of the grid.
 const LEVELS: usize = 400;
-/// How far the curve takes to fall, as scales of the logistic function. Shares of the level, where that is a
+/// The widths of the fall, as scales of the logistic function. Shares of the level, where that is a
 /// logarithm.
 const SCALES: [f64; 5] = [0.01, 0.02, 0.04, 0.08, 0.16];
-/// Shares of attempts that fail whatever the level, and how likely each is before anything is known.
+/// Shares of attempts that fail at any level, with their prior probabilities.
 const LAPSES: [(f64, f64); 4] = [(0.0, 0.4), (0.05, 0.3), (0.15, 0.2), (0.3, 0.1)];
 /// The share of attempts that hold by luck.
 const LUCK: f64 = 0.01;
 
-/// The threshold between two levels, every one of which is as likely before anything is known.
+/// The threshold between two levels, with a uniform prior.
 pub fn threshold(attempts: &[Attempt], lowest: f64, highest: f64) -> Threshold {
     let levels: Vec<f64> =
         (0..LEVELS).map(|at| lowest + (highest - lowest) * (at as f64 + 0.5) / LEVELS as f64).collect();
@@ -76,7 +76,7 @@ fn likelihood(attempts: &[Attempt], threshold: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A search: `attempts` at the median of what is known, of a curve with this threshold.
+    /// A search: `attempts` at the median of the posterior, on a curve with this threshold.
     fn search(random: &mut fastrand::Rng, truth: f64, scale: f64, lapse: f64, attempts: usize) -> Threshold {
         let (lowest, highest) = (0.0, 4.0);
         let mut made = Vec::new();
@@ -88,7 +88,7 @@ mod tests {
         threshold(&made, lowest, highest)
     }
 
-    /// The interval holds the truth as often as it says, whether attempts are disturbed or not.
+    /// The interval holds the truth as often as promised, whether attempts are disturbed or not.
     #[test]
     fn the_interval_covers_the_threshold() {
         let mut random = fastrand::Rng::with_seed(1983);

@@ -1,4 +1,4 @@
-//! Whether a cost goes one way: its largest rise and fall, whatever the shape.
+//! The largest rise and fall of a cost of any shape: whether it has one direction.
 
 use crate::centre::{Centre, Student, exp, mean};
 use crate::finding::Turn;
@@ -8,9 +8,9 @@ const BESIDE: usize = 1;
 
 /// How a cost turns.
 pub(crate) struct Ways {
-    /// Where it turns most, if that is certain on both sides and worth a word.
+    /// The largest turn, if it is certain on both sides and reaches the margin.
     pub(crate) turn: Option<Turn>,
-    /// The most that it goes back, by the means, on its way from end to end.
+    /// The largest reversal, by the means, on its way from end to end.
     pub(crate) back: f64,
 }
 

@@ -12,9 +12,9 @@ use crate::verdict::{Class, Verdict};
 use crate::view::View;
 use std::collections::HashMap;
 
-/// Two lines, each judged by itself, that part by more than the margin from the smallest n to the largest.
-/// Lines that do not part are two modes, and more than that only where both hold so much that the medians
-/// jump between them. `judge` judges one line by itself.
+/// Two lines, each judged by itself, that separate by more than the margin from the smallest n to the
+/// largest. Lines that do not separate are two modes, unless both hold so many values that the medians jump
+/// between them. `judge` judges one line by itself.
 pub(crate) fn find(
     common: &Common<'_>,
     view: &View,
@@ -30,7 +30,7 @@ pub(crate) fn find(
             points.iter().map(|(sizes, values)| Sweep::listed(sizes, values)).collect();
         let settings = JudgeSettings { whole: true, ..settings.clone() };
         let verdict = judge(&trials, &settings)?;
-        // What has jumps or no shape at all is a stretch of trouble, and not a line.
+        // Values with jumps or without any shape are a disturbance, not a line.
         let is_line =
             verdict.classes != [Class::Uneven] && verdict.steps.is_empty() && !jumps(&trials, &settings);
         let Verdict { class, bound, growth, marginal_cost, cost_low, cost_high, .. } = verdict;
@@ -87,5 +87,5 @@ fn jumps(trials: &[Sweep<'_>], settings: &JudgeSettings) -> bool {
     })
 }
 
-/// Lines that do not part hold at least this share each.
+/// Lines that do not separate hold at least this share each.
 const PARALLEL: f64 = 0.25;

@@ -19,7 +19,7 @@ pub struct Block {
     pub relative: Interval,
 }
 
-/// What the data support of one series, with intervals.
+/// The claims that the data support about one series, with intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The class.
@@ -85,13 +85,13 @@ pub struct Verdict {
     pub modes: Vec<Modes>,
     /// Single measurements far above their neighbours.
     pub spikes: Spikes,
-    /// What the references did for it; `None` where the trials have none, or one n only.
+    /// The effect of the references on it; `None` where the trials have none, or only one n.
     pub adjustment: Option<Adjustment>,
-    /// What a reader should know of the numbers.
+    /// A remark about the numbers.
     pub warnings: Vec<Warning>,
 }
 
-/// What a reader should know of the numbers.
+/// A remark about the numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
     /// Fewer than ten trials.
@@ -108,7 +108,7 @@ pub enum Warning {
         /// How many.
         values: usize,
     },
-    /// Trials go another way than most, by more than the margin from the smallest n to the largest.
+    /// Trials behave differently from most, by more than the margin from the smallest n to the largest.
     TrialsApart {
         /// How many.
         trials: usize,
@@ -124,11 +124,11 @@ pub enum Warning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Measured at one n only, where the cost is known to within 5 %: `Verdict::cost_low` is all there is.
+    /// Measured at one n only, where the cost is known to within 5 %: `Verdict::cost_low` is the verdict.
     Value,
     /// Stays within the bound, and the bound is within the margin.
     Flat,
-    /// Grows for certain, by an estimate below the margin; `Verdict::bound` says how much it may be.
+    /// Certainly grows, by an estimate below the margin; `Verdict::bound` is its upper bound.
     SmallGrowth,
     /// Grows like a + b·log n or a + b·√n.
     Sublinear,
@@ -136,7 +136,7 @@ pub enum Class {
     LinearLike,
     /// Grows like a + b·n² or faster.
     Superlinear,
-    /// Grows like a + b/(1 − n/c): a search for what is free among what runs out.
+    /// Grows like a + b/(1 − n/c): a search for a free entry among a limited number.
     ApproachingLimit,
     /// Constant but for one or a few jumps.
     Stepped,
@@ -145,7 +145,7 @@ pub enum Class {
     /// Changes for certain, and it takes several shapes in turn to describe it, with jumps between them:
     /// `Verdict::segments` and `Verdict::steps` have them.
     Composite,
-    /// Changes for certain, by more than the margin, and the data do not tell between the shapes that
+    /// Changes for certain, by more than the margin, and the data do not separate the shapes that
     /// `Verdict::classes` names.
     Ambiguous,
     /// Changes for certain, by more than the margin, and no shape describes it.

@@ -22,18 +22,18 @@ pub(crate) struct View {
     pub(crate) ranges: Vec<(u64, u64)>,
     /// The n in the middle of each block: where a cost that rises or falls has its median.
     pub(crate) middles: Vec<f64>,
-    /// How many of the first blocks are compared with.
+    /// How many of the first blocks are the baseline.
     pub(crate) baseline_blocks: usize,
     /// Log medians: a row per trial, a column per block.
     pub(crate) raw: Rows,
-    /// The same without what each trial shares with its references: what every statement about change is made
-    /// from. Costs are raw.
+    /// The same without the part that each trial shares with its references; all statements about change use
+    /// it. Costs are raw.
     pub(crate) rows: Rows,
-    /// What the references did, if there are any.
+    /// The effect of the references, if there are any.
     pub(crate) adjustment: Option<Adjustment>,
     /// Error rate of the verdict.
     pub(crate) alpha: f64,
-    /// What is not known of the references that were used.
+    /// The uncertainty of the references that were used.
     pub(crate) controls: ReferenceUncertainty,
     pub(crate) flatness: Flatness,
 }
@@ -95,7 +95,7 @@ impl View {
                 let values = trial.places(low, high).map(|place| (trial.n(place), trial.values[place]));
                 let costs = values.filter(|(_, value)| is_cost(*value));
                 let mut carried: Vec<f64> = costs.map(|(n, value)| value.ln() - way(n)).collect();
-                // What references have removed stays removed.
+                // The part that references removed stays removed.
                 row[block - start] += median(&mut carried).map_or(0.0, |log| log - raw[block]);
             }
         }
@@ -149,7 +149,7 @@ impl View {
         local_exponents(&blocks, self.alpha, self.controls.systematic)
     }
 
-    /// What each block cost.
+    /// The cost of each block.
     pub(crate) fn blocks(&self, alpha: f64) -> Vec<Block> {
         let block = |(place, &(n_low, n_high)): (usize, &(u64, u64))| Block {
             n_low,
@@ -174,11 +174,12 @@ fn middle(sizes: &[u64], (low, high): (u64, u64)) -> f64 {
     }
 }
 
-/// Share of the error rate that is left where references were refused because they change with n: they do so
-/// by chance as well, and then the trials do too.
+/// Share of the error rate that is left where references were refused because they change with n: by chance
+/// they do so too, and then so do the trials.
 const PAYS: f64 = 0.5;
 
-/// What the trials share with their references; `None` without references, or without a block to compare.
+/// The part that the trials share with their references; `None` without references, or without a block to
+/// compare.
 fn controlled(
     common: &Common<'_>,
     raw: &Rows,

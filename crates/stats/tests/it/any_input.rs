@@ -1,4 +1,4 @@
-//! No input panics, and what comes out makes sense.
+//! No input panics, and every result is consistent.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn value() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// The n of a trial, whatever it promises of their order, and its values.
+/// The n of a trial, in any order, and its values.
 #[derive(Clone, Debug)]
 enum Trial {
     /// First n and step.

@@ -1,4 +1,4 @@
-//! The error rates of `compare`, on pairs of systems of which the truth is known.
+//! The error rates of `compare`, on pairs of systems with known truth.
 
 use crate::simulation;
 
@@ -165,8 +165,8 @@ fn only_common_sizes_are_compared() {
     assert_eq!((coarse.n_low, coarse.n_high), (10, 100));
 }
 
-/// Pairs of trials of 8 sizes: what both of a pair meet, what each meets alone, and how often something that
-/// makes it half as long again meets only one.
+/// Pairs of trials of 8 sizes: noise of both, noise of each alone, and how often a disturbance that adds a
+/// half affects only one.
 #[derive(Clone, Copy)]
 struct Pairs {
     shared: f64,
@@ -177,7 +177,7 @@ struct Pairs {
 const DRIFTING: Pairs = Pairs { shared: 0.2, own: 0.02, disturbed: 0.0 };
 const DISTURBED: Pairs = Pairs { shared: 0.2, own: 0.02, disturbed: 0.1 };
 
-/// Trials of two systems, of which the second costs `ratio` times as much; `shared` is of each round.
+/// Trials of two systems, the second at `ratio` times the cost; each round has its `shared` noise.
 fn paired(rng: &mut Rng, shared: &[f64], noise: Pairs, ratio: f64) -> [Vec<Vec<f64>>; 2] {
     let mut trial = |shared: &f64, factor: f64| {
         let disturbed = if rng.f64() < noise.disturbed { 1.5 } else { 1.0 };
@@ -192,7 +192,7 @@ fn paired(rng: &mut Rng, shared: &[f64], noise: Pairs, ratio: f64) -> [Vec<Vec<f
     [first, second]
 }
 
-/// What rounds of trials share: a walk, which no widening could see wholly.
+/// The shared noise of rounds: a random walk, which no widening covers wholly.
 fn walk(rng: &mut Rng, rounds: usize, step: f64) -> Vec<f64> {
     let mut at = 0.0;
     (0..rounds)
@@ -246,7 +246,7 @@ fn pairs_see_what_drift_hides() {
     assert!(share(&none, &[Answer::Equivalent]) >= 0.8);
 }
 
-/// What lasts for longer than a pair, and yet meets one of the two only.
+/// A disturbance that lasts longer than a pair, and affects only one of the two.
 #[test]
 fn pairs_that_resemble_their_neighbours_are_widened() {
     let mut different = 0;
@@ -294,7 +294,7 @@ fn nothing_below_the_noise_floor_is_claimed() {
     assert!((one.margin - 0.10).abs() < 1e-12 && (one.floor - 0.10).abs() < 1e-12);
 }
 
-/// A suite of series whose rounds share what disturbs them; `ratios` are the truths.
+/// A suite of series whose rounds share their disturbances; `ratios` are the truths.
 fn suite(seed: u64, rounds: usize, noise: Pairs, ratios: &[f64], design: Design) -> Vec<Vec<Contrast>> {
     let mut rng = Rng::with_seed(seed);
     let shared = walk(&mut rng, rounds, noise.shared / 4.0);
@@ -320,8 +320,8 @@ fn a_suite_of_equal_systems_is_free_of_differences() {
     }
 }
 
-/// Half of the series differ: of what is called different at most one in twenty is not, and more is found
-/// than where each answer is held to the error rate of all.
+/// Half of the series differ: at most one in twenty that are called different is not, and more are found than
+/// with the error rate of all for each answer.
 #[test]
 fn false_differences_of_a_suite_are_few_and_true_ones_found() {
     let truths: Vec<f64> = (0..20).map(|place| if place % 2 == 0 { 1.0 } else { 1.08 }).collect();

@@ -1,4 +1,4 @@
-//! What references do for a verdict: they remove noise that they share, and nothing else.
+//! References remove noise that they share with a series, and nothing else.
 
 use crate::simulation;
 
@@ -17,7 +17,7 @@ struct Trial {
     controls: Vec<Vec<f64>>,
 }
 
-/// What references meet: the machine drifts by `drift` (SD), and they grow by `growth`.
+/// The noise of references: the machine drifts by `drift` (SD), and they grow by `growth`.
 #[derive(Clone, Copy)]
 struct Met {
     drift: f64,
@@ -101,7 +101,7 @@ fn common_noise_is_removed() {
     let bound = |of: fn(&(Verdict, Verdict)) -> f64| median(runs.iter().map(of).collect());
     let (with, without) = (bound(|run| run.0.bound), bound(|run| run.1.bound));
     assert!(with < 0.6 * without, "{with} {without}");
-    // The level that a reader sees is what was measured.
+    // The reported level is the measured one.
     for (with, without) in &runs {
         assert_eq!(with.cost_low, without.cost_low);
         assert_eq!((&with.spikes, &with.modes), (&without.spikes, &without.modes));

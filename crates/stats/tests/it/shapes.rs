@@ -1,4 +1,5 @@
-//! What is said of a shape beside its name: where a limit, a bend and a step are, and how steep a power is.
+//! The figures of a shape beside its name: the places of a limit, a bend and a step, and the exponent of a
+//! power.
 
 use crate::simulation::{NOISY, QUIET, normal, settings};
 use crate::verdict::{along, share, verdicts};

@@ -1,4 +1,4 @@
-//! The error rates of `judge`, on sweeps of which the truth is known.
+//! The error rates of `judge`, on sweeps with known truth.
 
 use crate::simulation;
 

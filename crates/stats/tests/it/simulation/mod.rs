@@ -1,4 +1,4 @@
-//! Sweeps of which the truth is known.
+//! Sweeps with known truth.
 
 use fastrand::Rng;
 use stats::{JudgeSettings, Sweep};
@@ -29,7 +29,7 @@ pub(crate) const NOISY: Noise =
 const DRIFT: usize = 50;
 const BASE_SECONDS: f64 = 1e-6;
 
-/// `trials` sweeps over `sizes` sizes, of which the i-th costs `truth(i)` microseconds.
+/// `trials` sweeps over `sizes` sizes; the i-th costs `truth(i)` microseconds.
 pub(crate) fn sweeps(
     rng: &mut Rng,
     trials: usize,
