@@ -1,6 +1,6 @@
 //! Finds the C program that the workload `compile` compiles: the decoder of zstd, whose source comes with a
-//! crate that osdyno depends on for its run files. `cargo metadata` says where it is. As a dependency of this
-//! crate it would be compiled and linked too, although only its text is wanted.
+//! crate that osdyno depends on for its run files. `cargo metadata` finds it. As a dependency of this crate
+//! it would be compiled and linked too, although only its text is needed.
 
 use std::env;
 use std::fmt::Write;

@@ -4,8 +4,8 @@
 //! It is compiled once and linked twice, dynamically and statically: two forms of the same machine code. This
 //! build script is the linker of that build (`build/link.rs`).
 //!
-//! `OSDYNO_TRIAL_PROGRAMS=FOLDER` names programs that are built already, for those who build every package of
-//! a system by themselves: `osdyno-trial`, with the suffix of the target, and on Linux `osdyno-trial.static`
+//! `OSDYNO_TRIAL_PROGRAMS=FOLDER` names programs that are built already, for distributions that build every
+//! package themselves: `osdyno-trial`, with the suffix of the target, and on Linux `osdyno-trial.static`
 //! where `fork-static` is to be measured.
 
 use std::env;
@@ -22,12 +22,12 @@ mod link;
 /// Names the folder of programs that are built already.
 const READY: &str = "OSDYNO_TRIAL_PROGRAMS";
 const PROFILE: &str = "trial";
-/// How hard the program is packed: nobody waits for it.
+/// The level of packing; its time does not matter.
 const BEST: u8 = 9;
 const PACKAGE: &str = "osdyno-trial";
 const KERNEL: &str = "osdyno-trial";
 
-/// What the program is made of.
+/// The parts of the program.
 const SOURCES: [&str; 9] = [
     "crates/trial",
     "crates/background",
@@ -66,7 +66,7 @@ fn main() {
     }
 }
 
-/// The programs that somebody else has built. One that is missing is an error: it was promised.
+/// The programs that were built elsewhere. A missing one is an error.
 fn ready(folder: &Path) -> [(&'static str, Built); 2] {
     let program = |name: &str| {
         let path = folder.join(with_suffix(name));
@@ -87,7 +87,7 @@ fn ready(folder: &Path) -> [(&'static str, Built); 2] {
 
 /// Both forms, built here where that is possible.
 fn build_all(workspace: &Path, out: &Path, target: &str) -> [(&'static str, Built); 2] {
-    // Without a linker for another system such a build is a type check, and says so when it is asked to
+    // Without a linker for another system such a build is only a type check, and reports that when it should
     // measure.
     let is_linked = target == variable("HOST") || env::var_os("RUSTC_LINKER").is_some();
     let cross_built = || Err(format!("this osdyno was built for {target} without a linker for it"));
@@ -107,12 +107,12 @@ fn build(workspace: &Path, out: &Path, target: &str) -> Built {
     cargo.args(["build", "--quiet", "--locked", "--profile", PROFILE]);
     cargo.args(["--package", PACKAGE, "--bin", KERNEL, "--no-default-features"]);
     cargo.args(["--target", target, "--target-dir"]).arg(&shared);
-    // With --target given, flags reach the program only and not what builds it.
+    // With --target given, flags reach only the program and not its build scripts.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace)).env_remove("RUSTFLAGS");
     cargo.env("CFLAGS", flags_of_c());
     // A release sets it. Nothing in the programs depends on it, but cargo would compile C anew.
     cargo.env_remove("SOURCE_DATE_EPOCH");
-    // A linter that watches the outer build has no business in this one.
+    // A linter of the outer build does not apply to this one.
     cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env_remove("RUSTC_WRAPPER").env_remove("CARGO_TARGET_DIR");
     link::link_statically_too(&mut cargo, target, &shared, KERNEL);
     let output = cargo.output().map_err(|error| format!("cannot start cargo: {error}"))?;
@@ -136,14 +136,14 @@ fn build_folder<'a>(out: &'a Path, target: &str) -> &'a Path {
     }
 }
 
-/// What the programs are compiled with. They do not tell in which folders: they are the same in each.
+/// The flags of the programs. They contain no folders, so programs are the same in each.
 fn flags(workspace: &Path) -> String {
     let mut flags = vec![format!("--remap-path-prefix={}=/osdyno", workspace.display())];
     if let Some(home) = cargo_home() {
         flags.push(format!("--remap-path-prefix={}=/cargo", home.display()));
     }
     // Symbols are bound at their first use, as C compilers link by default; Rust binds all at the start.
-    // Windows knows no such choice.
+    // Windows has no such choice.
     if !is_windows() {
         flags.push("-Crelro-level=partial".to_owned());
     }

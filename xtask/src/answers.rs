@@ -1,5 +1,5 @@
 //! `cargo xtask answers`: docs/answers.md has the fields of every answer, from the doc comments of its types.
-//! tidy fails where the file says anything else.
+//! tidy fails if the file differs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -269,7 +269,7 @@ fn line(depth: usize, path: &str, meaning: &str, values: &[String], out: &mut St
     out.push('\n');
 }
 
-/// The name of a type without the lists, options and references around it, and how many lists these are.
+/// The name of a type without the lists, options and references around it, and the number of lists.
 fn inner(of: &Type) -> (String, usize) {
     match of {
         Type::Reference(reference) => inner(&reference.elem),

@@ -25,10 +25,10 @@ pub(crate) fn cargo_with(library: &Path) -> Command {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort")
         .env("__CARGO_TESTS_ONLY_SRC_ROOT", library)
-        // A warning is an error here: code that only one system lacks a use for is found nowhere else.
+        // A warning is an error here: code that is unused on one system only is found nowhere else.
         .env("CARGO_UNSTABLE_WARNINGS", "true")
         .env("CARGO_BUILD_WARNINGS", "deny")
-        // Not that of the other steps, which would compile everything anew after this one.
+        // A separate folder, because the other steps would otherwise compile everything anew after this one.
         .env("CARGO_TARGET_DIR", workspace::systems());
     command
 }
@@ -36,7 +36,7 @@ pub(crate) fn cargo_with(library: &Path) -> Command {
 /// The folder `library` of the source.
 ///
 /// # Errors
-/// Says why there is none to be had.
+/// Why it is not available.
 pub(crate) fn library() -> Result<PathBuf, AnyError> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let sysroot = read(program(&rustc).args(["--print", "sysroot"]))?;
@@ -52,7 +52,7 @@ pub(crate) fn library() -> Result<PathBuf, AnyError> {
 fn from_debian(version: &str) -> Result<PathBuf, AnyError> {
     let folder = workspace::target().join("rust-src").join(version);
     let library = folder.join(format!("usr/src/rustc-{version}/library"));
-    // Written last, so that an interrupted run leaves nothing that is taken for the whole.
+    // Written last, so that an interrupted run leaves no file that seems complete.
     let complete = folder.join("complete");
     if complete.exists() {
         return Ok(library);

@@ -27,7 +27,7 @@ pub(crate) const TARGETS: &[&str] = &[
 const C_LIBRARIES: &[&str] = &["zstd"];
 
 /// Checks the crates named, or else the whole workspace, for the targets named, or else for every target,
-/// even after one has failed. Where the library's source cannot be had, it says so and leaves it at that: the
+/// even after one has failed. Where the library's source is not available, it prints that and succeeds: the
 /// tests of this machine's own system do not depend on it.
 ///
 /// # Errors

@@ -11,8 +11,8 @@ pub(crate) fn cargo() -> Command {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Where osdyno is, as the tests have it. Built alone, its libraries would have fewer features, and most
-/// would be compiled a second time.
+/// The osdyno of the tests. Built alone, its libraries would have fewer features, and most would be compiled
+/// a second time.
 pub(crate) fn osdyno() -> Result<PathBuf, AnyError> {
     show(cargo().args(["test", "--quiet", "--workspace", "--no-run"]))?;
     Ok(workspace::target().join("debug/osdyno"))
@@ -25,7 +25,7 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A program that has only the time which others leave, where `nice` is at hand.
+/// A program that runs only when the processor is idle, where `nice` exists.
 pub(crate) fn background(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     if !exists("nice") {
         let mut command = program(name);

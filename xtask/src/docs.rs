@@ -1,4 +1,5 @@
-//! `cargo xtask docs`: the manual of the code builds without a warning, and the documents tell the truth.
+//! `cargo xtask docs`: the manual of the code builds without a warning, and commands in documents print their
+//! shown output.
 //!
 //! Every `console` block of a document that begins with `$ osdyno` is run, command by command, in an empty
 //! folder of that document's own, and its output is compared with the document. Numbers,
@@ -44,7 +45,7 @@ pub fn run() -> Result<(), AnyError> {
     let differences = readme::differences(&osdyno)?;
     differences.iter().for_each(|difference| println!("\n{difference}"));
     wrong += differences.len();
-    if wrong == 0 { Ok(()) } else { Err(format!("{wrong} commands do not do what the documents say").into()) }
+    if wrong == 0 { Ok(()) } else { Err(format!("{wrong} commands differ from the documents").into()) }
 }
 
 fn documents(root: &Path) -> Vec<PathBuf> {
@@ -171,7 +172,7 @@ fn words(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A line with all that may differ from run to run made alike.
+/// A line in which everything that may differ from run to run is replaced.
 fn shape(line: &str) -> String {
     const UNITS: [&str; 9] = ["ns", "µs", "us", "ms", "s", "min", "MB", "GB", "kB"];
     let mut shape = String::new();
@@ -182,7 +183,7 @@ fn shape(line: &str) -> String {
             word = word.replace("▁▁", "▁");
         }
         let word = numbers(&word);
-        // "12 345" is one number, and its unit is whatever fits it.
+        // "12 345" is one number, with any unit.
         if word == "N" && shape.ends_with('N') {
             continue;
         }

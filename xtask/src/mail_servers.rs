@@ -42,7 +42,8 @@ const PROGRAMS: [MailProgram; 4] = [
     },
 ];
 
-/// Gets those that this machine can have, and otherwise says why not: tests that need them are then skipped.
+/// Gets those that this machine supports, and prints why others are missing: tests that need them are then
+/// skipped.
 ///
 /// # Errors
 /// None; the type is that of the other steps.

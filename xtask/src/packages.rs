@@ -4,16 +4,16 @@ use crate::AnyError;
 use crate::command::{exists, program, show};
 
 struct Need {
-    /// A program that is there when the packages are.
+    /// A program of the packages.
     program: &'static str,
     packages: &'static [&'static str],
     why: &'static str,
-    /// Without it nothing works; without the others, some tests say that they are skipped.
+    /// Whether nothing works without it; without others some tests are skipped.
     is_vital: bool,
     wanted: For,
 }
 
-/// Who needs a package.
+/// The command that needs a package.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum For {
     /// `cargo xtask test`.
@@ -53,13 +53,13 @@ const NEEDS: &[Need] = &[
     test_with("smbclient", &["smbclient"], "copies from the same server as `network-copy`"),
     test_with("chromium", &["chromium"], "reads a page from `serve`"),
     test_with("man", &["man-db"], "renders the pages of the manual"),
-    verify_with("objcopy", &["binutils"], "separates what a debugger needs from a release"),
+    verify_with("objcopy", &["binutils"], "separates debugging information from a release"),
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
     test_with("perl", &["perl-base"], "holds a lease that `tune` waits for"),
     verify_with("qemu-system-x86_64", &["qemu-system-x86"], "boots other kernels"),
     verify_with("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "links osdyno for Windows"),
     verify_with("pip3", &["python3-pip"], "installs zig, which links osdyno for the BSDs and macOS"),
-    verify_with("wine", &["wine", "wine64"], "runs what was linked for Windows"),
+    verify_with("wine", &["wine", "wine64"], "runs the programs for Windows"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder, and copies files"),
     test_with("sshd", &["openssh-server"], "is that system, on loopback, and is measured by `network-copy`"),
     verify_with("apache2", &["apache2-bin"], "is a server that `snoop` identifies"),

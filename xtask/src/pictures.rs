@@ -1,5 +1,5 @@
-//! `cargo xtask pictures`: the pictures that docs/verdicts.md shows, drawn by osdyno of sweeps whose truth
-//! is known.
+//! `cargo xtask pictures`: the pictures that docs/verdicts.md shows, drawn by osdyno from sweeps with known
+//! truth.
 //!
 //! Every number in them is simulated from a fixed seed, so they repeat byte by byte until a verdict or a plot
 //! changes. The verdict on each is printed, for the author of the caption.

@@ -2,7 +2,7 @@
 //! today from runs that were kept in `docs/runs`, and the picture of a page. A run whose file is not there is
 //! measured.
 //!
-//! `cargo xtask docs` fails where a document shows anything else.
+//! `cargo xtask docs` fails where a document differs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ pub fn differences(osdyno: &Path) -> Result<Vec<String>, AnyError> {
         let block = printed(excerpt, osdyno)?;
         if replaced(&text, excerpt, &block)? != text {
             let Excerpt { document, name, .. } = excerpt;
-            let cure = "cargo xtask readme writes what is printed today";
+            let cure = "cargo xtask readme writes today's output";
             differences.push(format!("{document}: <!-- {name} --> shows another output; {cure}:\n{block}"));
         }
     }
@@ -136,7 +136,7 @@ fn measured(excerpt: &Excerpt, kept: &Path, osdyno: &Path) -> Result<(), AnyErro
     let old = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&old)))?;
     let mut shell = program("sh");
-    // 3 is done too: something could not be measured, which the run says.
+    // 3 is done too: a part could not be measured, which the run reports.
     shell.args(["-c", &format!("{} --out kept.osdyno || [ $? = 3 ]", excerpt.command)]);
     show(shell.current_dir(folder.path()).env("PATH", path))?;
     fs::create_dir_all(kept.parent().unwrap_or(kept))?;

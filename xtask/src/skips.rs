@@ -97,7 +97,7 @@ struct Listing {
 }
 
 impl Listing {
-    /// Whether a person wants to see the line.
+    /// Whether the line is of interest to a person.
     fn shows(&mut self, line: &str) -> bool {
         if let Some(skip) = ignored(line) {
             self.skipped.push(skip);

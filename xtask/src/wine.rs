@@ -10,7 +10,7 @@ use crate::apt::{Suite, write_script};
 use crate::command::{exists, program, read};
 use crate::{AnyError, workspace};
 
-/// Where Wine 10 is.
+/// The suite of Wine 10.
 const SUITE: &str = "trixie";
 
 /// Wine for 64 bits, and the shell that starts its server.
@@ -19,7 +19,7 @@ const PACKAGES: [&str; 2] = ["wine64", "dash"];
 /// Where the tests look for it, below the build folder.
 const FOLDER: &str = "wine";
 
-/// Gets it where this machine can, and otherwise says why not: the tests then use the Wine that is installed.
+/// Gets it if this machine can, and otherwise prints why not: the tests then use the installed Wine.
 ///
 /// # Errors
 /// None; the type is that of the other steps.
@@ -50,7 +50,7 @@ fn find() -> Result<(String, PathBuf), AnyError> {
 }
 
 fn unpack(folder: &Path) -> Result<(), AnyError> {
-    // The scripts are written last, so that an interrupted run leaves nothing that is taken for the whole.
+    // The scripts are written last, so that an interrupted run leaves no file that seems complete.
     let _ = fs::remove_dir_all(folder);
     let suite = Suite::open(SUITE, folder.join("apt"))?;
     let root = folder.join("root");

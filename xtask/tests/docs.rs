@@ -1,4 +1,4 @@
-//! A document that tells the truth passes, and one that does not is found out.
+//! A true document passes, and a false one is found.
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};

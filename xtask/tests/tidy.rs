@@ -1,4 +1,4 @@
-//! The rules of the house hold for this checkout, and a house that breaks them is found out.
+//! The rules of the house hold for this checkout, and violations are found.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The side that has loads held: it starts their processes, queries them, and decides whether a load was held
+//! The side that uses loads: it starts their processes, queries them, and decides whether a load was held
 //! during a trial.
 
 use std::path::Path;
@@ -52,7 +52,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether somebody has ended the wait.
+    /// Whether the wait was ended from outside.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         matches!(self, Error::Process(error) if error.no_reply() == Some(&NoReply::Interrupted))
@@ -70,13 +70,13 @@ struct Part {
     background: Background,
     load: FixedLoad,
     process: Process,
-    /// Why it is no longer held, once that is known.
+    /// Why it is no longer held, if it is not.
     ended: Option<String>,
 }
 
 impl HeldLoads {
-    /// Has each load held by a process of its own, which lives no longer than `life`: `start` is given the
-    /// name of its role, starts one that calls [`hold`](crate::hold), and returns it with a folder for files.
+    /// Starts a process for each load, which lives no longer than `life`: `start` takes the name of its role,
+    /// starts a process that calls [`hold`](crate::hold), and returns it with a folder for files.
     ///
     /// # Errors
     /// A process could not be started, or a load cannot be read.
@@ -132,7 +132,7 @@ impl HeldLoads {
         self.parts.iter().map(|part| part.process.interrupter())
     }
 
-    /// Waits until every load is held, or has given up to come to its rate.
+    /// Waits until every load is held, or has given up.
     ///
     /// # Errors
     /// A load that the system does not allow.
@@ -160,8 +160,8 @@ impl HeldLoads {
         Ok(())
     }
 
-    /// The first second that is to be reported begins now. It returns when that second has begun: what stops
-    /// a process from then on is seen in its rates.
+    /// The first second that is to be reported begins now. It returns when that second has begun: a stopped
+    /// process then shows in its rates.
     pub fn mark(&mut self) {
         for part in &self.parts {
             // Where the process is gone, its report shows it.
@@ -249,15 +249,15 @@ impl Kind {
     }
 }
 
-/// A trial counts where no second was further from its rate than this share.
+/// A trial counts if no second differed from its rate by more than this share.
 const TOLERANCE: f64 = 0.05;
 
-/// What the kernel counts of the whole system may be less than what it counts of one process by this share:
-/// the two are not read at the same moment.
+/// The kernel's count for the whole system may be lower than that for one process by this share: they are not
+/// read at the same moment.
 const SYSTEM_SHARE: f64 = 0.15;
 
-/// Most kernels count the time of a processor by looking at it at every tick, a hundred times in a second at
-/// least. Of a share p a count of N looks has the standard error √(p(1−p)/N), and is allowed three of them.
+/// Most kernels sample the time of a processor at every tick, at least a hundred times per second. A share p
+/// of N samples has the standard error √(p(1−p)/N); three of them are allowed.
 const TICKS_PER_SECOND: f64 = 100.0;
 const ERRORS: f64 = 3.0;
 

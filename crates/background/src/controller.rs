@@ -1,8 +1,8 @@
 //! Decides the work that is due at each moment. Pure: it is given the time and the kernel's counter.
 //!
-//! A load is held within windows. Within one, what is due is the target times the time that has passed, less
-//! what was counted: so a pause in which others had the processor is made up for while its window lasts. What
-//! is missing at its end is missing: a pause must not double the load of the next second.
+//! A load is held within windows. Within one, the work due is the target times the elapsed time, less the
+//! count: so a pause in which others had the processor is made up for within its window. Work that is missing
+//! at its end is dropped: a pause must not double the load of the next second.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const PACE: Duration = Duration::from_millis(10);
 /// A shorter sleep takes no less.
 const PAUSE_LEAST: Duration = Duration::from_micros(50);
 
-/// What one window leaves to the next one at most, as a share of what a window wants: less than half of the
+/// The most work that one window leaves to the next one, as a share of a window's work: less than half of the
 /// 2 % to which a load is held.
 const CARRIED_MOST: f64 = 0.005;
 
@@ -42,9 +42,9 @@ pub(crate) struct Window {
 /// Holds a rate.
 #[derive(Debug)]
 pub(crate) struct Controller {
-    /// So much is wanted in a second.
+    /// The target per second.
     target: f64,
-    /// Less than this is not worth doing, or cannot be done.
+    /// The least work at once.
     grain: f64,
     window: Duration,
     /// The begin of the window, and the counter then.

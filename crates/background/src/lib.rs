@@ -1,4 +1,4 @@
-//! A load that is fixed, not zero: held beside a measurement at a rate that is known in every second.
+//! A load of fixed rate beside a measurement, with a known rate in every second.
 //!
 //! - `spec` reads the words of a user, `cpu:50%,disk:20MB/s`;
 //! - `load` has the loads, and how the kernel counts each;
@@ -6,8 +6,8 @@
 //! - `role` is the process that holds one load, with its messages;
 //! - `beside` is the side that started these processes; it decides whether a load was held.
 //!
-//! A load is what the kernel has counted of it, not what its process believes: the controller is given the
-//! kernel's counter, and the rates that are recorded come from there.
+//! The kernel's count defines a load, not the belief of its process: controller and recorded rates use the
+//! kernel's counter.
 //!
 //! Must never: know a workload, or judge more than whether a load was held.
 
@@ -21,8 +21,8 @@ pub use beside::{Error, HeldLoads, TIME_MOST, check};
 pub use role::hold;
 pub use spec::{BackgroundLevel, BackgroundSpec, FixedLoad};
 
-/// The processor of loads whose user has chosen none, of those that a measurement may use, the best for it
-/// first: one that neither trials nor servers are pinned to, or else that of the servers, or the only one.
+/// The processor of loads without a chosen one, from those that a measurement may use, the best for it first:
+/// one that neither trials nor servers are pinned to, or else that of the servers, or the only one.
 #[must_use]
 pub fn processor(usable: &[u32]) -> Option<u32> {
     [2, 1, 0].into_iter().find_map(|place| usable.get(place)).copied()

@@ -47,7 +47,7 @@ pub fn hold() -> io::Result<()> {
     })?;
     match held(&task, &requests, &mut output) {
         Ok(()) => Ok(()),
-        // The other side may be gone, and then nobody needs to know.
+        // The other side may have ended, and then needs no reply.
         Err(reason) => output.send(&Reply::Failed { reason }),
     }
 }
@@ -76,7 +76,7 @@ struct Holder {
 enum Next {
     Passed(Window),
     Asked(Request),
-    /// Nobody wants it any more.
+    /// It is not needed any more.
     Over,
 }
 
@@ -106,7 +106,7 @@ impl Holder {
         Ok(())
     }
 
-    /// Comes to the rate, and says so.
+    /// Reaches the rate, and reports it.
     fn settle(&mut self, requests: &Receiver<Request>, output: &mut Outgoing) -> Result<(), String> {
         self.begin(SETTLE)?;
         let distance = |rate: f64, target: f64| (rate / target - 1.0).abs();
@@ -178,7 +178,7 @@ impl Holder {
         }
     }
 
-    /// Holds the rate until a window has passed or something is asked.
+    /// Holds the rate until a window has passed or a request comes.
     fn next(&mut self, requests: &Receiver<Request>) -> Result<Next, String> {
         let attempted = format!("hold {}", self.load);
         loop {
@@ -225,7 +225,7 @@ pub(crate) struct Task {
     pub(crate) processor: Option<u32>,
     /// A folder for files.
     pub(crate) folder: String,
-    /// It ends by itself after this time, whatever became of the other side.
+    /// It ends by itself after this time, even if the other side still runs.
     pub(crate) life_seconds: f64,
 }
 

@@ -8,7 +8,7 @@ pub struct BackgroundSpec {
     levels: Vec<BackgroundLevel>,
 }
 
-/// All that is held at the same time; nothing at a level of zero.
+/// The loads that are held at the same time; empty at a level of zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BackgroundLevel {
     /// As it is written on a command line, also where it is zero: `cpu:0%`.

@@ -1,4 +1,4 @@
-//! Loads as other processes see them: what is recorded is what the kernel has counted, and nothing is left.
+//! Loads as other processes see them: the record has the kernel's counts, and nothing is left behind.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
@@ -28,7 +28,7 @@ fn start(texts: &[&str], folder: &Path) -> HeldLoads {
     HeldLoads::start_here(&loads(texts), LIFE, Path::new(ROLE), folder).expect("processes start")
 }
 
-/// A program that starts the role as the shell has it.
+/// A program that starts the role like a shell.
 fn refusal(before: &str, load: &str, folder: &Path) -> String {
     let script = folder.join("role");
     fs::write(&script, format!("#!/bin/sh\n{before}\nexec {ROLE}\n")).expect("a script");
@@ -40,7 +40,7 @@ fn refusal(before: &str, load: &str, folder: &Path) -> String {
     beside.reach(&AtomicBool::new(false)).expect_err(load).to_string()
 }
 
-/// What the kernel has counted of another process: its processor time, read calls and written bytes.
+/// The kernel's counts for another process: processor time, read calls and written bytes.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     cpu_seconds: f64,
@@ -66,8 +66,8 @@ impl Counted {
     }
 }
 
-/// Holds loads for some seconds. Returns what was reported of each, and what the kernel counted of each process
-/// from before the first of these seconds until after the last one, with the time between.
+/// Holds loads for some seconds. Returns the report of each, and the kernel's counts for each process from
+/// before the first of these seconds until after the last one, with the time between.
 fn held(texts: &[&str]) -> (Vec<HeldBackground>, Vec<(Counted, Counted)>, f64) {
     let folder = folder();
     let mut beside = start(texts, folder.path());
@@ -93,8 +93,8 @@ fn held(texts: &[&str]) -> (Vec<HeldBackground>, Vec<(Counted, Counted)>, f64) {
     (reported, before.into_iter().zip(after).collect(), elapsed)
 }
 
-/// On a machine of any speed: what was reported was counted, and nothing that was counted is missing but for
-/// the time before the first second and after the last one.
+/// On a machine of any speed: the report equals the counts, except for the time before the first second and
+/// after the last one.
 #[test]
 fn what_is_reported_is_what_the_kernel_counts_of_the_process() {
     let texts = ["cpu:10%", "syscalls:2k/s", "disk:1MB/s"];

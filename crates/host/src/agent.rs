@@ -17,7 +17,7 @@ use crate::folder::remove_folder;
 use crate::message::{self, Reply, Request};
 use crate::{Ending, FrameReader, FrameWriter, packed, pipe};
 
-/// How long what was started may take to end by itself once its standard input is closed. Shorter than the
+/// How long a started process may take to end by itself once its standard input is closed. Shorter than the
 /// guard's grace.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -49,11 +49,11 @@ struct Agent {
     table: Arc<Table>,
 }
 
-/// What is at work.
+/// The running processes.
 #[derive(Default)]
 struct Table {
     running: Mutex<HashMap<u32, Running>>,
-    /// Something has ended.
+    /// A process has ended.
     ended: Condvar,
 }
 
@@ -67,7 +67,7 @@ struct Running {
 type Listening = (Sender<Vec<u8>>, Vec<JoinHandle<()>>);
 
 impl Agent {
-    /// Says what arrived of this program.
+    /// Reports the checksum of this program as it arrived.
     fn hello(&self) -> io::Result<()> {
         let program = std::fs::read(sys::process::own_program()?)?;
         let folder = self.folder.to_string_lossy().into_owned();
@@ -80,7 +80,7 @@ impl Agent {
             let (request, body) = message::parse(&frame)?;
             let done = match request {
                 Request::Piece { name } => {
-                    // What went wrong is found when it should be whole.
+                    // An error is found when the file should be complete.
                     let _ = self.append(&name, body);
                     continue;
                 }
@@ -139,7 +139,7 @@ impl Agent {
         let mut command = Command::new(program);
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         sys::process::lead_group(&mut command);
-        // While the table is locked nothing that is started is taken for left over.
+        // While the table is locked, a process that is just being started is not taken for left over.
         let mut running = self.table.lock();
         let mut child = command.spawn()?;
         let number = child.id();
@@ -177,7 +177,7 @@ impl Agent {
         send(&self.output, reply, &[])
     }
 
-    /// Ends all that is at work: what does not end by itself is killed.
+    /// Ends all running processes: those that do not end by themselves are killed.
     fn end_all(&self) {
         let mut running = self.table.lock();
         running.values_mut().for_each(|running| running.input = None);
@@ -188,8 +188,8 @@ impl Agent {
     }
 }
 
-/// Waits for the end of a process and reports it, after all that it wrote. When nothing else is at work,
-/// nothing is left that it started.
+/// Waits for the end of a process and reports it, after all that it wrote. When no other process runs, all
+/// that it started is killed.
 fn wait(
     stream: u32,
     mut child: Child,
@@ -222,7 +222,7 @@ impl Table {
 
     fn input(&self, stream: u32, bytes: &[u8]) {
         if let Some(Running { input: Some(input), .. }) = self.lock().get(&stream) {
-            // One that has closed its input or has ended does not miss it.
+            // A process that has closed its input or has ended does not need it.
             let _ = input.send(bytes.to_vec());
         }
     }

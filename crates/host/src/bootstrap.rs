@@ -1,10 +1,9 @@
-//! What the command of a system starts: a shell, which reads one script from its standard input, makes a
-//! folder of its own, and receives and starts the first program there.
+//! The script for the shell that the command of a system starts: it makes a folder of its own, and receives
+//! and starts the first program there.
 //!
 //! The command is given one word more, `sh`. That word means the same whether a command executes its words
-//! or, like ssh, joins them for a shell, so nothing is quoted for anybody. A shell may read ahead of the
-//! script, and its tools ahead of the program. So each waits for a frame from the other side before more is
-//! sent.
+//! or, like ssh, joins them for a shell, so nothing is quoted. A shell may read ahead of the script, and its
+//! tools ahead of the program. So each waits for a frame from the other side before more is sent.
 
 use std::fmt::Write;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -15,15 +14,15 @@ use serde::{Deserialize, Serialize};
 use crate::frame::{encode, one_line};
 use crate::{FrameWriter, TRIAL};
 
-/// What the script says when it has a folder and waits for the program.
+/// The script's message when it has a folder and waits for the program.
 pub(crate) const READY: &[u8] = b"ready";
 
 /// Why a command does not start the shell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRefusal {
-    /// This machine cannot have what the command is to make; otherwise something went wrong.
+    /// Whether this machine lacks a facility that the command needs; otherwise it failed.
     pub is_unsupported: bool,
-    /// Why, with what to do next.
+    /// Why, with the remedy.
     pub reason: String,
 }
 

@@ -9,10 +9,10 @@ use crate::frame::{FRAME_BYTES_MAX, Frames, encode};
 
 /// The requests that a role receives.
 pub type Incoming = FrameReader<Stdin>;
-/// What a role replies.
+/// The replies of a role.
 pub type Outgoing = FrameWriter<Stdout>;
 
-/// At most so much is read at a time: little, for it is part of what a worker's fork(2) copies.
+/// At most so much is read at a time: little, because a worker's fork(2) copies the buffer.
 const CHUNK_BYTES: usize = 4 << 10;
 
 /// Reads frames.

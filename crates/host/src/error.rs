@@ -6,13 +6,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What was attempted, on what, and what came of it.
+/// The attempt, its object, and the result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system refused to start a program.
     #[error("cannot start {command}: {source}")]
     Start {
-        /// What was to be started.
+        /// The program.
         command: String,
         /// Why it was not.
         source: io::Error,
@@ -41,9 +41,9 @@ pub enum Error {
     /// The agent of a system refused a request.
     #[error("the agent there cannot {attempted}: {reason}")]
     Refused {
-        /// What it was to do.
+        /// The request.
         attempted: String,
-        /// Why it did not.
+        /// Why it refused.
         reason: String,
     },
 }

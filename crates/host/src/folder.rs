@@ -27,15 +27,15 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// What a process writes to its janitor before it has the folder removed: everything else has ended.
+/// The message of a process to its janitor before the folder is removed: everything else has ended.
 pub const ORDERLY: &[u8] = b"\n";
 
-/// How long what a killed process has started may go on: a guard gives its command time, and is then done.
+/// How long children of a killed process may go on: a guard gives its command time, and then ends.
 const AFTERMATH: Duration = GRACE.saturating_add(Duration::from_secs(2));
 
-/// Removes a folder when standard input ends, which it does when the process that holds the other end is
-/// gone, however it went: a killed process cannot clean up after itself. Unless it has written [`ORDERLY`]
-/// before, what it started may still make the folder anew, so the folder is watched for a while.
+/// Removes a folder when standard input ends, which happens when the process that holds the other end has
+/// ended in any way: a killed process cannot clean up after itself. Unless that process has written
+/// [`ORDERLY`] before, its children may still make the folder again, so the folder is watched for a while.
 ///
 /// # Errors
 /// Those of unlink(2) and rmdir(2), when they last.

@@ -19,16 +19,16 @@ pub(crate) const BANNER_BYTES_MAX: usize = 64 << 10;
 /// So much of a banner is quoted in an error, its end.
 const BANNER_BYTES_KEPT: usize = 300;
 
-/// What makes a stream of frames unusable.
+/// The fault that makes a stream of frames unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// No frame in what may be skipped.
+    /// No frame within the bytes that may be skipped.
     #[error(
-        "no frame within {} KiB: the command prints something else, the end of which is {end:?}",
+        "no frame within {} KiB: the command prints something else, which ends with {end:?}",
         BANNER_BYTES_MAX >> 10
     )]
     NoFrame {
-        /// The end of what came instead.
+        /// The end of the other output.
         end: String,
     },
     /// A frame does not begin where the last one ended.
@@ -38,7 +38,7 @@ pub enum FrameError {
         found: String,
     },
     /// A frame longer than any that is sent.
-    #[error("a frame of {bytes} bytes, of which at most {FRAME_BYTES_MAX} are allowed")]
+    #[error("a frame of {bytes} bytes; at most {FRAME_BYTES_MAX} are allowed")]
     Oversized {
         /// Its length.
         bytes: usize,
@@ -79,7 +79,7 @@ pub struct Frames {
     /// A frame has been found: from here on there is nothing to skip.
     is_in_step: bool,
     skipped_bytes: usize,
-    /// The end of what was skipped.
+    /// The end of the skipped bytes.
     banner: Vec<u8>,
     broken: Option<FrameError>,
 }
@@ -87,7 +87,7 @@ pub struct Frames {
 /// A frame at the beginning of the buffer.
 enum Candidate {
     Whole(Vec<u8>),
-    /// More bytes are needed to tell.
+    /// More bytes are needed to decide.
     Partial,
     No(FrameError),
 }
@@ -121,7 +121,7 @@ impl Frames {
         next
     }
 
-    /// The end of what came before the first frame, on one line.
+    /// The end of the bytes before the first frame, on one line.
     pub fn banner(&self) -> String {
         one_line(&self.banner)
     }
@@ -174,7 +174,7 @@ impl Frames {
         Candidate::Whole(payload)
     }
 
-    /// Skips what cannot begin a frame; the last three bytes may be the beginning of a magic number.
+    /// Skips bytes that cannot begin a frame; the last three bytes may be the beginning of a magic number.
     fn skip_to_magic(&mut self) -> Result<(), FrameError> {
         let magic = memchr::memmem::find(&self.buffer, &MAGIC);
         self.skip(magic.unwrap_or(self.buffer.len().saturating_sub(MAGIC.len() - 1)))

@@ -16,7 +16,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(4);
 
 const USAGE: &str = "the guard is started with SECONDS COMMAND";
 
-/// What the guard waits for.
+/// The events that the guard waits for.
 enum News {
     /// The command has ended.
     Exited(io::Result<ExitStatus>),
@@ -55,7 +55,7 @@ pub fn guard(words: &[&str]) -> Result<(), String> {
         },
         _ => None,
     };
-    // Where orphans cannot be adopted, the group is what is left to go by.
+    // Where orphans cannot be adopted, only the process group is known.
     sys::process::kill_group(group);
     let _ = sys::process::kill_descendants();
     match ended {
@@ -72,7 +72,7 @@ fn hand_on(to: Option<ChildStdin>, sender: Sender<News>) -> io::Result<()> {
     let Some(to) = to else { return Ok(()) };
     let to = pipe::writer(to)?;
     let hand_on = move |bytes: &[u8]| {
-        // The command may have closed its input; what counts is how long we are wanted.
+        // The command may have closed its input; the guard goes on until its own input ends.
         let _ = to.send(bytes.to_vec());
         true
     };

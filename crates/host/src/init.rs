@@ -25,7 +25,7 @@ const FOLDER: &str = "/tmp/osdyno";
 /// The second serial line.
 const LINE: &str = "/dev/ttyS1";
 
-/// What is mounted where. Without the first three nothing works.
+/// The mounts. Without the first three nothing works.
 const MOUNTS: [(&str, &str); 5] =
     [("proc", "/proc"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp"), ("sysfs", "/sys"), ("tmpfs", "/dev/shm")];
 
@@ -54,7 +54,7 @@ fn set_up() -> io::Result<()> {
         .map_err(|error| failed(&format!("move {PROGRAMS} to {FOLDER}"), &error))
 }
 
-/// Sets what was asked for. Without it this would be another system than its name says.
+/// Makes the requested settings. Without them the name of this system would be wrong.
 fn set(words: &[&str]) -> io::Result<()> {
     for setting in words.iter().filter_map(|word| word.strip_prefix(SYSCTL)) {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
@@ -69,7 +69,7 @@ fn mount(kind: &str, folder: &Path) -> io::Result<()> {
     sys::mount::mount(Path::new(kind), folder, kind, &[])
 }
 
-/// What fails here may not be needed; if it is, the console says why it is missing.
+/// A mount that fails here may not be needed; if it is, the console has the reason.
 fn tell(attempted: &str, done: io::Result<()>) {
     if let Err(error) = done {
         eprintln!("osdyno: {}", failed(attempted, &error));
@@ -89,7 +89,7 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Has a child be the agent: the first process cannot be killed, and outlives it.
+/// Runs the agent in a child: the first process cannot be killed, and outlives it.
 fn work() -> io::Result<Ending> {
     let line = open_serial_line(LINE).map_err(|error| failed(&format!("open {LINE}"), &error))?;
     let program = sys::process::own_program()?;

@@ -1,18 +1,18 @@
-//! Starts a role somewhere, hands it its program, speaks with it, and leaves nothing behind.
+//! Starts a role somewhere, sends it its program, exchanges messages with it, and leaves nothing behind.
 //!
-//! A *role* is what a process of ours is started for: to describe a system, to supervise a trial, to serve,
-//! to generate load. It takes requests on standard input and replies on standard output, in frames. A program
-//! that plays roles has all of them behind one word, [`TRIAL`], beside whatever else it does.
+//! A *role* is the task of a process of ours: to describe a system, to supervise a trial, to serve, to
+//! generate load. It takes requests on standard input and replies on standard output, in frames. A program
+//! that plays roles has all of them behind one word, [`TRIAL`], beside its other commands.
 //!
 //! - `frame` frames with length and checksum, and the parser of a stream of them;
 //! - `channel` the side of a role: typed requests and replies;
 //! - `process` the side that started it: a deadline for every reply, and the end of the process;
 //! - `pipe` threads around its pipes, and the last words of standard error, which every error carries;
 //! - `session` a system behind a command: roles start there, and no folder need be shared with it (`stream`);
-//! - `bootstrap` what the command starts: a shell, which receives the first program;
+//! - `bootstrap` the script for the shell that the command starts, which receives the first program;
 //! - `agent` that program, which starts the roles; `message` its requests and replies, `packed` long ones;
-//! - `init` the first process of a guest, where the agent is there from the start;
-//! - `guard` ends all that a command started; `folder` removes what processes left in a folder.
+//! - `init` the first process of a guest, which has the agent from the start;
+//! - `guard` ends all that a command started; `folder` removes a folder that processes may still use.
 //!
 //! Must never: know a workload, a server or a record.
 
@@ -49,7 +49,7 @@ use std::process::Command;
 /// The word in front of every role, in the arguments of a program that plays it.
 pub const TRIAL: &str = "trial";
 
-/// The command that has a program play a role on this machine.
+/// The command that makes a program play a role on this machine.
 pub fn role(program: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.arg(TRIAL).args(words);

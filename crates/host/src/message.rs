@@ -15,7 +15,7 @@ pub(crate) enum Request {
     Whole { name: String, bytes: u64, crc32: u32 },
     /// Start a program that was sent.
     Start { stream: u32, program: String, words: Vec<String> },
-    /// For the standard input of what was started.
+    /// For the standard input of a started process.
     Input { stream: u32 },
     /// The end of that input.
     Close { stream: u32 },
@@ -26,13 +26,13 @@ pub(crate) enum Request {
 /// A message of the agent.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Reply {
-    /// First of all: what arrived of its program, and where it keeps files.
+    /// The first message: the checksum of its program, and its folder.
     Hello { crc32: u32, folder: String },
     /// The request was fulfilled; the number of a process that was started.
     Done { process: u32 },
-    /// It was not.
+    /// The request was refused.
     Refused { reason: String },
-    /// From the standard output of what was started.
+    /// From the standard output of a started process.
     Output { stream: u32 },
     /// The same, packed.
     Packed { stream: u32 },

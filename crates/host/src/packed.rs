@@ -1,4 +1,4 @@
-//! What a process writes is packed on its way (RFC 1951): the serial line of a guest carries some hundred
+//! Output of processes is packed on its way (RFC 1951): the serial line of a guest carries some hundred
 //! kilobytes per second, and the lines of a record are digits.
 
 use miniz_oxide::deflate::compress_to_vec;
@@ -9,16 +9,17 @@ use crate::pipe::CHUNK_BYTES;
 /// Fewer bytes are sent as they are.
 const PACKED_FROM_BYTES: usize = 1 << 10;
 
-/// The fastest, for the processor of a guest may be emulated.
+/// The fastest, because the processor of a guest may be emulated.
 const LEVEL: u8 = 1;
 
-/// The bytes packed; nothing where that is not worth it.
+/// The bytes packed; `None` where that saves nothing.
 pub(crate) fn pack(bytes: &[u8]) -> Option<Vec<u8>> {
     let packed = (bytes.len() >= PACKED_FROM_BYTES).then(|| compress_to_vec(bytes, LEVEL))?;
     (packed.len() < bytes.len()).then_some(packed)
 }
 
-/// What was packed. It comes from a guest and may be anything: more than is read at a time is refused.
+/// The unpacked bytes. The input comes from a guest and may be anything: more than is read at a time is
+/// refused.
 pub(crate) fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
     decompress_to_vec_with_limit(packed, CHUNK_BYTES).ok()
 }

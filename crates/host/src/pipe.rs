@@ -12,7 +12,7 @@ use crate::frame::one_line;
 /// At most so much is read at a time.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 
-/// Writes what is sent, in a thread: a process that does not read blocks nothing else. The pipe is closed
+/// Writes the sent bytes, in a thread: a process that does not read blocks nothing else. The pipe is closed
 /// when the sender is dropped or the other end is.
 pub(crate) fn writer(mut pipe: impl Write + Send + 'static) -> io::Result<Sender<Vec<u8>>> {
     let (sender, receiver) = channel::<Vec<u8>>();
@@ -26,7 +26,7 @@ pub(crate) fn writer(mut pipe: impl Write + Send + 'static) -> io::Result<Sender
     Ok(sender)
 }
 
-/// Hands on what a pipe has, in a thread, until its end or until nothing receives it.
+/// Hands on the bytes of a pipe, in a thread, until its end or until nothing receives them.
 pub(crate) fn reader(
     mut pipe: impl Read + Send + 'static,
     mut hand_on: impl FnMut(&[u8]) -> bool + Send + 'static,
@@ -43,15 +43,15 @@ pub(crate) fn reader(
     })
 }
 
-/// How long the rest of what a process wrote is waited for, once it has ended: a process that it left may
-/// hold the other end.
+/// How long to wait for the rest of a process's output, once it has ended: a process that it left may hold
+/// the other end.
 const REST: Duration = Duration::from_millis(500);
 
-/// Waits for the end of a child and of these threads that read what it writes. The child is left to be waited
-/// for, so that its group can be killed before its number may be somebody else's.
+/// Waits for the end of a child and of the threads that read its output. The child is not reaped, so that its
+/// group can be killed before its number is reused.
 pub(crate) fn await_end(child: u32, readers: Vec<JoinHandle<()>>) {
     if sys::process::await_end(child).is_err() {
-        // Somebody else has waited for it, or this system cannot tell: the end of its output is its own.
+        // It was reaped elsewhere, or this system cannot tell: the end of its output counts as its end.
         readers.into_iter().for_each(|reader| drop(reader.join()));
         return;
     }
@@ -61,14 +61,14 @@ pub(crate) fn await_end(child: u32, readers: Vec<JoinHandle<()>>) {
     }
 }
 
-/// So much of what a process writes to standard error is kept, its end.
+/// So much of the end of a process's standard error is kept.
 const TAIL_BYTES_MAX: usize = 1000;
 
-/// How long the first words are waited for, where it is known that something is wrong: what a process wrote
-/// to standard error before its nonsense may be read after that.
+/// How long to wait for the first words after an error: standard error that was written before the faulty
+/// output may arrive after it.
 const FIRST_WORDS: Duration = Duration::from_secs(1);
 
-/// The end of what a process writes to standard error, which is read as it comes.
+/// The end of a process's standard error, which is read as it comes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StderrTail {
     shared: Arc<(Mutex<Tail>, Condvar)>,
@@ -108,12 +108,12 @@ impl StderrTail {
         self.shared.1.notify_all();
     }
 
-    /// What came so far, on one line.
+    /// The text so far, on one line.
     pub(crate) fn text(&self) -> String {
         one_line(&self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes)
     }
 
-    /// What came so far, and if that is nothing, what comes first.
+    /// The text so far, or if there is none, the first that comes.
     pub(crate) fn first_text(&self) -> String {
         let tail = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_silent = |tail: &mut Tail| tail.bytes.is_empty() && !tail.is_whole;
@@ -121,7 +121,7 @@ impl StderrTail {
         one_line(&waited.unwrap_or_else(PoisonError::into_inner).0.bytes)
     }
 
-    /// All of it, of a process that has ended.
+    /// All of it, for a process that has ended.
     pub(crate) fn whole_text(&self) -> String {
         let tail = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.shared.1.wait_timeout_while(tail, REST, |tail| !tail.is_whole);

@@ -14,7 +14,7 @@ use crate::pipe::StderrTail;
 use crate::stream::Stream;
 use crate::{Error, NoReply, pipe};
 
-/// How often the wish to stop is looked at.
+/// How often the wish to stop is checked.
 const ATTENTION: Duration = Duration::from_millis(50);
 
 /// A process that was killed ends within this time, or is held by the kernel and not waited for.
@@ -23,7 +23,7 @@ const KILL_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a process may take to end by itself without standard input, unless its session sets another time.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long a reply is waited for.
+/// How long to wait for a reply.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deadline<'a> {
     within: Option<Duration>,
@@ -31,7 +31,7 @@ pub struct Deadline<'a> {
 }
 
 impl<'a> Deadline<'a> {
-    /// So long from the moment of the question. A time beyond all calendars is none.
+    /// So long from the request. A time beyond all calendars is no limit.
     pub fn within(time: Duration) -> Deadline<'a> {
         Deadline { within: Some(time), interrupt: None }
     }
@@ -48,7 +48,7 @@ impl<'a> Deadline<'a> {
         Deadline { within: self.within.map(|within| within.saturating_add(more)), ..self }
     }
 
-    /// Waits for what comes, without waking up in between, unless there is a wish to look at.
+    /// Waits for the next event, without waking up in between, unless there is an interrupt to check.
     pub(crate) fn wait<T>(self, receiver: &Receiver<T>) -> Result<T, NoReply> {
         let begun = Instant::now();
         loop {
@@ -68,7 +68,7 @@ impl<'a> Deadline<'a> {
         }
     }
 
-    /// What is left of it.
+    /// The rest of it.
     fn since(self, begun: Instant) -> Deadline<'a> {
         Deadline { within: self.within.map(|within| within.saturating_sub(begun.elapsed())), ..self }
     }
@@ -105,8 +105,8 @@ enum Origin {
 /// How often a program is started that the system's loader ends at once.
 const LOADS: u32 = 3;
 
-/// Does what starts a process and waits for its reply; again where its program could not be loaded, so that
-/// nothing has happened yet.
+/// Starts a process and waits for its reply; again where its program could not be loaded, so that nothing has
+/// happened yet.
 ///
 /// # Errors
 /// That of the last attempt.
@@ -141,8 +141,8 @@ impl Process {
         Process::start_gathering(role, command, Duration::ZERO)
     }
 
-    /// The same for a program that writes a few bytes at a time: after each look at its output nothing more
-    /// is read for this long, so that it wakes nobody meanwhile.
+    /// The same for a program that writes a few bytes at a time: after each read of its output the next one
+    /// waits for this long, so that it causes fewer wake-ups.
     ///
     /// # Errors
     /// [`Error::Start`].
@@ -193,7 +193,7 @@ impl Process {
                 })
             });
             if let Err(source) = listening {
-                // Nothing listens to it, so nothing would tell that it ends in time.
+                // Nothing reads its output, so its end would not be noticed in time.
                 process.kill();
                 return Err(failed(source));
             }
@@ -358,13 +358,13 @@ impl Process {
         }
     }
 
-    /// What it has written to standard error, its end; all of it when the process has ended.
+    /// The end of its standard error; all of it when the process has ended.
     pub fn stderr(&self) -> String {
         if self.ending.is_some() { self.stderr.whole_text() } else { self.stderr.text() }
     }
 
-    /// Takes the end of the process. Its group is killed before it is waited for, lest its number belong to
-    /// somebody else.
+    /// Takes the end of the process. Its group is killed before it is reaped, so that its number is still its
+    /// own.
     fn reap(&mut self, ending: Option<Ending>) {
         let Origin::Child(child) = &mut self.origin else {
             self.ending = Some(ending.unwrap_or_else(|| Ending::failed("it ended")));
@@ -432,11 +432,11 @@ impl Ending {
     }
 }
 
-/// What happens on the output of a process.
+/// The events on the output of a process.
 #[derive(Debug)]
 pub(crate) enum Event {
     Output(Vec<u8>),
-    /// It has ended. A process of our own is waited for here; of one in a session the agent says how it
+    /// It has ended. A process of our own is waited for here; for one in a session the agent reports how it
     /// ended.
     Closed(Option<Ending>),
     /// Its replies are not needed any more.

@@ -21,15 +21,15 @@ use crate::{Deadline, Error, NoReply, Process, TRIAL, guard, packed};
 /// Files are sent in pieces of this size, so that no frame is long.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// A line to another machine carries at least so much in a second; a deadline grows with what is sent.
+/// A line to another machine carries at least so much in a second; a deadline grows with the amount that is
+/// sent.
 const LINE_BYTES_PER_SECOND: u64 = 100 << 10;
 
-/// How long the command may take to end once its input is closed: the guard's grace, and what it takes to
-/// kill.
+/// How long the command may take to end once its input is closed: the guard's grace, and the time of a kill.
 const GRACE: Duration = guard::GRACE.saturating_add(Duration::from_secs(2));
 
-/// An emulator writes each byte of a serial line by itself. If each woke us, that would take its processor
-/// longer than the byte; a message comes later by less than this.
+/// An emulator writes each byte of a serial line by itself. If each byte woke us, that would cost its
+/// processor more than the byte; a message comes later by less than this.
 const GUEST_PAUSE: Duration = Duration::from_micros(500);
 
 /// The role of the command, in errors.
@@ -50,8 +50,8 @@ pub enum Host {
 }
 
 impl Host {
-    /// Where an agent makes its folder, unless the caller names others: what is there on most systems and
-    /// allows execution on some.
+    /// Where an agent makes its folder, unless the caller names others: folders that exist on most systems
+    /// and allow execution on some.
     pub const FOLDERS: [&str; 5] = ["$TMPDIR", "/tmp", "/var/tmp", "/dev/shm", "$HOME"];
 
     /// The place behind a command; without one it is here. `guard` is a program that calls
@@ -109,7 +109,7 @@ impl Host {
         Ok(Host::Remote(Box::new(HostSession::listen(command, folder, true)?)))
     }
 
-    /// Whether it has come to an end: its command has ended or sent nonsense.
+    /// Whether it has ended: its command has ended or sent invalid output.
     pub fn is_over(&self) -> bool {
         matches!(self, Host::Remote(session) if session.is_over())
     }
@@ -122,8 +122,8 @@ impl Host {
         }
     }
 
-    /// What the command itself has written to standard error, its end. Where the agent was there from the
-    /// start, that is the console of a boot, which is read only where something fails.
+    /// The end of the command's own standard error. Where the agent was there from the start, that is the
+    /// console of a boot, which is read only where something fails.
     pub fn stderr(&self) -> String {
         match self {
             Host::Remote(session) if !session.has_own_agent => session.command.stderr(),
@@ -131,7 +131,7 @@ impl Host {
         }
     }
 
-    /// Sends a file, unless it was sent before; where it is there. On this machine it is where it is.
+    /// Sends a file, unless it was sent before; where it is there. On this machine the path is unchanged.
     ///
     /// # Errors
     /// When it cannot be read here or written there.
@@ -142,8 +142,8 @@ impl Host {
         }
     }
 
-    /// Has a program play the role that the words name; it is sent there first if need be. `role` names it in
-    /// errors.
+    /// Makes a program play the role that the words name; the program is sent there first if need be. `role`
+    /// names it in errors.
     ///
     /// # Errors
     /// When it cannot be sent or started.
@@ -171,7 +171,7 @@ pub struct HostSession {
     folder: String,
     /// The agent was there from the start, so files may be there that were not sent.
     has_own_agent: bool,
-    /// What is there, and its name there.
+    /// The files that are there, with their names.
     sent: HashMap<PathBuf, String>,
     streams: u32,
 }
@@ -215,7 +215,7 @@ impl HostSession {
         HostSession::listen(command, folder, true)
     }
 
-    /// Hands on what comes through the command, in a thread, until it ends.
+    /// Hands on the messages of the command, in a thread, until it ends.
     fn listen(mut command: Process, folder: String, has_own_agent: bool) -> Result<HostSession, Error> {
         let input = match std::mem::replace(&mut command.input, Input::Closed) {
             Input::Pipe(pipe) => Some(pipe),
@@ -320,14 +320,14 @@ impl Drop for HostSession {
     }
 }
 
-/// What comes through the command.
+/// The messages of the command.
 struct CommandOutput {
     events: Receiver<Event>,
     frames: crate::Frames,
 }
 
 impl CommandOutput {
-    /// Hands on all that comes; why nothing more comes.
+    /// Hands on all messages; returns why they end.
     fn hand_on(&mut self, wire: &Wire, replies: &Sender<Result<u32, String>>) -> String {
         loop {
             let frame = match self.frames.next_frame() {
@@ -355,7 +355,7 @@ impl CommandOutput {
 }
 
 fn deliver(wire: &Wire, replies: &Sender<Result<u32, String>>, reply: Reply, body: &[u8]) {
-    // What comes for a process or a session that was dropped is not missed.
+    // Messages for a dropped process or session are not needed.
     match reply {
         Reply::Done { process } => drop(replies.send(Ok(process))),
         Reply::Refused { reason } => drop(replies.send(Err(reason))),

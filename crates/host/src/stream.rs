@@ -8,7 +8,7 @@ use crate::message::{self, Request};
 use crate::pipe::StderrTail;
 use crate::process::Event;
 
-/// What all processes of a session share.
+/// The shared part of all processes of a session.
 #[derive(Debug)]
 pub(crate) struct Wire {
     /// Nothing once the session is closed.
@@ -55,7 +55,7 @@ impl Wire {
     }
 }
 
-/// A thread that panicked has left nothing half done: each holds these locks for one step.
+/// A thread that panicked left no step half done: each holds these locks for one step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,7 +13,7 @@ use crate::options::{Options, Program};
 
 /// The tick of a 2003 program, which prints whole microseconds or processor cycles.
 const TICK: f64 = 1.0;
-/// A line with more numbers than that was printed by something else.
+/// A line with more numbers is of another program.
 const COLUMNS_MAX: usize = 64;
 
 /// Words before the numbers of httpbench.

@@ -27,8 +27,8 @@ pub(crate) struct Into<'a> {
 /// Reads all lines behind the header, which the line `header_line` is; an unusable line goes to `bad` with
 /// its line number.
 ///
-/// A number that holds a comma or a separator of thousands ends the reading: other lines of the same program
-/// would be read as something else.
+/// A number with a comma or a separator of thousands ends the reading: other lines of the same program would
+/// be misread.
 pub(crate) fn read<R: BufRead>(
     name: &str,
     (header, header_line): (&Header, u64),
@@ -63,7 +63,7 @@ pub(crate) fn read<R: BufRead>(
 
 /// Why a line is not read.
 enum RowError {
-    /// It alone is wrong.
+    /// Only this line is wrong.
     Unusable(String),
     /// Its numbers are written in a way that other lines share.
     Separator(String),

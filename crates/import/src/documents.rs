@@ -65,7 +65,7 @@ fn strictly(text: &str) -> Result<(Value, usize), String> {
 }
 
 /// The text with an empty string for every number that is not finite, such as `NaN`, `-inf` and `Infinity`,
-/// which are no JSON and which google-benchmark and Python write all the same. All else stays where it is.
+/// which are not JSON, but are written by google-benchmark and Python. All other text keeps its place.
 fn without_not_finite(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let (mut at, mut in_string) = (0, false);

@@ -39,7 +39,7 @@ impl Trials {
             Trials::Processes => "; each time is of a process, and a trial",
             Trials::Entries => "; a process is a trial",
             Trials::Repetitions => {
-                "; repetitions in one process count as trials. What changes from process to process, such as \
+                "; repetitions in one process count as trials. Differences between processes, such as \
                  the placement of memory, is not in the intervals: files of ten executions have it"
             }
             Trials::Files => {

@@ -38,8 +38,8 @@ pub enum Error {
         /// The text of the number.
         found: String,
     },
-    /// It is a file of another program, and nothing can be made of it.
-    #[error("{name} {found}; docs/judge.md lists what is read")]
+    /// It is an unusable file of another program.
+    #[error("{name} {found}; docs/judge.md lists the formats")]
     Unknown {
         /// The file.
         name: String,

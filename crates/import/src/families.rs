@@ -1,4 +1,4 @@
-//! Which series a benchmark belongs to, and which of its numbers is n.
+//! The series of a benchmark, and the number in its name that is n.
 //!
 //! A family is all names that differ in numbers alone. Of those numbers n is the one that varies; of several
 //! it is the one with most values, the last of equals. Names that share the others are a series.
@@ -9,7 +9,7 @@ use record::words::{count, list};
 
 use crate::name::{Form, Kind, Name};
 
-/// Where values belong.
+/// The places of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) series: String,
@@ -21,7 +21,7 @@ pub(crate) struct Place {
 pub(crate) struct Families {
     /// One for each name, in their order.
     pub(crate) places: Vec<Place>,
-    /// Which number was taken, where several could be, each a sentence.
+    /// Remarks about the selected number where several are possible, each a sentence.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ struct Family<'a> {
     names: Vec<(usize, &'a Name)>,
     /// The number that is n.
     n: Option<usize>,
-    /// Numbers that have one value for each n: they say the same.
+    /// Numbers that have one value for each n, and so are equivalent.
     dependent: Vec<usize>,
     /// Numbers with several values.
     varied: Vec<usize>,

@@ -7,7 +7,7 @@ use record::{
     Side, System, Tool, Trial, TrialClock, TrialParameters, Unit, Workload,
 };
 
-/// So many series are read; more are no plan of measurements but another kind of file.
+/// So many series are read; a file with more is of another kind.
 pub const SERIES_MAX: usize = 10_000;
 /// So many trials, of all series and directions together, are read.
 pub(crate) const TRACKS_MAX: usize = 200_000;

@@ -1,4 +1,4 @@
-//! The header of a table: which column is which, whatever the columns are called.
+//! The header of a table: finds its columns by their names.
 
 use csv_core::ReadRecordResult;
 use record::words::{list, things};
@@ -20,7 +20,7 @@ const VALUE: (&str, &[&str]) = ("value", &["cost", "time", "latency", "duration"
 const DIRECTION: (&str, &[&str]) = ("direction", &[]);
 const REFERENCE: (&str, &[&str]) = ("reference", &[]);
 
-/// Which column is where.
+/// The places of the columns.
 #[derive(Debug)]
 pub(crate) struct Header {
     /// The separator between fields; a space is any space.

@@ -52,7 +52,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Whether nothing is to be seen on a line.
+/// Whether a line is blank.
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }

@@ -80,8 +80,8 @@ impl Name {
         format!("{}\0{}", replaced(&self.text, gaps.collect()), keys.join("\0"))
     }
 
-    /// The text without the numbers at these places of the list; those that others vary in and the text does
-    /// not show stand behind it.
+    /// The text without the numbers at these places of the list; numbers that vary among others and are not
+    /// in the text follow it.
     pub(crate) fn without(&self, out: &[usize], varied: &[usize], form: Form) -> String {
         let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
         let key = |number: &Number| if number.key.is_empty() { "n" } else { &number.key }.to_owned();
@@ -117,7 +117,7 @@ impl Name {
     }
 }
 
-/// How much of a name is left where a number was taken out.
+/// The part of a name that remains where a number was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `Sum/pad=0` of `Sum/size=16/pad=0`.

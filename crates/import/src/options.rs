@@ -5,9 +5,9 @@ use record::{Direction, Unit};
 /// How the numbers are to be read.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Factor that makes the unit out of a value of the file.
+    /// Factor from a value of the file to the unit.
     pub scale: f64,
-    /// What the values are in, after that; `None` if nobody said.
+    /// The unit of values after that; `None` if unknown.
     pub unit: Option<Unit>,
     /// Smaller n are left out.
     pub from: u64,
@@ -17,7 +17,7 @@ pub struct Options {
     pub columns: ColumnNames,
 }
 
-/// What the columns of a table are called; `None` for the usual names.
+/// The names of the columns of a table; `None` for the usual ones.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnNames {
     /// The column with the name of the series.
@@ -38,7 +38,7 @@ impl ColumnNames {
         [&self.series, &self.trial, &self.n, &self.value, &self.reference].into_iter().flatten()
     }
 
-    /// The options by which columns are given that only a table has.
+    /// The options for columns that only a table has.
     pub(crate) fn of_tables(&self) -> Vec<&'static str> {
         let options = [
             ("--series", &self.series),
@@ -109,7 +109,7 @@ impl Program {
         Program::ALL.into_iter().find(names).or_else(|| Program::ALL.into_iter().find(hints))
     }
 
-    /// What its columns are, and which way n goes in each.
+    /// Its columns, with the direction of n in each.
     pub(crate) fn columns(self) -> &'static [(&'static str, Direction)] {
         use Direction::{Down, Up};
         match self {

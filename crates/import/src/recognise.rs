@@ -1,5 +1,4 @@
-//! What another benchmark wrote: the documents or the lines of a text that one of the formats knows, wherever
-//! they stand.
+//! Recognises output of other benchmarks: documents or lines of a known format, anywhere in a text.
 
 use std::ops::Range;
 
@@ -7,11 +6,11 @@ use crate::documents::{self, Documents};
 use crate::entries::Taken;
 use crate::formats::{ALL, Format, FormatForm, Place};
 
-/// What a text is.
+/// The origin of a text.
 pub(crate) enum Recognised<'a> {
     /// Of other benchmarks, each with its format.
     Read(Vec<(&'a Format, Taken)>),
-    /// Of one, perhaps, and this is wrong with it.
+    /// Perhaps of one, with its fault.
     Damaged(String),
     /// Of none.
     Nothing,
@@ -22,7 +21,7 @@ pub(crate) fn may_be_foreign(head: &str) -> bool {
     head.lines().any(|line| documents::is_begin(line) || of_line(line).is_some())
 }
 
-/// Reads a text. `Err` says what is there instead of times.
+/// Reads a text. `Err` describes the content instead of times.
 pub(crate) fn read(text: &str, place: &Place<'_>) -> Result<Recognised<'static>, String> {
     let documents = documents::find(text);
     let mut parts = Vec::new();

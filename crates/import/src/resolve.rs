@@ -1,5 +1,4 @@
-//! Entries of other benchmarks, once all files are read: which series each belongs to, at which n, and which
-//! trial it is.
+//! Entries of other benchmarks, once all files are read: the series, n and trial of each.
 
 use std::collections::HashMap;
 
@@ -141,7 +140,7 @@ impl Counted {
 /// The key in a name's origin.
 pub(crate) const BASELINE: &str = "baseline";
 
-/// Takes out what is `base` where there is a `new` of it.
+/// Removes entries of `base` that have a `new`.
 fn settle_baselines(entries: &mut Vec<FileEntry>, files: &mut [FileRead]) -> Option<String> {
     let has =
         |of: &FileEntry, baseline: &str| of.entry.name.origin.get(BASELINE).is_some_and(|is| is == baseline);

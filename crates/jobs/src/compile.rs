@@ -121,7 +121,7 @@ struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Unpacks it and compiles every unit once, which also has the compiler in memory.
+    /// Unpacks it and compiles every unit once, which also loads the compiler into memory.
     fn prepare(folder: &'a Path, optimize: &'a str) -> io::Result<Program<'a>> {
         for (name, content) in source::FILES {
             let path = folder.join(name);

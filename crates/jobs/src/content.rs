@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Where files take their bytes from: one random block, and the number of the file in its first bytes.
+/// The source of bytes for files: one random block, with the number of the file in its first bytes.
 #[derive(Debug)]
 pub(crate) struct Content {
     block: Vec<u8>,
@@ -26,7 +26,7 @@ impl Content {
         &self.block[..bytes.clamp(NUMBER_BYTES, self.block.len())]
     }
 
-    /// Where a file is read into.
+    /// The buffer for reading a file.
     pub(crate) fn buffer(&mut self) -> &mut [u8] {
         &mut self.read
     }
@@ -40,7 +40,7 @@ impl Content {
         if self.read[..bytes] == self.block[..bytes] {
             return Ok(());
         }
-        let message = format!("file {number} does not contain what was written");
+        let message = format!("file {number} does not contain the bytes that were written");
         Err(io::Error::new(io::ErrorKind::InvalidData, message))
     }
 }

@@ -66,7 +66,7 @@ const READ_WRITE: &[&str] = &["read-write"];
 const MIB: usize = 1 << 20;
 const BUFFER_BYTES: usize = 128 << 10;
 
-const CLAIM: &str = "the copy contained what its source contains";
+const CLAIM: &str = "the copy was equal to its source";
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.scratch().join("copy");

@@ -88,7 +88,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     removed.map_err(TrialError::at(format!("to remove {}", folder.display())))
 }
 
-/// Makes and removes the files that were there before, as many as there is time for.
+/// Makes and removes the earlier files, as many as there is time for.
 fn fill_and_empty(trial: &mut Trial<'_>, folder: &Path) -> io::Result<()> {
     let path = |number: usize| folder.join(format!("before-{number}"));
     let create = |number: usize| fs::File::create_new(path(number)).map(drop);

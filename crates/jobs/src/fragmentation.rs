@@ -5,19 +5,19 @@
 //!
 //! **Method.** A file of random content, as long as the largest n, is made, written to disk and removed from
 //! memory (posix_fadvise(2), checked with mincore(2)). Then it is read from its beginning, 128 KiB in each
-//! read(2), and compared with what was written. The value at n is the rate over the first n MiB, because the
-//! system reads ahead, and of single MiB some come from memory. The files are in the scratch folder of the
-//! run: `--scratch DIR` puts them on another file system, and `--fs` on new ones.
+//! read(2), and compared with the bytes that were written. The value at n is the rate over the first n MiB,
+//! because the system reads ahead, and of single MiB some come from memory. The files are in the scratch
+//! folder of the run: `--scratch DIR` puts them on another file system, and `--fs` on new ones.
 //!
 //! `contiguous` is written in one go, and lies in at most nine pieces and one for each 8 MiB. For
 //! `fragmented` a file of twice the length is written, and every second piece of `--set piece-kib=KIB` (64)
 //! is removed from it (fallocate(2)); where the file system cannot do that, two files are written in turns,
-//! piece by piece, each to the disk. Where the file lies is read from the file system (FIEMAP): if it is
-//! not so, or not in many pieces, the variant is unsupported. What a file system keeps between the blocks
-//! of a file, as ext2 its addresses, does not count. `contended` is contiguous too, while a second client
-//! reads another cold file, at `--set second-mib=RATE` (4) MiB per second.
+//! piece by piece, each to the disk. Where the file lies is read from the file system (FIEMAP): if it is not
+//! so, or not in many pieces, the variant is unsupported. Blocks of the file system between those of a file,
+//! such as the addresses of ext2, do not count. `contended` is contiguous too, while a second client reads
+//! another cold file, at `--set second-mib=RATE` (4) MiB per second.
 //!
-//! **Expected answer.** The same rate over all n, once that is more than what the system reads ahead. On a
+//! **Expected answer.** The same rate over all n, once that is more than the read-ahead of the system. On a
 //! disk with moving heads, a fragmented file and a second client cost a seek for each piece; solid-state
 //! disks lose less.
 
@@ -95,7 +95,7 @@ mod measured {
     /// A file may be in one piece more for each of this many MiB.
     const MIB_PER_PIECE: u64 = 8;
 
-    /// How long the second client waits at most before it looks whether it is over.
+    /// The longest wait of the second client before it checks whether it should end.
     const WAIT: Duration = Duration::from_millis(5);
 
     const PREPARING: &str = "to prepare the files";
@@ -200,7 +200,7 @@ mod measured {
         Ok(())
     }
 
-    /// Whether the file system cannot remove ranges, or not such short ones.
+    /// Whether the file system cannot remove ranges, or none so short.
     fn is_refused(error: &io::Error) -> bool {
         sys::error::means_unsupported(error) || error.kind() == io::ErrorKind::InvalidInput
     }
@@ -239,7 +239,7 @@ mod measured {
         fs::remove_file(other)
     }
 
-    /// Removes a file from memory; whether nothing of it is left there.
+    /// Removes a file from memory; returns whether it is gone.
     fn evict(path: &Path) -> io::Result<bool> {
         let opened = File::open(path)?;
         let bytes = opened.metadata()?.len() as usize;

@@ -11,7 +11,7 @@ use workload::ProgramEnded;
 
 /// How long the server may take until it accepts connections.
 const START: Duration = Duration::from_secs(60);
-/// How long it may take to end when it is asked to.
+/// How long it may take to end after the request.
 const END: Duration = Duration::from_secs(10);
 /// How long a server may take to be gone after its connections.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -104,7 +104,7 @@ impl Instance {
         Ok(instance)
     }
 
-    /// How it ended and what it said last, where it ends within a moment: a connection can be closed before.
+    /// How it ended and its last output, where it ends within a moment: a connection can be closed before.
     pub(crate) fn ending(&mut self) -> Option<io::Error> {
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < MOMENT {

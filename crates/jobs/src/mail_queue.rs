@@ -2,7 +2,7 @@
 //!
 //! **Question.** How long does a mail server need to put a message safely into its queue, deliver and remove
 //! it, and how many messages per second do n writers achieve together? A file system may serve them one by
-//! one, or write what several wait for in one go.
+//! one, or write the data of several in one go.
 //!
 //! **Method.** Each of n threads takes one message after the other through one shared queue, until the window
 //! of time ends: it creates a file in the folder `incoming`, appends the message, calls fsync(2), closes it,
@@ -139,7 +139,7 @@ impl Queue {
         Ok(count(&self.incoming)? + count(&self.active)? == 0)
     }
 
-    /// Removes it, and waits for the disk: it must not work for this level while the next is timed.
+    /// Removes it, and waits for the disk, which must be idle when the next level is timed.
     fn remove(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.folder)?;
         self.folder.parent().map_or(Ok(()), file::write_back)

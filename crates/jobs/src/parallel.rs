@@ -13,13 +13,13 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// For `map_err`: adds which operation was attempted.
+    /// For `map_err`: adds the operation.
     pub(crate) fn at(operation: &'static str) -> impl FnOnce(io::Error) -> Refused {
         move |error| Refused { operation, error }
     }
 }
 
-/// Has each of `members` work in a thread of its own. All of them begin when the last thread was created.
+/// Makes each of `members` work in a thread of its own. All of them begin when the last thread was created.
 /// The work gets a function that says whether another thread has failed.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ mod tests {
     fn all_work_at_once_and_the_error_of_one_ends_all() {
         let mut numbers = [1, 2, 3];
         let barrier = std::sync::Barrier::new(3);
-        // It would wait for ever for a thread that does not run beside the others.
+        // It would wait for ever for a thread that was not created.
         let doubled = at_once(&mut numbers, |number, _| {
             barrier.wait();
             *number *= 2;

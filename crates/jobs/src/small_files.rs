@@ -13,10 +13,10 @@
 //! that `durable` adds. The content is random, different in each file, and compared when it is read. The
 //! files are in the scratch folder of the run: `--scratch DIR` puts them on another file system.
 //!
-//! `warm` reads what was just written, from memory. `cold` first writes all files, has them written to disk
-//! and removed from memory (posix_fadvise(2), checked with mincore(2)), and then reads them in random order.
-//! `durable` calls fsync(2) for each file and for its folder, as a mail server must before it accepts a
-//! message.
+//! `warm` reads the bytes that were just written, from memory. `cold` first writes all files, flushes them to
+//! disk and removes them from memory (posix_fadvise(2), checked with mincore(2)), and then reads them in
+//! random order. `durable` calls fsync(2) for each file and for its folder, as a mail server must before it
+//! accepts a message.
 //!
 //! **Expected answer.** Create, close, open, stat, rename and unlink do not depend on the size. Write and
 //! read grow linearly from the size at which the bytes take longer than the call.
@@ -193,7 +193,7 @@ impl Round<'_> {
         self.list()?;
         self.remove()?;
         fs::remove_dir(self.folder)?;
-        // The disk must not work for this round while the next one is timed.
+        // The disk must be idle when the next round is timed.
         self.folder.parent().map_or(Ok(()), file::write_back)
     }
 
@@ -256,7 +256,7 @@ impl Round<'_> {
         self.content.verify(number as u64, self.bytes)
     }
 
-    /// Removes a file from memory; whether nothing of it is left there.
+    /// Removes a file from memory; returns whether it is gone.
     fn evict(&self, number: usize) -> io::Result<bool> {
         let file = file::open_read(&self.paths.first[number])?;
         file::evict(&file)?;

@@ -4,14 +4,14 @@
 //! archive to removing it? In 2003 the answers differed by a factor of 70 between file systems and their
 //! options.
 //!
-//! **Method.** A tree of n files is unpacked from a tar archive that lies in memory, every file and folder
-//! of it is looked up, the tree is copied, and the first copy is removed. Each of these phases is divided by
-//! n. The tree is made of the same folders, names, sizes and bytes for the same n on every system: twelve
-//! files in each folder, in median 2 KiB and on average 5 KiB long, of random content; or it is the first n
-//! files of `--set tar=FILE` (generated), an archive that is not compressed, without its links. Before a
-//! phase begins, the file system has written to disk what the phase before it left. With `--set flush=yes`
-//! each phase that writes includes that (syncfs(2)). The tree is in the scratch folder of the run:
-//! `--scratch DIR` puts it on another file system.
+//! **Method.** A tree of n files is unpacked from a tar archive that lies in memory, every file and folder of
+//! it is looked up, the tree is copied, and the first copy is removed. Each of these phases is divided by n.
+//! The tree is made of the same folders, names, sizes and bytes for the same n on every system: twelve files
+//! in each folder, in median 2 KiB and on average 5 KiB long, of random content; or it is the first n files
+//! of `--set tar=FILE` (generated), an archive that is not compressed, without its links. Before a phase
+//! begins, the file system has written all data of the phase before it to disk. With `--set flush=yes` each
+//! phase that writes includes that (syncfs(2)). The tree is in the scratch folder of the run: `--scratch DIR`
+//! puts it on another file system.
 //!
 //! **Expected answer.** Flat: a file costs the same in a large tree as in a small one.
 
@@ -57,7 +57,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::JOB
 };
 
-/// The archive of a run that names none.
+/// The archive of a run without `--set tar`.
 const GENERATED: &str = "generated";
 
 /// A thousand files, ten thousand, and all of them.
@@ -105,7 +105,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     outcome
 }
 
-/// The generated archive; it is written whole or not at all, for trials of one run share it.
+/// The generated archive; it is written whole or not at all, because trials of one run share it.
 fn generated(files: u64, scratch: &Path) -> io::Result<PathBuf> {
     let archive = scratch.join(format!("tree-{files}.tar"));
     if !archive.exists() {

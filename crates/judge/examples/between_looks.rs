@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Judges what got trials, and says how long that took.
+/// Judges the series with new trials, and prints how long that took.
 fn look(recording: &Recording, judgements: &mut Judgements, variants: &[&str]) {
     let systems = recording.systems.iter().map(|system| system.name.as_str());
     let of = |system| variants.iter().map(move |variant| MeasuredVariant { system, variant });

@@ -1,11 +1,11 @@
-//! The facts of systems: which differ, which say most, and on which engine a system runs.
+//! The facts of systems: their differences, their importance, and the engine that a system runs on.
 
 use std::collections::BTreeSet;
 
 use record::System;
 use serde::Serialize;
 
-/// The beginnings of keys, what says most first.
+/// The beginnings of keys, the most important first.
 const IMPORTANT: [&str; 22] = [
     "kernel.release",
     "kernel.name",
@@ -31,11 +31,11 @@ const IMPORTANT: [&str; 22] = [
     "fs.",
 ];
 
-/// Facts that differ between any two runs and say nothing of the systems, by a part of their key.
+/// Facts that differ between any two runs of one system, by a part of their key.
 const VOLATILE: [&str; 8] =
     ["boot_id", "uptime", "load", "free", "available", "temperature", "date", "hostname"];
 
-/// Where a fact stands among others.
+/// The rank of a fact among others.
 pub fn importance(key: &str) -> usize {
     IMPORTANT.iter().position(|known| key.starts_with(known)).unwrap_or(IMPORTANT.len())
 }
@@ -50,13 +50,13 @@ fn is_volatile(key: &str) -> bool {
 pub struct Difference {
     /// The key of the fact.
     pub key: String,
-    /// What each system says; `None` where it could not be read.
+    /// Its value on each system; `None` where it could not be read.
     pub values: Vec<Option<String>>,
 }
 
-/// What differs between systems, what says most first: the commands that they were started through, then
-/// facts. What always differs is left out; a system that told nothing of itself, for it could not be started,
-/// differs in nothing.
+/// The differences between systems, the most important first: the commands that start them, then facts. Facts
+/// that always differ are left out; a system without facts, because it could not be started, differs in
+/// nothing.
 pub fn differences(systems: &[&System]) -> Vec<Difference> {
     let is_known: Vec<bool> = systems.iter().map(|s| !s.environment.is_empty()).collect();
     let differ = |d: &Difference| {
@@ -101,8 +101,8 @@ pub(crate) fn references(systems: &[&System]) -> Vec<usize> {
     systems.iter().map(|system| first(system)).collect()
 }
 
-/// What executes the instructions of a system: its processor, an emulator, or KVM. Where nothing is known, it
-/// is the real processor.
+/// The executor of the instructions of a system: its processor, an emulator, or KVM; without a fact, the real
+/// processor.
 ///
 /// An emulator makes every instruction slower, and not all by the same factor. So a ratio between a system on
 /// an emulated processor and one on a real one says nothing about the systems. KVM makes few operations

@@ -1,4 +1,4 @@
-//! One series judged: its verdict, how its trials stopped short, and what the record says of its numbers.
+//! One series judged: its verdict, how its trials stopped short, and remarks of the record about its values.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,36 +13,36 @@ use crate::series::{Referenced, is_of, is_of_levels, measured, median, reference
 use crate::stops::{self, Stop};
 use crate::verdict::LINEAR;
 
-/// Growth below this share is not worth a word, unless the reader decides otherwise.
+/// The smallest growth that matters, as a share, unless the user chooses another.
 pub const MARGIN: f64 = 0.10;
 /// Error rate of each verdict.
 pub const ALPHA: f64 = 0.05;
-/// Seed of every bootstrap, so that the same record always gives the same words.
+/// Seed of every bootstrap, so that the same record always gives the same verdicts.
 pub const SEED: u64 = 0x6f73_6479_6e6f;
 
-/// What was found of one series, or why nothing was.
+/// The findings about one series, or why there are none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Which series it is.
+    /// The key of the series.
     pub key: SeriesKey,
     /// Its name for a reader: `bind`, `bind close`, `socket/v6`.
     pub label: String,
-    /// One sentence: what exactly was timed.
+    /// One sentence: the timed part, exactly.
     pub summary: String,
     /// What n counts, in words.
     pub grows: String,
     /// The growth that its documentation expects.
     pub expect: Expect,
-    /// Names of the references that were timed among its operations, in the order of the adjustment that its
-    /// verdict has.
+    /// Names of the references that were timed among its operations, in the order of the adjustment of its
+    /// verdict.
     pub references: Vec<String>,
-    /// Whether the run asked something else, and measured it because it comes with that.
+    /// Whether it was measured only because another operation was.
     pub detail: bool,
-    /// What may be said of it; `None` when there is no number.
+    /// Its verdict; `None` without values.
     pub verdict: Option<Verdict>,
     /// How its trials stopped short, when they did.
     pub stops: Vec<Stop>,
-    /// What the record says of its numbers. What statistics warns of is in the verdict.
+    /// Remarks of the record about its values. Warnings of statistics are in the verdict.
     pub remarks: Vec<Remark>,
     /// How many measurements there are in the trials that count.
     pub measurements: usize,
@@ -52,14 +52,14 @@ pub struct Finding {
     pub tick_seconds: f64,
     /// What its values are in.
     pub unit: Unit,
-    /// Whether its n are levels of a load, each a measurement of its own: all of them are judged, for nothing
-    /// is cold at the first.
+    /// Whether its n are levels of a load, each a measurement of its own: all of them are judged, because
+    /// nothing is cold at the first.
     pub levels: bool,
-    /// Where the generator of a load was the limit.
+    /// The levels where the generator of a load was the limit.
     pub limited: Option<LimitedLevels>,
 }
 
-/// What the record says of the numbers of a series.
+/// A remark of the record about the values of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {
     /// Trials that do not count.
@@ -78,7 +78,7 @@ pub enum Remark {
         /// Whether all of them are 0.
         are_zero: bool,
     },
-    /// What trials remarked themselves.
+    /// Remarks of the trials themselves.
     OfTrials {
         /// The remark, a sentence.
         text: String,
@@ -87,7 +87,7 @@ pub enum Remark {
         /// Of so many.
         of: usize,
     },
-    /// What trials say of the generator of their load.
+    /// Remarks of trials about the generator of their load.
     Generator(GeneratorRemark),
     /// So many helper processes made objects too, and each n that lies so far apart was measured.
     Helpers {
@@ -99,8 +99,8 @@ pub enum Remark {
 }
 
 impl Finding {
-    /// Whether the class agrees with the documented expectation; `None` where the data do not say, because
-    /// they leave the expected shape open.
+    /// Whether the class agrees with the documented expectation; `None` where the data leave the expected
+    /// shape open.
     pub(crate) fn as_expected(&self) -> Option<bool> {
         let verdict = self.verdict.as_ref()?;
         let agrees = |class: &Class| match self.expect {
@@ -109,7 +109,7 @@ impl Finding {
             Expect::Linear => matches!(class, Class::LinearLike | Class::SmallGrowth),
             Expect::Any => false,
         };
-        // The classes of what is composite are its parts, and not what it may be as a whole.
+        // The classes of a composite verdict are its parts, not candidates for the whole.
         let is_open = verdict.class != Class::Composite && verdict.classes.iter().any(agrees);
         match verdict.class {
             _ if self.expect == Expect::Any => None,
@@ -164,7 +164,7 @@ pub(crate) fn of_variant(
     let of_kind = |kind| finding(recording, (trials, bounds), (system, workload, variant), kind, settings);
     let mut findings: Vec<Finding> =
         workload.series.iter().filter(|kind| kind.is_of(variant)).map(of_kind).collect();
-    // What was never measured has nothing to say beyond why; one line is enough for that.
+    // A workload that was never measured has only a reason; one line is enough for that.
     if findings.iter().all(|f| f.measurements == 0) {
         findings.truncate(1);
         for finding in &mut findings {
@@ -234,7 +234,7 @@ fn finding(
     }
 }
 
-/// What statistics says of one series.
+/// The result of statistics for one series.
 pub(crate) struct Judged {
     pub(crate) verdict: Option<Verdict>,
     /// Smallest step of the clock for one operation; 0 where it does not matter.
@@ -252,7 +252,7 @@ pub(crate) fn judged(
     settings: &JudgeSettings,
 ) -> Judged {
     let levels = is_of_levels(measured);
-    // A batch divides the tick along with the time; of a level it is lost among many operations.
+    // A batch divides the tick along with the time; at a level it vanishes among many operations.
     let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
     let timed = matches!(kind.unit, Unit::Seconds | Unit::None) && !levels;
     let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
@@ -297,7 +297,7 @@ fn label_of_workload(key: &SeriesKey) -> String {
     if key.variant.is_empty() { key.workload.clone() } else { format!("{}/{}", key.workload, key.variant) }
 }
 
-/// What does not count, and why.
+/// The trials that do not count, with the reason.
 fn remarks(recording: &Recording, key: &SeriesKey) -> Vec<Remark> {
     let mut reasons: BTreeMap<String, (Exclusion, usize)> = BTreeMap::new();
     let mut never_made = None;
@@ -312,7 +312,7 @@ fn remarks(recording: &Recording, key: &SeriesKey) -> Vec<Remark> {
     reasons.into_values().map(not_counted).chain(never_made).collect()
 }
 
-/// What the trials themselves remarked, alike remarks once.
+/// The remarks of the trials themselves, equal ones once.
 fn remarks_of_trials(trials: &[&Trial]) -> Vec<Remark> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for warning in trials.iter().flat_map(|trial| &trial.warnings) {

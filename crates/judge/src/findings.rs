@@ -1,4 +1,4 @@
-//! What a run found: every series judged once, every outcome counted.
+//! The findings of a run: every series judged once, every outcome counted.
 
 use record::{End, EndStatus, HeldBackground, Recording, Run, SeriesKey, System, Workload};
 use stats::Class;
@@ -10,7 +10,7 @@ use crate::place::Place;
 use crate::settlement::{Settlement, settlement};
 use crate::undecided::is_companion;
 
-/// What a run found.
+/// The findings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Findings {
     /// The head of the record.
@@ -19,11 +19,11 @@ pub struct Findings {
     pub end: Option<End>,
     /// The systems, as in the record.
     pub systems: Vec<System>,
-    /// What became of the loads beside the trials.
+    /// The results of the loads beside the trials.
     pub backgrounds: Vec<SystemBackground>,
     /// The definitions, as in the record.
     pub workloads: Vec<Workload>,
-    /// Growth below this share is not worth a word.
+    /// The smallest growth that matters, as a share.
     pub margin: f64,
     /// Error rate of each verdict.
     pub alpha: f64,
@@ -31,26 +31,26 @@ pub struct Findings {
     pub series: Vec<Finding>,
     /// The variants of every workload whose variants compete, compared.
     pub comparisons: Vec<Comparison>,
-    /// What would settle verdicts that are undecided; `None` where nothing is known to.
+    /// The trials that would settle undecided verdicts; `None` where none are known to.
     pub settlement: Option<Settlement>,
-    /// What a reader of the whole run should know.
+    /// Remarks about the whole run.
     pub notes: Vec<Note>,
 }
 
-/// What became of one load beside the trials of one system.
+/// The results of one load beside the trials of one system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemBackground {
     /// Name of the system.
     pub system: String,
-    /// Of each trial, those of all workloads; one at least.
+    /// For each trial, of all workloads; at least one.
     pub trials: Vec<HeldBackground>,
 }
 
-/// What a reader of a whole run should know.
+/// A remark about a whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// The only trials of a workload are those that find out what all of its rivals can be offered: what is
-    /// measured while all are offered the same has no value.
+    /// A workload has only the trials that find the load for all rivals, so series at that load have no
+    /// values.
     NothingOffered {
         /// Name of the workload.
         workload: String,
@@ -66,16 +66,16 @@ pub enum Note {
         /// How.
         status: EndStatus,
     },
-    /// What a system's check of its readiness found.
+    /// A finding of a system's readiness check.
     Readiness {
         /// Name of the system.
         system: String,
-        /// What was found, a sentence.
+        /// The finding, a sentence.
         warning: String,
     },
 }
 
-/// What became of each load, in the order of systems and of the loads of each.
+/// The results of each load, in the order of systems and of the loads of each.
 fn backgrounds(recording: &Recording) -> Vec<SystemBackground> {
     let of_system = |name: &String| {
         let trials: Vec<&HeldBackground> = recording
@@ -102,18 +102,18 @@ impl Findings {
         Findings::with_margin(recording, MARGIN)
     }
 
-    /// Judges numbers that were measured elsewhere: each series from its first n on, for what is cold on our
-    /// own way up says nothing of theirs.
+    /// Judges numbers that were measured elsewhere: each series from its first n on, because the cold n of
+    /// our own way up do not apply to them.
     pub fn from_import(recording: &Recording, margin: f64) -> Findings {
         Judgements::new(margin, true).findings(recording)
     }
 
-    /// Judges every series with another idea of what matters.
+    /// Judges every series with another margin.
     pub fn with_margin(recording: &Recording, margin: f64) -> Findings {
         Judgements::new(margin, false).findings(recording)
     }
 
-    /// What was found of these workloads of a recording.
+    /// The findings of these workloads of a recording.
     pub(crate) fn new(
         recording: &Recording,
         workloads: Vec<&Workload>,
@@ -164,12 +164,12 @@ impl Findings {
         answers(&self.comparisons, finding)
     }
 
-    /// Where a series changes, and what lies near there.
+    /// The place where a series changes, with the landmarks near it.
     pub fn place(&self, finding: &Finding) -> Option<Place> {
         Place::from_verdict(finding.verdict.as_ref()?, &finding.grows, self.system(finding)?)
     }
 
-    /// Whether a verdict agrees with the documented expectation; `None` where the data do not say. A cost
+    /// Whether a verdict agrees with the documented expectation; `None` where the data leave it open. A cost
     /// that is constant until a resource of the system runs out does not contradict it, because no cost is
     /// constant beyond that.
     pub fn as_expected(&self, finding: &Finding) -> Option<bool> {
@@ -198,7 +198,7 @@ fn answers(comparisons: &[Comparison], finding: &Finding) -> bool {
     comparisons.iter().any(|compared| compared.answers(&finding.key))
 }
 
-/// What a reader of the whole run should know.
+/// Remarks about the whole run.
 fn notes(recording: &Recording, workloads: &[&Workload]) -> Vec<Note> {
     let end = match &recording.end {
         None => Some(Note::CutOff),

@@ -1,7 +1,7 @@
-//! Whether the load generator, and not the server, set the limit: judged from what it recorded of itself.
+//! Whether the load generator, and not the server, set the limit: judged from its own record.
 //!
-//! A saturated load generator measures itself. What it measured is then a lower bound of what the server can
-//! do. A rate ranks as that; nothing else is ranked or compared.
+//! A saturated load generator measures itself. Its measurements are then lower bounds of the server's rate. A
+//! rate ranks as such a bound; nothing else is ranked or compared.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,12 +15,12 @@ use serde::Serialize;
 /// a queue that is served 85 % of the time holds nearly six on average (M/M/1: ρ / (1 − ρ)).
 const BUSY_SHARE: f64 = 0.85;
 /// A generator in an open loop that is later than this, and than [`LATE_SHARE`] of the median latency, no
-/// longer offers the load that was asked for. A millisecond is what timers and schedulers take anyway.
+/// longer offers the requested load. Timers and schedulers take a millisecond anyway.
 const LATE_SECONDS: f64 = 1e-3;
-/// Less than this share of the median latency cannot be told from what was measured.
+/// Lateness below this share of the median latency is indistinguishable from the latency.
 const LATE_SHARE: f64 = 0.1;
 /// Where more than this share of the requests of an open loop, or of the connections of a closed loop, got no
-/// response, the server is behind, and how busy the generator was does not matter.
+/// response, the server is behind, even if the generator was busy.
 const BEHIND_SHARE: f64 = 0.01;
 
 /// Where something other than the system was the limit.
@@ -44,16 +44,16 @@ impl LimitedLevels {
     }
 }
 
-/// Why what a load measured is only a lower bound, gathered over its trials.
+/// Why the values of a load are only lower bounds, over all of its trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratorRemark {
-    /// What set the bound.
+    /// The cause of the bound.
     pub by: LimitedBy,
-    /// What the load was for.
+    /// The purpose of the load.
     pub purpose: Purpose,
-    /// Where, and in how many trials.
+    /// The levels, and the number of trials.
     pub limited: LimitedLevels,
-    /// The evidence; none where the record does not have it.
+    /// The evidence; `None` where the record has none.
     pub evidence: Option<Evidence>,
     /// Whether trials have different evidence, of which this is the last.
     pub is_one_of_several: bool,
@@ -76,14 +76,14 @@ pub enum Evidence {
         /// How long it waited for a processor.
         run_delay_percent: u32,
     },
-    /// As the record says it.
+    /// The reason in the record.
     Recorded(String),
 }
 
-/// What limited a load that was offered once.
+/// The limit of a load that was offered once.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadVerdict {
-    /// Nothing but the server, as far as the load generator can tell.
+    /// Only the server, by the record of the load generator.
     Sound,
     /// The load generator, or others on its processor, kept it from offering the load that was requested.
     Limited(LimitedBy, Evidence),
@@ -93,7 +93,7 @@ pub enum LoadVerdict {
     NoResponse,
 }
 
-/// What limited this load.
+/// The limit of this load.
 pub fn load_verdict(level: &GeneratorLevel) -> LoadVerdict {
     let Some(median) = level.latency_seconds_p50 else { return LoadVerdict::NoResponse };
     let delay = level.run_delay_share.unwrap_or(0.0);
@@ -129,8 +129,8 @@ pub fn load_verdict(level: &GeneratorLevel) -> LoadVerdict {
     }
 }
 
-/// What limited a client that is measured: its sink, where that was busier than the client, for the busier of
-/// two that wait for each other is the limit; or others on the processor of the client.
+/// The limit of a measured client: its sink, where that was busier than the client, because the busier of two
+/// that wait for each other is the limit; or others on the processor of the client.
 fn sink_verdict(level: &GeneratorLevel) -> LoadVerdict {
     let client = level.client_cpu_share.unwrap_or(0.0);
     let delay = level.run_delay_share.unwrap_or(0.0);
@@ -154,13 +154,13 @@ fn percent(share: f64) -> u32 {
     (share * 100.0).round() as u32
 }
 
-/// Whether a series was counted at the server. What a response takes of its processor, or a connection of
-/// memory, does not depend on how fast anybody asks.
+/// Whether a series was counted at the server. The processor time of a response, or the memory of a
+/// connection, does not depend on the rate of requests.
 pub(crate) fn is_of_server(kind: &SeriesKind) -> bool {
     kind.side == Side::Server
 }
 
-/// What is only a lower bound in one trial.
+/// The lower bounds of one trial.
 #[derive(Clone, Debug)]
 struct Bound<'a> {
     /// The level; `None` for all of them.
@@ -173,14 +173,14 @@ struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// Whether it concerns what was measured of a series.
+    /// Whether it concerns the values of a series.
     fn is_of(&self, series: &str) -> bool {
         let is_named = self.series.is_empty() || self.series.iter().any(|name| name == series);
         self.purpose == Purpose::Level && is_named
     }
 }
 
-/// All that is only a lower bound in a recording, by system, workload and variant.
+/// All lower bounds of a recording, by system, workload and variant.
 #[derive(Debug, Default)]
 pub struct Bounds<'a>(HashMap<[&'a str; 3], ByTrial<'a>>);
 
@@ -191,7 +191,7 @@ type ByTrial<'a> = BTreeMap<u32, Vec<Bound<'a>>>;
 pub(crate) struct BoundsOf<'a>(Option<&'a ByTrial<'a>>);
 
 impl<'a> Bounds<'a> {
-    /// What the record says of limits, and what it shows of saturated load generators.
+    /// The limits in the record, and those that follow from saturated load generators.
     pub fn new(recording: &'a Recording) -> Self {
         let mut bounds = Bounds::default();
         for Limitation { of, n, by, series, why } in &recording.limitations {
@@ -219,8 +219,8 @@ impl<'a> Bounds<'a> {
         variant.entry(of.trial).or_default().push(bound);
     }
 
-    /// What limited the measurements of this series at this level in one trial; `None` if nothing did. Values
-    /// counted at the server are never limited.
+    /// The limit of this series at this level in one trial; `None` if there is none. Values counted at the
+    /// server are never limited.
     pub fn of_value(
         &self,
         key: &SeriesKey,
@@ -252,16 +252,16 @@ impl<'a> Bounds<'a> {
 }
 
 impl<'a> BoundsOf<'a> {
-    /// Where the load generator, or others on its processor, limited what the trials of one variant measured
-    /// of a series, at these levels. One trial is enough: which trials a generator limits is not chance, and
-    /// to leave these out would flatter those that are slow.
+    /// The levels where the load generator, or others on its processor, limited a series of one variant. One
+    /// trial is enough: a generator does not limit trials at random, and to leave these out would favour slow
+    /// variants.
     pub(crate) fn limited(self, trials: &[&Trial], series: &str, levels: &[u64]) -> Option<LimitedLevels> {
         let is_meant = |bound: &Bound<'_>| bound.is_of(series) && bound.by != LimitedBy::Time;
         self.gathered(trials, |n| levels.contains(&n), is_meant)
     }
 
-    /// The same, and where the time was up before all was measured: a latency that is only a lower bound
-    /// would rank as if it were the latency.
+    /// The same, and the levels where the time was up before all was measured: a latency that is only a lower
+    /// bound would rank as if it were the latency.
     pub(crate) fn not_compared(
         self,
         trials: &[&Trial],
@@ -271,7 +271,7 @@ impl<'a> BoundsOf<'a> {
         self.gathered(trials, |n| levels.contains(&n), |bound| bound.is_of(series))
     }
 
-    /// All that is only a lower bound, at most one remark for each cause and purpose.
+    /// All lower bounds, at most one remark for each cause and purpose.
     pub(crate) fn remarks(self, trials: &[&Trial]) -> Vec<GeneratorRemark> {
         let causes = [LimitedBy::Generator, LimitedBy::Sink, LimitedBy::Others, LimitedBy::Time];
         let of_purpose = |purpose| causes.into_iter().filter_map(move |by| self.remark(trials, by, purpose));

@@ -1,6 +1,5 @@
-//! The growth of a series: from which n to which, from which cost to which, and how many times as much that
-//! is; and between which two ranges of n the cost grows. All that shows a growth reads it here, so that one
-//! growth has one number.
+//! The growth of a series: the two n, the two costs and their ratio; and the two ranges of n between which
+//! the cost grows. All reports read a growth here, so that it has one number.
 
 use record::{NRange, Unit};
 use serde::Serialize;
@@ -18,7 +17,7 @@ pub struct GrowthEnd {
     pub cost: Interval,
 }
 
-/// How a series goes from its smallest n to its largest.
+/// The growth of a series from its smallest n to its largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
     /// At the smallest n.
@@ -39,7 +38,7 @@ impl Growth {
 }
 
 /// The range of n where a series is worse than at its largest n for certain; `None` where it is worst at the
-/// end, as far as is known.
+/// end.
 pub fn worse_before_the_end(verdict: &Verdict, unit: Unit) -> Option<&Block> {
     let block = worst(verdict, unit)?;
     let is_certain = match unit.more_is_better() {
@@ -52,12 +51,12 @@ pub fn worse_before_the_end(verdict: &Verdict, unit: Unit) -> Option<&Block> {
 /// Each range of n is this part of all n, where the cost rises everywhere.
 const PARTS: u64 = 4;
 
-/// Two ranges of n between which a cost grows, to be looked at in other trials.
+/// Two ranges of n between which a cost grows, to be examined in other trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrowthWindows {
-    /// Where it is cheap.
+    /// The range where it is cheap.
     pub low: NRange,
-    /// Where it is expensive.
+    /// The range where it is expensive.
     pub high: NRange,
     /// The first n behind the step that lies between them; `None` where the cost rises without one.
     pub step: Option<u64>,
@@ -76,7 +75,7 @@ impl GrowthWindows {
     fn from_verdict(verdict: &Verdict) -> Option<GrowthWindows> {
         let grows = match verdict.class {
             Class::Sublinear | Class::LinearLike | Class::Superlinear | Class::ApproachingLimit => true,
-            // What changes for certain may as well fall.
+            // A certain change may also be a fall.
             Class::Stepped | Class::TwoLines | Class::Composite | Class::Ambiguous | Class::Uneven => {
                 verdict.peak > 0.0
             }

@@ -1,10 +1,10 @@
-//! What a reader should know first: the costs that grow, those that cost a user most first.
+//! The highlights: costs that grow, ordered by their cost to a user.
 //!
-//! What a growth costs a user is *growth × use*. Growth is the time that one operation takes longer at the
-//! n where it is slowest than at small n; of a rate it is the time for one. Use is how often a program makes
+//! The cost of a growth to a user is *growth × use*. Growth is the time that one operation takes longer at
+//! the n where it is slowest than at small n; for a rate, the time for one. Use is how often a program makes
 //! the operation for each that it makes on the way up: once, and half as often where an operation takes an
-//! object away, because a program that ends leaves that to the system. What is not measured in time stands
-//! behind all that is, by the share that it grows.
+//! object away, because a program that ends leaves that to the system. Series in other units follow all
+//! times, ordered by their relative growth.
 
 use record::{Direction, Unit};
 use stats::{Block, Class, Verdict};
@@ -21,15 +21,15 @@ const USE_ON_THE_WAY_DOWN: f64 = 0.5;
 const ALIKE: f64 = 0.5;
 /// A series ends elsewhere when its end is at least this share of its largest change away, in logarithms.
 const AT_THE_END: f64 = 0.5;
-/// Fewer of all n than one of so many show a spike, and no growth: blocks become narrow beside a step.
+/// Blocks with less than this part of all n show a spike and no growth: blocks become narrow beside a step.
 const NARROWEST: u64 = 1000;
 
-/// Series that grow alike, and what a reader can do about it.
+/// Series that grow alike, and the remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Highlight<'a> {
     /// The series, the one that costs a user most first; never empty.
     pub series: Vec<&'a Finding>,
-    /// Where the first changes; `None` where it grows everywhere alike.
+    /// The place where the first changes; `None` where it grows everywhere alike.
     pub place: Option<Place>,
     /// Variants that do the same as the first and stay flat.
     pub flat_variants: Vec<&'a str>,
@@ -65,8 +65,8 @@ fn changes(verdict: &Verdict) -> bool {
     !matches!(verdict.class, Class::Value | Class::Flat | Class::SmallGrowth | Class::Inconclusive)
 }
 
-/// Whether a series that changes ends worse than it begins for certain: a higher cost, or a lower rate. What
-/// goes elsewhere in between and comes back does not.
+/// Whether a series that changes ends worse than it begins for certain: a higher cost, or a lower rate. A
+/// cost that changes in between and comes back does not.
 pub fn worsens(finding: &Finding) -> bool {
     finding.verdict.as_ref().is_some_and(|verdict| verdict_worsens(verdict, finding.unit))
 }
@@ -99,7 +99,7 @@ fn largest_change(verdict: &Verdict) -> f64 {
     wide_blocks(verdict).map(|block| block.relative.value.ln().abs()).fold(0.0, f64::max)
 }
 
-/// All that grows and that no comparison answers, what costs a user most first.
+/// All growths that no comparison answers, the most expensive to a user first.
 pub fn highlights(findings: &Findings) -> Vec<Highlight<'_>> {
     let is_shown = |finding: &&Finding| worsens(finding) && !findings.is_ranked_elsewhere(finding);
     let mut series: Vec<&Finding> = findings.series.iter().filter(is_shown).collect();
@@ -118,7 +118,7 @@ pub fn highlights(findings: &Findings) -> Vec<Highlight<'_>> {
     highlights
 }
 
-/// What the growth of a series costs a user: first whether that is a time, then how much.
+/// The cost of a growth to a user: first whether that is a time, then how much.
 fn cost_to_a_user(finding: &Finding) -> (bool, f64) {
     let Some([low, worst]) = finding.verdict.as_ref().and_then(|v| ends(v, finding.unit)) else {
         return (false, 0.0);
@@ -131,7 +131,7 @@ fn cost_to_a_user(finding: &Finding) -> (bool, f64) {
     }
 }
 
-/// How many times as expensive it is where it is worst.
+/// The ratio of its worst cost to that at small n.
 fn growth(finding: &Finding) -> f64 {
     let ends = finding.verdict.as_ref().and_then(|verdict| ends(verdict, finding.unit));
     let ratio = ends.map_or(1.0, |[low, worst]| worst / low);

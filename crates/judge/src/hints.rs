@@ -1,5 +1,5 @@
-//! What lies near a place of n: a limit, the port range, a growth of the descriptor table, a cache. A hint
-//! says that something is near and never that it is the cause.
+//! The landmarks near a place of n: a limit, the port range, a growth of the descriptor table, a cache. A
+//! hint states that something is near, never that it is the cause.
 //!
 //! A landmark is near when it lies within the interval of the place or within 3 % of its value. Landmarks
 //! come from the environment of the record; a fact that was not recorded gives no hint.
@@ -12,7 +12,7 @@ use stats::{Interval, Verdict};
 /// that a process had before, such as its first descriptors, shift a place by a few.
 const NEAR: f64 = 0.03;
 
-/// Beyond this ratio of its ends an interval holds something of everything, and hints at nothing.
+/// Beyond this ratio of its ends an interval holds too many landmarks for a hint.
 const INTERVAL_WIDEST: f64 = 2.0;
 
 /// There is a power of two within 5 % of every seventh n, so only a narrow place can point at one: n that
@@ -29,13 +29,13 @@ const HINTS_MAX: usize = 2;
 /// A number in the system that a place of n may be near to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Landmark {
-    /// Where it stands, in n.
+    /// Its n.
     pub at: f64,
-    /// What stands there.
+    /// Its kind.
     pub mark: Mark,
 }
 
-/// What stands at a landmark.
+/// The kind of a landmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Half of the ports that the system may choose.
@@ -53,7 +53,7 @@ pub enum Mark {
     },
 }
 
-/// What a user can do where a cost changes at a landmark.
+/// The remedy where a cost changes at a landmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LandmarkRemedy {
@@ -70,7 +70,7 @@ pub enum LandmarkRemedy {
 }
 
 impl Landmark {
-    /// What to do about it; `None` where that is no setting.
+    /// The remedy; `None` where it is no setting.
     pub fn remedy(&self) -> Option<LandmarkRemedy> {
         Some(match self.mark {
             Mark::HalfOfPorts | Mark::Ports => LandmarkRemedy::WidenPorts,
@@ -87,8 +87,8 @@ impl Landmark {
     }
 }
 
-/// At most two landmarks near a place in a series, what says most first. `grows` says what n counts, in the
-/// words of the workload. Where powers of two are all that was measured, a place near one says nothing.
+/// At most two landmarks near a place in a series, the most informative first. `grows` is the object that n
+/// counts, in the words of the workload. Where only powers of two were measured, a place near one is no hint.
 pub fn landmarks_near(verdict: &Verdict, n: Interval, grows: &str, system: &System) -> Vec<Landmark> {
     let mut found = near((n.value, n.low, n.high), grows, system);
     if is_on_powers(verdict) {
@@ -102,7 +102,7 @@ fn is_on_powers(verdict: &Verdict) -> bool {
     verdict.blocks.iter().all(|block| block.n_low.is_power_of_two() && block.n_high.is_power_of_two())
 }
 
-/// The same for `place`, which is n with the ends of its interval, whatever was measured.
+/// The same for `place`, which is n with the ends of its interval, for any measured n.
 fn near(place: (f64, f64, f64), grows: &str, system: &System) -> Vec<Landmark> {
     let (value, low, high) = place;
     let sound = value.is_finite() && low > 0.0 && low <= value && value <= high;
@@ -118,7 +118,7 @@ fn near(place: (f64, f64, f64), grows: &str, system: &System) -> Vec<Landmark> {
         // alloc_fdtable in Linux' fs/file.c: a table of 64 descriptors at first, then of the next power of
         // two; so a process that opens one more than 2^k finds its table copied.
         let doubles_table = counts(grows, DESCRIPTORS) && is_linux(system);
-        // A power of two says nothing beside a landmark that happens to be one.
+        // A power of two is no hint beside a landmark that equals it.
         let power = powers(doubles_table).filter(is_near);
         found.extend(power.into_iter().find(|power| found.iter().all(|mark| mark.at != power.at)));
     }
@@ -141,7 +141,7 @@ fn is_linux(system: &System) -> bool {
     system.environment.get("kernel.name").is_some_and(|name| name == "Linux")
 }
 
-/// All that the environment knows of what n counts, what says most first.
+/// All landmarks of the environment for the object that n counts, the most informative first.
 fn landmarks(grows: &str, system: &System) -> Vec<Landmark> {
     let mut marks = Vec::new();
     if counts(grows, PORTS)
@@ -171,8 +171,8 @@ fn landmarks(grows: &str, system: &System) -> Vec<Landmark> {
     marks
 }
 
-/// The number of ports that the system may choose. Reserved ports are too few to move it by more than a hint
-/// tolerates, or they were set deliberately.
+/// The number of ports that the system may choose. Reserved ports are too few to move it beyond the tolerance
+/// of a hint, or were set deliberately.
 fn ports(system: &System) -> Option<f64> {
     let mut ends =
         system.environment.get("net.ip_local_port_range")?.split_whitespace().map(str::parse::<u32>);

@@ -1,4 +1,4 @@
-//! A run that grows, judged: a series is judged again only when trials came.
+//! The judgements of a growing run: a series is judged again only after new trials.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,20 +23,20 @@ pub struct Judgements {
     count: usize,
 }
 
-/// What was found of one variant on one system.
+/// The findings of one variant on one system.
 #[derive(Debug)]
 struct JudgedVariant {
-    /// How many trials it had then.
+    /// The number of trials at that time.
     trials: usize,
     findings: Vec<Finding>,
 }
 
-/// How the variants of a workload on one system compare.
+/// The comparison of the variants of a workload on one system.
 #[derive(Debug)]
 struct ComparedVariants {
-    /// How many trials they had then.
+    /// The number of trials at that time.
     trials: usize,
-    /// As it was then: a noise floor may be found at the end of a run.
+    /// The noise floor at that time: one may be found at the end of a run.
     system: System,
     comparison: Option<Comparison>,
 }
@@ -56,7 +56,7 @@ impl Judgements {
         Judgements { margin, whole, variants: BTreeMap::new(), comparisons: BTreeMap::new(), count: 0 }
     }
 
-    /// How many series were judged so far, each as often as it was.
+    /// The number of judgements so far.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -137,7 +137,7 @@ impl Judgements {
         self.variants.insert(key(of), JudgedVariant { trials: trials.len(), findings });
     }
 
-    /// How the variants of a workload compare, if they do.
+    /// The comparison of the variants of a workload, if they are rivals.
     fn comparison(
         &mut self,
         recording: &Recording,

@@ -1,6 +1,6 @@
-//! What a record supports: findings, rankings, comparisons, and whether more trials would help.
+//! The conclusions from a record: findings, rankings, comparisons, and whether more trials would help.
 //!
-//! - [`Findings`] judges every series of a recording once; [`Judgements`] keeps them while trials come.
+//! - [`Findings`] judges every series of a recording once; [`Judgements`] keeps them while a run adds trials.
 //! - [`compare`] compares the variants of a workload, or systems.
 //! - [`bisect`] finds the first of an ordered list of systems from which a cost differs.
 //! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
@@ -10,7 +10,7 @@
 //! - [`GrowthWindows`] says between which n a cost grows, for what asks where the growth comes from.
 //! - [`gate`] decides the claims that let a build fail.
 //! - [`hints`] finds numbers of the system near a place of n.
-//! - [`Highlight`] is what a reader should know first.
+//! - [`Highlight`] is a growth that a report shows first.
 //!
 //! Must never: measure, know a workload, look at this machine, or speak in sentences; words belong to
 //! `report`.

@@ -1,4 +1,4 @@
-//! The noise floor that a run of two systems shows which are one and the same.
+//! The noise floor from a run that measures one system as two.
 
 use record::{NoiseFloor, Recording, Series, SeriesKey};
 
@@ -6,12 +6,12 @@ pub use stats::FLOOR_PAIRS;
 
 use crate::series::sweep;
 
-/// Trials that tell whether an operation is long enough for its clock. No shape is fitted to so few of them,
+/// Trials that show whether an operation is long enough for its clock. No shape is fitted to so few of them,
 /// so they are judged at once.
 const TRIALS_TIMED: usize = 3;
 
-/// The floor that a run of two systems found which are one and the same; `None` when no series has pairs
-/// enough and is long enough for its clock. Its `run` is empty, because it is in the file of that run.
+/// The floor from a run that measures one system as two; `None` when no series has enough pairs and is long
+/// enough for its clock. Its `run` is empty, because it is in the file of that run.
 pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
     let [a, b] = recording.systems.as_slice() else { return None };
     let both = |(key, first): (&SeriesKey, &[Series])| {
@@ -60,7 +60,7 @@ fn self_ratio(
     Some(stats::SelfRatio { ratio, pairs: contrast.pairs().to_vec() })
 }
 
-/// Whether an operation is too short for its clock: what repeats exactly there is the clock, not the system.
+/// Whether an operation is too short for its clock: then the clock repeats exactly, not the system.
 fn is_below_resolution(trials: &[Series], tick_seconds: f64) -> bool {
     let trials: Vec<&Series> = trials.iter().take(TRIALS_TIMED).collect();
     let settings = stats::JudgeSettings { tick_seconds, ..stats::JudgeSettings::default() };

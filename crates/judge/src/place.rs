@@ -1,4 +1,4 @@
-//! Where a cost changes: the one n that a reader should know, and what lies near it.
+//! The place where a cost changes: one n, and the landmarks near it.
 
 use record::System;
 use stats::{Interval, Verdict};
@@ -6,14 +6,14 @@ use stats::{Interval, Verdict};
 use crate::hints::{self, Landmark, Mark};
 use crate::verdict::gross_jump;
 
-/// From here on the cost is another.
+/// The place from which on the cost is another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// The n, with its interval.
     pub n: Interval,
     /// Whether it is a jump, which lies somewhere between two n that were measured.
     pub is_jump: bool,
-    /// What lies near it, what says most first.
+    /// The landmarks near it, the most informative first.
     pub near: Vec<Landmark>,
 }
 
@@ -27,7 +27,7 @@ impl Place {
         Some(Place { n, is_jump, near: hints::landmarks_near(verdict, n, grows, system) })
     }
 
-    /// What lies here of that which runs out on a system: a range of ports, a number of descriptors.
+    /// The resource of the system that runs out here: a range of ports, a number of descriptors.
     pub fn resource(&self) -> Option<&Landmark> {
         self.near.iter().find(|landmark| landmark.mark.is_resource())
     }
@@ -52,8 +52,8 @@ fn step(verdict: &Verdict) -> Option<Interval> {
     Some(Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 })
 }
 
-/// The first n behind the largest jump that is certain to be behind it: it lies between two ranges, and no n
-/// between them is told apart.
+/// The first n behind the largest jump that is certain to be behind it: it lies between two ranges, which do
+/// not resolve the n between them.
 fn jump(verdict: &Verdict) -> Option<Interval> {
     let [before, after] = gross_jump(verdict)?;
     let n = after.n_low as f64;

@@ -1,4 +1,4 @@
-//! The measurements of a series as statistics takes them.
+//! The measurements of a series as input of statistics.
 
 use record::{Direction, Recording, Series, SeriesKey, SeriesKind, Workload};
 use stats::Sweep;
@@ -31,7 +31,7 @@ impl<'a> Referenced<'a> {
         Referenced { trials, references }
     }
 
-    /// As statistics takes them.
+    /// The sweeps for statistics.
     pub(crate) fn sweeps(&self) -> Vec<Sweep<'_>> {
         let trials = self.trials.iter().zip(&self.references);
         trials.map(|(series, references)| sweep(series).with_controls(references)).collect()

@@ -1,4 +1,4 @@
-//! What would settle the verdicts that are undecided: a time, where it is known how long trials take.
+//! The trials that would settle undecided verdicts, and their time, where it is known how long trials take.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::series::median;
 /// A longer time is not proposed.
 const LONGEST_SECONDS: f64 = 2.0 * 3600.0;
 
-/// What would settle verdicts that are undecided.
+/// The trials that would settle undecided verdicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settlement {
     /// Trials of each of these workloads.
     pub trials: u32,
-    /// What the whole run would take, rounded up to a time that people say; `None` where it is not known how
-    /// long trials take.
+    /// The time of the whole run, rounded up to a usual number; `None` where it is not known how long trials
+    /// take.
     pub seconds: Option<f64>,
     /// Whether a run of that time makes so many trials by itself.
     pub is_planned: bool,
@@ -33,7 +33,8 @@ struct Open<'a> {
     seconds: f64,
 }
 
-/// What settles as many verdicts as a reader would wait for; `None` where nothing is known to settle one.
+/// The trials that settle as many verdicts as possible in an acceptable time; `None` where none are known to
+/// settle one.
 pub(crate) fn settlement<'a>(
     recording: &Recording,
     findings: impl Iterator<Item = &'a Finding>,

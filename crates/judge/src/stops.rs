@@ -1,4 +1,4 @@
-//! How trials stopped short. A limit is a result; alike stops of many trials are said once.
+//! How trials stopped short. A limit is a result; equal stops of many trials are reported once.
 
 use record::{End, EndStatus, Outcome, Trial, Workload};
 
@@ -24,7 +24,7 @@ pub enum Cause {
         operation: String,
         /// The symbolic name of the error.
         error: String,
-        /// What that means and how to raise it.
+        /// The meaning of the limit and how to raise it.
         advice: String,
     },
     /// The time for it was used up.
@@ -34,9 +34,9 @@ pub enum Cause {
         /// Why.
         reason: String,
     },
-    /// What it claims did not happen, or it could not be set up.
+    /// A check failed, or it could not be set up.
     Failed {
-        /// What was attempted and what came of it.
+        /// The attempt and its result.
         reason: String,
     },
     /// The process ended by itself or was killed.
@@ -46,7 +46,7 @@ pub enum Cause {
     },
     /// The process did not end in time and was killed.
     TimedOut,
-    /// Its trials find out what all rivals can be offered, and there was none at that load.
+    /// Its trials only found the load for all rivals, and none was made at that load.
     NotOffered,
     /// There was no trial at all.
     NotMeasured {
@@ -65,13 +65,13 @@ impl Stop {
     }
 }
 
-/// What stands for a workload that was defined and never tried.
+/// The stop of a workload that was defined and never tried.
 pub(crate) fn not_measured(end: Option<&End>) -> Stop {
     let out_of_time = end.is_some_and(|end| end.status == EndStatus::Budget);
     Stop { cause: Cause::NotMeasured { out_of_time }, n: None, trials: 0, of: 0 }
 }
 
-/// What stands for a series that only trials at an offered load have, of which there was none.
+/// The stop of a series that only trials at an offered load have, if there was none.
 pub(crate) fn not_offered(workload: &Workload, trials: &[&Trial]) -> Option<Stop> {
     let found_out = |trial: &&Trial| {
         matches!(trial.outcome, Outcome::Complete | Outcome::Allowance { .. })

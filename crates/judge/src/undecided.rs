@@ -1,7 +1,7 @@
 //! Whether more trials would decide more.
 //!
-//! A run goes on by the rule by which its report judges: the verdicts, the ranking of variants and
-//! the comparison of systems are those that the report makes of the same trials.
+//! A run continues by the rule of its report: verdicts, ranking of variants and comparison of systems are
+//! those of a report of the same trials.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::findings::Findings;
 /// Growth that is known less precisely than this, high over low, deserves more trials.
 const GROWTH_SPREAD: f64 = 1.2;
 
-/// What has been measured since it was last asked.
+/// The variant that was measured since the last look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuredVariant<'a> {
     /// Name of the system.
@@ -25,9 +25,9 @@ pub struct MeasuredVariant<'a> {
 }
 
 /// The variants of one workload for which more trials may decide more. `findings` are those of the workload.
-/// Verdicts and systems have a say where they were `measured` since the last time; variants that compete are
-/// ranked whole, for each is compared with all others. With `compares` the systems are compared, as they are
-/// unless all are one and the same.
+/// Verdicts and systems count where they were `measured` since the last look; rivals are ranked as a whole,
+/// because each is compared with all others. With `compares` the systems are compared, which is so unless all
+/// are the same system.
 pub fn undecided(
     recording: &Recording,
     findings: &Findings,
@@ -79,7 +79,7 @@ fn of_variants(recording: &Recording, compared: &Comparison) -> BTreeSet<String>
     open
 }
 
-/// The variants of which a comparison of the systems is unresolved.
+/// The variants with an unresolved comparison of systems.
 fn of_systems(recording: &Recording, findings: Vec<Finding>) -> BTreeSet<String> {
     let Ok(comparison) = compare::of_findings(recording, findings) else { return BTreeSet::new() };
     let is_open = |ranking: &Ranking| ranking.standings.iter().any(RankingEntry::is_open);

@@ -1,4 +1,4 @@
-//! What a verdict supports beside its class.
+//! The statements that a verdict supports beside its class.
 
 use record::Unit;
 use serde::Serialize;
@@ -10,10 +10,10 @@ const GROSS: f64 = 10.0;
 const NARROW: f64 = 1.1;
 /// Exponents of n between which a cost is called linear.
 pub const LINEAR: [f64; 2] = [0.9, 1.1];
-/// A bound from fewer trials says nothing: no class but inconclusive needs fewer ([`stats::judge`]).
+/// A bound from fewer trials means nothing: only inconclusive needs fewer ([`stats::judge`]).
 const TRIALS_BOUND: usize = 4;
-/// Neighbours lie on the same line so often: below the first it is chance, from the second on a trial keeps
-/// to its line.
+/// The persistence of neighbours on one line: below the first value it is chance, from the second on a trial
+/// keeps to its line.
 const BY_CHANCE: f64 = 0.6;
 const KEPT: f64 = 0.95;
 
@@ -28,7 +28,7 @@ pub enum Alternation {
     KeptByTrial,
 }
 
-/// How measurements choose, of which neighbours make the same choice so often.
+/// How measurements choose, from the persistence of neighbours.
 pub fn alternation(persistence: f64) -> Alternation {
     match persistence {
         p if p >= KEPT => Alternation::KeptByTrial,
@@ -85,7 +85,7 @@ pub fn trend(verdict: &Verdict) -> Trend {
     }
 }
 
-/// A change that the next step undoes.
+/// A change that the next step reverses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detour {
@@ -95,7 +95,7 @@ pub enum Detour {
     Hump,
 }
 
-/// Two steps of which the second takes back most of the first, each in logarithms.
+/// Two steps, each in logarithms; the second reverses most of the first.
 pub fn detour(steps: &[Step]) -> Option<Detour> {
     let [one, two] = steps else { return None };
     let (one, two) = (one.ratio.value.ln(), two.ratio.value.ln());
@@ -103,13 +103,13 @@ pub fn detour(steps: &[Step]) -> Option<Detour> {
     is_undone.then_some(if one < 0.0 { Detour::Dent } else { Detour::Hump })
 }
 
-/// Whether there are measurements beyond the place of a limit: then it was none, and the cost only rose as if
-/// there were one.
+/// Whether there are measurements beyond the place of a limit: then there is no limit, and the cost only rose
+/// as if towards one.
 pub fn is_passed(limit: Asymptote, verdict: &Verdict) -> bool {
     limit.n.value < verdict.n_high as f64
 }
 
-/// Whether nothing speaks against a line: the exponent may be 1, or is as good as 1.
+/// Whether the exponent agrees with a line: it may be 1, or is practically 1.
 pub fn is_line(verdict: &Verdict) -> bool {
     verdict.exponent.is_none_or(|Interval { low, high, .. }| {
         low <= 1.0 && high >= 1.0 || low >= LINEAR[0] && high <= LINEAR[1]
@@ -119,7 +119,7 @@ pub fn is_line(verdict: &Verdict) -> bool {
 /// An exponent whose interval is wider than this describes no curve.
 const EXPONENT_WIDEST: f64 = 1.0;
 
-/// The exponent of one power of n, where that describes the cost and says more than its class.
+/// The exponent of one power of n, where that describes the cost and adds to its class.
 pub fn known_exponent(verdict: &Verdict) -> Option<Interval> {
     verdict.exponent.filter(|exponent| exponent.low > 0.0 && exponent.high - exponent.low < EXPONENT_WIDEST)
 }
@@ -130,13 +130,13 @@ pub fn known_local_exponents(verdict: &Verdict) -> Option<[LocalExponent; 2]> {
     verdict.local_exponents.filter(|both| both.iter().all(is_known))
 }
 
-/// Whether a stretch between steps has a shape worth a word.
+/// Whether a stretch between steps has a shape worth reporting.
 pub fn has_shape(segment: &Segment) -> bool {
     !matches!(segment.class, Class::Flat | Class::Inconclusive | Class::Ambiguous | Class::Uneven)
 }
 
-/// The range of n where a series is furthest from its smallest n, of a rate where it is highest; `None` where
-/// that is its end.
+/// The range of n where a series differs most from its smallest n, for a rate the highest; `None` where that
+/// is its end.
 pub fn furthest(verdict: &Verdict, unit: Unit) -> Option<&Block> {
     let size = |block: &&Block| match unit.more_is_better() {
         true => block.cost.value,
@@ -146,15 +146,15 @@ pub fn furthest(verdict: &Verdict, unit: Unit) -> Option<&Block> {
     furthest.filter(|block| block.n_high < verdict.n_high)
 }
 
-/// How many more the slope of a cost is given for: no more than were measured. `None` where a slope says
-/// nothing: of a rate, of two n, of a cost that falls, and of one with one jump that is most of its growth.
+/// The number of objects for which a slope is given: no more than were measured. `None` where a slope has no
+/// meaning: for a rate, two n, a falling cost, and a cost whose growth is mostly one jump.
 pub fn slope_each(verdict: &Verdict, unit: Unit) -> Option<u64> {
     let is_line = verdict.blocks.len() > 2 && verdict.growth.value > 1.0 && gross_jump(verdict).is_none();
     let most = 10_u64.pow((verdict.n_high - verdict.n_low).max(1).ilog10()).min(1_000);
     (is_line && !unit.more_is_better()).then_some(most)
 }
 
-/// Whether the line through a curve goes the way of its ends, so that its slope may be said of it.
+/// Whether the line through a curve has the direction of its ends, so that its slope may be reported.
 pub fn has_slope(verdict: &Verdict) -> bool {
     (verdict.growth.value - 1.0) * verdict.marginal_cost.value > 0.0
 }

@@ -101,16 +101,16 @@ mod measured {
             }
             _ => block,
         };
-        // A server that only accepts does not notice that a connection ends: what the warm-up opened would
-        // stay with it, and take descriptors that the sweep needs.
+        // A server that only accepts does not notice the end of a connection: those of the warm-up would stay
+        // open, and take descriptors that the sweep needs.
         let shared = Shared::create(1).map_err(TrialError::at("to share memory with the server"))?;
         let is_counted = &shared.slots()[0];
         let server = Server::start(|| {
-            // Where it runs is the system's choice when it cannot be ours.
+            // The system chooses the processor where it cannot be set.
             let _ = cpu.map(sys::cpu::pin);
             life(&listener, is_counted)
         })?;
-        // Only the server has it now: when that ends, connecting is refused.
+        // Only the server holds it now: when it ends, connecting is refused.
         drop(listener);
 
         let prepare = || -> io::Result<Connection> {
@@ -204,7 +204,7 @@ mod measured {
         Ok(connection)
     }
 
-    /// A client that went away is no reason to end.
+    /// A closed client is no reason to end.
     fn is_of_the_client(error: &io::Error) -> bool {
         use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, Interrupted};
         matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | Interrupted)

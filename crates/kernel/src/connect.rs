@@ -11,9 +11,9 @@
 //! part of them. At the end both are closed in random order, each close(2) timed.
 //! The client resets the connection, so that no port stays in TIME_WAIT for the next trial.
 //!
-//! **Expected answer.** Flat for both ends. What can grow is the search for a source port, which is part
-//! of connect(2) unless the port is bound before: its cost rises towards the end of
-//! `net.ipv4.ip_local_port_range`. Hash tables that are too small for n have long chains.
+//! **Expected answer.** Flat for both ends. The search for a source port, which is part of connect(2) unless
+//! the port is bound before, can grow: its cost rises towards the end of `net.ipv4.ip_local_port_range`. Hash
+//! tables that are too small for n have long chains.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -53,7 +53,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::CURVE
 };
 
-/// Ports that are bound on purpose lie below those that the system hands out by itself, on most systems.
+/// Explicitly bound ports lie below those that most systems choose by themselves.
 const OWN_PORTS: std::ops::Range<u16> = 2048..32_768;
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
@@ -134,7 +134,7 @@ impl Client {
         free.unwrap_or(Err(io::ErrorKind::AddrInUse.into()))
     }
 
-    /// Has all ports before it again.
+    /// Starts again with the first port.
     fn rewind(&mut self) {
         self.ports = self.ports.take().map(|_| OWN_PORTS);
     }

@@ -83,7 +83,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         Ok((file, mapping, byte, number))
     })?;
     trial.check(
-        "every file held what was written into it",
+        "every file held the bytes that were written into it",
         files.iter().all(|&(_, _, byte, number)| byte == initial(number)),
     );
     let files = trial.shuffled(files);
@@ -116,7 +116,7 @@ fn write_all(root: &Path, paths: &[PathBuf], per_folder: usize) -> io::Result<()
         }
         fs::write(path, text(number))?;
     }
-    // Written back now, lest the disk work while we measure.
+    // Written back now, so that the disk is idle during the measurement.
     sys::file::write_back(root)?;
     File::create(whole)?;
     Ok(())

@@ -58,7 +58,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         Ok((memory, told))
     })?;
     let told = grown.iter().enumerate().all(|(number, &(_, told))| told == content(number));
-    trial.check("every child read what its parent had written", told);
+    trial.check("every child read the bytes of its parent", told);
     let kept = grown.iter().enumerate().all(|(number, (memory, _))| *memory.last() == content(number));
     trial.check("every MiB kept its content", kept);
     let grown = trial.shuffled(grown);

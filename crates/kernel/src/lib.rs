@@ -1,4 +1,4 @@
-//! The group `kernel`: what the next operation costs while n objects live; one file per workload.
+//! The group `kernel`: the cost of the next operation while n objects live; one file per workload.
 //!
 //! A new workload is a new file here, its `mod` line and its line in [`GROUP`]; command line, list, pages,
 //! report and tests follow from the file. It opens with its page: question, method, expected answer.

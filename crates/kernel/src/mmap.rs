@@ -65,7 +65,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         Ok((mapping, byte))
     })?;
     let held = mappings.iter().enumerate().all(|(page, &(_, byte))| byte == content(page));
-    trial.check("every page held what the file holds there", held);
+    trial.check("every page held the bytes of the file", held);
     let mappings = trial.shuffled(mappings);
     trial.timed_down("unmap", mappings, |(mapping, _)| mapping.unmap())
 }
@@ -99,7 +99,7 @@ fn paged_file(path: &Path, pages: usize) -> io::Result<File> {
     }
     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.set_len(wanted)?;
-    // Written back now, lest the disk work while we measure.
+    // Written back now, so that the disk is idle during the measurement.
     file.sync_all()?;
     std::fs::rename(&unfinished, path)?;
     File::open(path)

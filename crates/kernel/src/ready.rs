@@ -56,7 +56,7 @@ pub(crate) const NEEDS: [Need; 4] = [
     Need::new(EPOLL_WATCHES, 1).only_in("epoll"),
 ];
 
-/// So long no wait lasts, for something is ready.
+/// No wait lasts this long, because something is ready.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {

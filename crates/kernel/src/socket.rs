@@ -93,7 +93,7 @@ impl Hole {
         Ok(Hole { plug, lowest, missed: 0 })
     }
 
-    /// Closes the lowest descriptor and fills it again. Says whether there was anything to do.
+    /// Closes the lowest descriptor and fills it again. Returns whether there is a hole.
     #[inline]
     pub(crate) fn punch(&mut self) -> io::Result<bool> {
         let Some((family, plug)) = self.plug.take() else { return Ok(false) };
@@ -104,7 +104,7 @@ impl Hole {
         Ok(true)
     }
 
-    /// States what makes the hole a hole; nothing where there is none.
+    /// Checks that the hole was the lowest descriptor; nothing without a hole.
     pub(crate) fn check(&self, trial: &mut Trial<'_>) {
         if self.lowest.is_some() {
             trial.check("the hole was always the lowest descriptor", self.missed == 0);

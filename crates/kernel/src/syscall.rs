@@ -1,6 +1,6 @@
 //! Cost of entering the kernel and returning.
 //!
-//! **Question.** What does a system call cost that does next to nothing?
+//! **Question.** What does a system call cost that does almost nothing?
 //!
 //! **Method.** getppid(2) is called by its number, because the C library could return a cached value.
 //! Where one call is too short for the clock, a batch of calls is timed and divided by their number. n is

@@ -1,4 +1,4 @@
-//! select(2) ends where descriptors reach `FD_SETSIZE`: a result with a reason, and no failure.
+//! select(2) ends where descriptors reach `FD_SETSIZE`: a result with a reason, not a failure.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
@@ -27,5 +27,5 @@ fn the_sweep_of_select_ends_at_its_limit() {
     assert!(trial.checks().iter().all(|check| check.held), "{:?}", trial.checks());
     let counts: Vec<u64> =
         workload.measured().enumerate().map(|(index, _)| slots.ticks(index).count() as u64).collect();
-    assert_eq!(counts, [*n, *n, *n], "what was measured until then stands, and the way down too");
+    assert_eq!(counts, [*n, *n, *n], "the measurements until then stay, and the way down too");
 }

@@ -55,8 +55,8 @@ impl Accelerator {
     }
 
     /// KVM where a guest boots with it, else TCG. `with_kvm` is the command that boots one, and `scratch` a
-    /// folder for a folder of the probe's own. What is found is kept until this machine boots again; `tell`
-    /// is called with a sentence before a probe, which takes ten seconds at most.
+    /// folder for a folder of the probe's own. The result is kept until this machine boots again; `tell` is
+    /// called with a sentence before a probe, which takes ten seconds at most.
     ///
     /// # Errors
     /// [`Error::Probe`] and [`Error::NoCache`].

@@ -181,7 +181,7 @@ fn keep(image: &Path, unfinished: &Path, folder: &Path) -> Result<(), String> {
     attempt().map_err(|error: io::Error| format!("cannot keep the kernel in {}: {error}", folder.display()))
 }
 
-/// What is in a folder, in the order of names.
+/// The entries of a folder, in the order of names.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -243,7 +243,7 @@ impl Apt {
     }
 }
 
-/// What a program prints; how it failed, with its last words.
+/// The output of a program; or how it failed, with its last words.
 fn run(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.env("LC_ALL", "C").stdin(Stdio::null()).output();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// What was attempted, on what, and what to do next.
+/// The attempt, its object, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Guests are not booted here.
@@ -39,7 +39,7 @@ pub enum Error {
     /// The text is no setting of a kernel.
     #[error("invalid setting {text:?}: {reason}; it is written as in net.core.somaxconn=64")]
     Sysctl {
-        /// What the user wrote.
+        /// The text of the user.
         text: String,
         /// Why it is none.
         reason: &'static str,
@@ -97,7 +97,7 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// It cannot be found out whether KVM works.
+    /// Whether KVM works could not be determined.
     #[error("cannot try whether KVM boots a kernel: {0}; --accel tcg does without")]
     Probe(#[source] runner::Error),
     /// The programs of this build do not suffice.

@@ -12,7 +12,7 @@ use runner::{CARRIED, OWN};
 
 use crate::Error;
 
-/// Where the loader of the GNU C library finds which library is where, besides its own folders.
+/// The loader's cache of libraries outside of its own folders (GNU C library).
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
 
 /// Devices that a program needs before the first process can mount a file system with all of them: Rust's
@@ -20,7 +20,7 @@ const LOADER_CACHE: &str = "/etc/ld.so.cache";
 const DEVICES: [(&str, u32, u32); 2] = [("/dev/console", 5, 1), ("/dev/null", 1, 3)];
 
 /// The archive: the first process, the programs of trials, and the libraries of those. osdyno itself is among
-/// them where the run has it in its folder, which is where it measures.
+/// them if the folder of the run holds it.
 pub(crate) fn build(folder: &Path) -> Result<Vec<u8>, Error> {
     let [first, others @ ..] = CARRIED;
     let init = first.bytes().map_err(|reason| Error::NoProgram { reason })?;
@@ -49,7 +49,7 @@ pub(crate) fn build(folder: &Path) -> Result<Vec<u8>, Error> {
 }
 
 fn archive(files: &BTreeMap<PathBuf, Vec<u8>>) -> io::Result<Vec<u8>> {
-    // A folder before what is in it, and so in the order of their names.
+    // A folder comes before its entries, so all are in the order of their names.
     let paths = files.keys().map(PathBuf::as_path).chain(DEVICES.iter().map(|(path, ..)| Path::new(path)));
     let mut folders: Vec<&Path> = paths.flat_map(|path| path.ancestors().skip(1)).collect();
     folders.retain(|folder| folder.parent().is_some());
@@ -82,8 +82,8 @@ fn entry(path: &Path) -> io::Result<Builder> {
     Ok(Builder::new(name.trim_start_matches('/')).nlink(1))
 }
 
-/// Has the loader of the GNU C library list them instead of starting the program, as ldd(1) does. `None`
-/// where this system has no loader for the program.
+/// Makes the loader of the GNU C library list them instead of starting the program, like ldd(1). `None` where
+/// this system has no loader for the program.
 ///
 /// # Errors
 /// When the program cannot be started, or its loader does not find a library.

@@ -17,7 +17,7 @@ const RELEASE_BYTES_MAX: usize = 64;
 
 const MAGIC: (usize, &[u8]) = (0x202, b"HdrS");
 
-/// Where the header says where the version is, less the boot sector.
+/// The place of the version's offset in the header, less the boot sector.
 const VERSION_POINTER: usize = 0x20E;
 const BOOT_SECTOR_BYTES: usize = 0x200;
 

@@ -38,8 +38,8 @@ impl EmulatedMachine {
     /// The memory where the user names none: several times what the workloads take at their largest n.
     pub const MEMORY_MIB: u32 = 1024;
 
-    /// Finds out, before anything is measured, whether such a machine can be started; what the emulator
-    /// prints as its version.
+    /// Checks, before anything is measured, whether such a machine can be started; returns the version that
+    /// the emulator prints.
     ///
     /// # Errors
     /// Why it cannot.
@@ -51,8 +51,8 @@ impl EmulatedMachine {
         start::version(emulator).map_err(failed)
     }
 
-    /// The release of an emulator that loses some boots of guests with several processors, by what it prints
-    /// as its version: 7.2 lost two of six, and 10.0 none. Between those none was tried.
+    /// The release of an emulator that loses some boots of guests with several processors, from its printed
+    /// version: 7.2 lost two of six, and 10.0 none. Between those none was tried.
     pub fn unreliable_release(version: &str) -> Option<&str> {
         let release = version.split_whitespace().skip_while(|word| *word != "version").nth(1)?;
         let major: u32 = release.split('.').next()?.parse().ok()?;

@@ -8,7 +8,7 @@ use runner::Programs;
 use crate::{Error, start};
 
 /// Debug messages, .NET, a browser and entries in menus are left out, unless the user sets these variables.
-/// Nothing that is measured needs them, and asking the user to install them would take a screen.
+/// No measurement needs them, and the question whether to install them would need a screen.
 const ENVIRONMENT: [(&str, &str); 2] =
     [("WINEDEBUG", "-all"), ("WINEDLLOVERRIDES", "mscoree,mshtml,winemenubuilder.exe=")];
 
@@ -70,15 +70,15 @@ impl Wine {
             Wine::keep_server_in(&folder, &prefix).map_err(failed)?;
             command.env(PREFIX, prefix).env_remove("TMPDIR");
         }
-        // Nobody looks at a window.
+        // No window is needed.
         command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
         Ok(command)
     }
 
     /// Makes a new prefix, whose server makes its socket in that folder. Debian's Wine keeps in this file the
-    /// name of a folder below `/tmp`, and makes one there where the prefix has no such file. Nobody removes
-    /// that one, and its Wine 10 crashes where TMPDIR names another place. It believes only what no other
-    /// user can write.
+    /// name of a folder below `/tmp`, and makes one there where the prefix has no such file. Wine does not
+    /// remove that one, and Debian's Wine 10 crashes where TMPDIR names another place. Wine trusts only files
+    /// that no other user can write.
     ///
     /// # Errors
     /// Those of making folders and the file.

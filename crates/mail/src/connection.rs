@@ -1,5 +1,5 @@
 //! One connection of an engine, in plain text or with TLS: its input goes to its session, whose output is
-//! sent. A host with which TLS fails is marked, so that later connections to it do without.
+//! sent. A host with which TLS fails is marked, so that later connections to it do not use it.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -31,7 +31,7 @@ pub(crate) struct Slot {
     /// TLS has begun, and is not there yet.
     pub(crate) is_shaking_hands: bool,
     pub(crate) began_ns: u64,
-    /// When something happened last.
+    /// The time of the last event.
     pub(crate) active_ns: u64,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum End {
     SentAway(String),
     Broken(String),
     Fault(String),
-    /// TLS was begun, and did not come about.
+    /// TLS was begun, and failed.
     NoTls(String),
     Late,
 }
@@ -58,7 +58,7 @@ pub(crate) enum Exchanged {
     End(End),
 }
 
-/// Receives, has the session answer, and sends.
+/// Receives, passes the input to the session, and sends its output.
 pub(crate) fn exchange<R: Results>(
     slot: &mut Slot,
     buffer: &mut [u8],
@@ -213,12 +213,12 @@ impl Sender for Transport {
 /// Whether connections are encrypted by STARTTLS (RFC 3207).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsPolicy {
-    /// Never: the server is not asked.
+    /// Never: the server is not asked for it.
     #[default]
     Off,
-    /// Where the server offers it. A host with which it does not come about is spoken to without (RFC 7435).
+    /// Where the server offers it; without it where it fails (RFC 7435).
     Opportunistic,
-    /// Always: a server without it is one that cannot be reached.
+    /// Always: a server without it counts as unreachable.
     Required,
 }
 
@@ -231,11 +231,11 @@ pub struct MailTls {
     pub certificates: Option<TlsSettings>,
 }
 
-/// TLS of an engine at work.
+/// TLS of a running engine.
 pub(crate) struct EngineTls {
     policy: TlsPolicy,
     client: Option<TlsClient>,
-    /// Hosts with which it did not come about.
+    /// Hosts with which it failed.
     given_up: HashSet<u32>,
 }
 

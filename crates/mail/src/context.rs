@@ -14,9 +14,9 @@ pub(crate) struct DeliveryContext<'list, R> {
     pub(crate) queue: Queue<'list>,
     pub(crate) measured: MailMeasured,
     pub(crate) results: R,
-    /// By the clock of the engine, since its last wait.
+    /// The time of the engine's clock at its last wait.
     pub(crate) now_ns: u64,
-    /// Messages that were sent; makes each of their names another.
+    /// Messages that were sent; numbers their names.
     pub(crate) messages: u64,
     /// No transaction begins any more.
     pub(crate) is_stopping: bool,
@@ -92,7 +92,7 @@ impl<R: Results> DeliveryContext<'_, R> {
         }
     }
 
-    /// Nothing was attempted for it: it waits for another connection.
+    /// There was no attempt for it: it waits for another connection.
     pub(crate) fn give_back(&mut self, recipient: u32, reason: &str) {
         if !self.queue.give_back(recipient) {
             self.end_waiting([recipient], DeliveryEnding::Queued, reason);

@@ -1,5 +1,5 @@
-//! The loop of an engine: it opens connections as long as the queue has work for them, and gives each what it
-//! waits for. One thread drives all connections.
+//! The loop of an engine: it opens connections as long as the queue has work for them, and dispatches events
+//! to them. One thread drives all connections.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct EngineSettings {
     pub routing: Routing,
     /// Addresses that connections begin at.
     pub sources: Sources,
-    /// Which addresses may be connected to.
+    /// The addresses that may be connected to.
     pub permission: Permission,
     /// Whether connections are encrypted.
     pub tls: MailTls,
@@ -58,7 +58,7 @@ impl EngineSettings {
 /// and however many end, as many take their places.
 const CONNECTS_MAX: usize = 64;
 
-/// How often the limits of time are looked at: connections that wait for minutes need no finer.
+/// How often timeouts are checked: connections that wait for minutes need no finer.
 const SCAN_NS: u64 = 100_000_000;
 
 /// The longest wait, for an order to stop.
@@ -97,7 +97,7 @@ pub struct Engine<'list, P, R> {
     next_scan_ns: u64,
     /// Time in which there was nothing to do before the time of another attempt.
     waiting_ns: u64,
-    /// Connections that go on without an event.
+    /// Connections that need no event to go on.
     in_line: Vec<usize>,
     buffer: Vec<u8>,
 }
@@ -106,7 +106,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
     /// An engine for that list. Nothing is connected to yet.
     ///
     /// # Errors
-    /// An event interface that this system lacks; a relay that may not be connected to.
+    /// A missing event interface; a relay that may not be connected to.
     pub fn new(
         recipients: &'list Recipients,
         settings: EngineSettings,
@@ -173,7 +173,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         self.waiting_ns
     }
 
-    /// Why this system made no further connection, if it has refused one since this was asked last.
+    /// Why this system made no further connection, if it has refused one since the last call.
     pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
         self.refusal.take()
     }
@@ -267,7 +267,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         self.check()
     }
 
-    /// Whether the last turn began as many connections as one may, so that more may be due.
+    /// Whether the last turn began the most connections allowed, so that more may be due.
     fn has_more_to_connect(&self) -> bool {
         self.connects >= CONNECTS_MAX
     }
@@ -384,7 +384,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
     fn end(&mut self, number: usize, end: End) {
         let Some(slot) = self.slots.try_remove(number) else { return };
         if !P::FORGETS_CLOSED {
-            // A failure here ends with the descriptor all the same.
+            // An error here does not matter: the descriptor is closed.
             let _ = slot.transport.handle().map(|handle| self.poller.remove(handle, number));
         }
         self.is_exhausted = false;
@@ -429,7 +429,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         self.fail(session, &reason);
     }
 
-    /// TLS did not come about. Where it need not, the next connection to the host does without (RFC 7435).
+    /// TLS failed. If it is not required, the next connection to the host does not use it (RFC 7435).
     fn end_without_tls(&mut self, session: Session, reason: &str) {
         self.context.measured.counts.not_encrypted += 1;
         let (host, reason) = (session.host(), format!("TLS: {reason}"));

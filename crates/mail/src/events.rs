@@ -11,7 +11,7 @@ use crate::measured::MailMeasured;
 use crate::recipients::Recipients;
 use crate::result::Results;
 
-/// An engine over whichever interface; see [`Engine`].
+/// An engine over any interface; see [`Engine`].
 pub trait DeliveryEngine {
     /// Nanoseconds since the engine was made.
     fn now_ns(&self) -> u64;
@@ -21,7 +21,7 @@ pub trait DeliveryEngine {
     fn peak(&self) -> usize;
     /// Nanoseconds in which it only waited for the time of another attempt.
     fn waiting_ns(&self) -> u64;
-    /// Why this system made no further connection, if it has refused one since this was asked last.
+    /// Why this system made no further connection, if it has refused one since the last call.
     fn take_refusal(&mut self) -> Option<io::Error>;
     /// The counts and times.
     fn measured(&mut self) -> &mut MailMeasured;
@@ -71,7 +71,7 @@ impl<P: Poller, R: Results> DeliveryEngine for Engine<'_, P, R> {
     }
 }
 
-/// The names of all event interfaces, on whatever system.
+/// The names of all event interfaces, of every system.
 pub const EVENT_INTERFACES: [&str; 5] = ["poll", "select", "epoll", "uring", "kqueue"];
 
 /// An engine for that list over the interface of that name; see [`Engine::new`].

@@ -54,7 +54,7 @@ use std::io;
 /// An error of an engine as a whole; an error of a recipient is a result.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    /// The system refused something that everything needs.
+    /// The system refused a resource that the whole engine needs.
     #[error("{attempted}: {source}")]
     System {
         /// The attempt.
@@ -62,10 +62,10 @@ pub enum MailError {
         /// The error of the system.
         source: io::Error,
     },
-    /// This system has no such event interface, or nobody has.
+    /// This system, or osdyno, has no such event interface.
     #[error("this system has no event interface {0}; there are poll, select, epoll, uring and kqueue")]
     NoInterface(String),
-    /// Settings make no sense. The message says which.
+    /// Settings contradict each other. The message names them.
     #[error("{0}")]
     Settings(String),
     /// An address that must not be connected to.
@@ -74,7 +74,7 @@ pub enum MailError {
     /// The DNS that routes need.
     #[error(transparent)]
     Dns(#[from] crate::dns::DnsError),
-    /// Something of a server or a load generator, which the engine shares with them.
+    /// An error of the parts that the engine shares with servers and load generators.
     #[error(transparent)]
     Net(#[from] net::Error),
 }

@@ -90,7 +90,7 @@ pub struct MailCounts {
     /// Connections that speak TLS.
     #[serde(default)]
     pub encrypted: u64,
-    /// Connections on which TLS began and did not come about.
+    /// Connections on which TLS began and failed.
     #[serde(default)]
     pub not_encrypted: u64,
     /// Connections that could not be made.

@@ -1,6 +1,6 @@
 //! The message, held once in both forms in which it can leave: as lines for DATA, with dots doubled, and as
 //! it is for BDAT; and the fields of its header. Every delivery puts a `Message-ID` of its own before it; the
-//! message's own is left out, for there may be only one (RFC 5322, section 3.6).
+//! message's own is left out, because there may be only one (RFC 5322, section 3.6).
 
 use std::fmt::{self, Display, Formatter};
 use std::io::Write as _;
@@ -38,7 +38,7 @@ impl Display for MessageChecksum {
     }
 }
 
-/// A message that no server has to take.
+/// A message larger than servers must accept.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the message has more than one field {0}, and RFC 5322 (section 3.6) allows one; leave the others out"
@@ -55,8 +55,8 @@ const DATE_BYTES: usize = "Date: Thu, 01 Jan 1970 00:00:00 +0000\r\n".len();
 
 impl Message {
     /// A message whose lines may end in LF or in CR LF; `host` is the name of this machine in `Message-ID`
-    /// (RFC 5322, section 3.6.4), and `run` tells the names of this run from those of others. The fields Date
-    /// and From, which every message has, are added where they are missing.
+    /// (RFC 5322, section 3.6.4), and `run` distinguishes the names of this run from those of others. The
+    /// fields Date and From, which every message has, are added where they are missing.
     ///
     /// # Errors
     /// A field that is there twice and may not be.
@@ -99,7 +99,7 @@ impl Message {
         Message { plain, lines, run, host: host.to_owned(), checksum, changes }
     }
 
-    /// Which message it is.
+    /// The number of the message.
     pub fn checksum(&self) -> MessageChecksum {
         self.checksum
     }
@@ -123,7 +123,7 @@ impl Message {
         format!("{MESSAGE_ID}: <{number}.{:x}@{}>\r\n", self.run, self.host)
     }
 
-    /// As DATA has it, with the dot at the end.
+    /// In the form of DATA, with the dot at the end.
     pub(crate) fn send_lines(&self, number: u64, output: &mut Output) {
         // A vector takes everything.
         let _ = output.bytes().write_all(self.name(number).as_bytes());

@@ -1,8 +1,8 @@
 //! The addresses that may be connected to: those of this machine and of private networks, and public ones
 //! that a user named one by one.
 //!
-//! The check is right before connect(2), of the address and never of a name: whatever a DNS server says, no
-//! mail and no load reaches a stranger.
+//! The check is right before connect(2), of the address and never of a name, so that no response of a DNS
+//! server directs mail or load to a stranger.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};

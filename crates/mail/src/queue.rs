@@ -1,8 +1,8 @@
 //! The recipients that wait: for the route of their domain, for a connection, or for another attempt.
 //!
-//! A domain waits in the list of one host: the exchanger that is its turn. A host with domains waits in the
-//! list of those that are ready, unless it has as many connections as it may, or has just failed. So a
-//! connection takes its next transaction in constant time, whatever the number of recipients.
+//! A domain waits in the list of one host: its current exchanger. A host with domains waits in the list of
+//! those that are ready, unless it has as many connections as it may, or has just failed. So a connection
+//! takes its next transaction in constant time, whatever the number of recipients.
 //!
 //! Timers lie in a heap. There are few: a recipient that was told to come again, a domain whose
 //! exchangers all failed, a host that has just failed.
@@ -72,7 +72,7 @@ pub(crate) struct Transaction {
 /// The state of a domain.
 #[derive(Debug)]
 struct Domain {
-    /// Places in the order of [`Recipients`] that nobody has taken yet.
+    /// Places in the order of [`Recipients`] that were not taken yet.
     fresh: Range<u32>,
     /// Recipients that were given back.
     again: Vec<u32>,
@@ -80,7 +80,7 @@ struct Domain {
     route: u32,
     /// Which of them has its turn.
     exchanger: u8,
-    /// How often all of them failed, or their names could not be found out.
+    /// How often all of them failed, or their lookup failed.
     attempts: u8,
     /// Transactions under way.
     transactions: u16,
@@ -136,9 +136,9 @@ pub(crate) struct Queue<'list> {
     attempts: Vec<u8>,
     ready: VecDeque<u32>,
     timers: BinaryHeap<Reverse<(u64, Wake)>>,
-    /// Domains from here on were never asked for.
+    /// Domains from here on were never looked up.
     unresolved: u32,
-    /// Domains that are asked for again.
+    /// Domains that are looked up again.
     unresolved_again: Vec<u32>,
     unfinished: usize,
 }
@@ -198,7 +198,7 @@ impl<'list> Queue<'list> {
         host.batch = host.batch.min((batch / 2).max(1));
     }
 
-    /// The next domain whose route is to be found out.
+    /// The next domain whose route is to be looked up.
     pub(crate) fn next_unresolved(&mut self) -> Option<u32> {
         self.unresolved_again.pop().or_else(|| {
             let next = self.unresolved;
@@ -238,7 +238,7 @@ impl<'list> Queue<'list> {
         })
     }
 
-    /// Puts the domain into the list of its host, if something of it can be taken.
+    /// Puts the domain into the list of its host, if it has a recipient to take.
     fn list(&mut self, domain: u32) {
         let entry = &mut self.domains[domain as usize];
         let is_busy = u32::from(entry.transactions) >= self.settings.transactions_per_domain;
@@ -303,7 +303,7 @@ impl<'list> Queue<'list> {
         Some(Transaction { domain: number, recipients })
     }
 
-    /// A transaction is over, whatever came of it.
+    /// A transaction is over, with any result.
     pub(crate) fn transaction_ended(&mut self, domain: u32) {
         let entry = &mut self.domains[domain as usize];
         entry.transactions = entry.transactions.saturating_sub(1);
@@ -316,7 +316,7 @@ impl<'list> Queue<'list> {
         self.list_host(host);
     }
 
-    /// The host has answered: it is well, and so are the domains that it serves.
+    /// The host has replied: it works, and so do the domains that it serves.
     pub(crate) fn host_is_well(&mut self, host: u32, domain: u32) {
         self.hosts[host as usize].failures = 0;
         self.domains[domain as usize].attempts = 0;
@@ -329,8 +329,8 @@ impl<'list> Queue<'list> {
         }
     }
 
-    /// The recipient was taken and no attempt was made for it, or its next attempt is due. Whether there will
-    /// be one: its domain may have been given up meanwhile.
+    /// The recipient was taken without an attempt, or its next attempt is due. Returns whether there will be
+    /// one: its domain may have been given up meanwhile.
     #[must_use]
     pub(crate) fn give_back(&mut self, recipient: u32) -> bool {
         let Some(domain) = self.recipients.get(recipient).map(|recipient| recipient.domain) else {
@@ -349,7 +349,7 @@ impl<'list> Queue<'list> {
         true
     }
 
-    /// An attempt failed for now. Whether there is another.
+    /// An attempt failed for now. Returns whether there is another.
     pub(crate) fn retry(&mut self, recipient: u32, now_ms: u64) -> bool {
         if self.settings.repeats {
             return true;
@@ -365,10 +365,10 @@ impl<'list> Queue<'list> {
         true
     }
 
-    /// A connection to the host failed, or it sent the engine away. Where others to it exist it has as many
-    /// as it takes. Otherwise it is left alone for a while, and its domains turn to their next exchangers.
-    /// `domain` is that of the connection's transaction. Returns the recipients that wait and for which there
-    /// is no further attempt.
+    /// A connection to the host failed, or it sent the engine away. If others to it exist, it has reached its
+    /// limit. Otherwise it is avoided for a while, and its domains turn to their next exchangers. `domain` is
+    /// that of the connection's transaction. Returns the recipients that wait and for which there is no
+    /// further attempt.
     pub(crate) fn host_failed(&mut self, number: u32, domain: u32, now_ms: u64) -> Vec<u32> {
         let host = &mut self.hosts[number as usize];
         // The connection that failed is still counted.
@@ -398,7 +398,7 @@ impl<'list> Queue<'list> {
         let entry = &mut self.domains[domain as usize];
         let Some(route) = self.routes.get(entry.route as usize) else { return Vec::new() };
         if route.get(usize::from(entry.exchanger)) != Some(&host) {
-            // Another connection has found that out already.
+            // Another connection has reported that already.
             return Vec::new();
         }
         entry.exchanger += 1;
@@ -409,7 +409,7 @@ impl<'list> Queue<'list> {
         self.domain_failed(domain, now_ms)
     }
 
-    /// No exchanger of the domain can be reached, or found out. Returns the recipients for which there is no
+    /// No exchanger of the domain can be reached, or looked up. Returns the recipients for which there is no
     /// further attempt.
     pub(crate) fn domain_failed(&mut self, domain: u32, now_ms: u64) -> Vec<u32> {
         let entry = &mut self.domains[domain as usize];
@@ -447,7 +447,7 @@ impl<'list> Queue<'list> {
         waiting
     }
 
-    /// When something that waits for a time is due.
+    /// When the next timer is due.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         self.timers.peek().map(|Reverse((due_ms, _))| *due_ms)
     }

@@ -77,12 +77,12 @@ pub struct Recipients {
     order: Vec<u32>,
     /// For each domain where it ends in the order.
     order_ends: Vec<u32>,
-    /// Those whose addresses are none; no domain has them.
+    /// Those with invalid addresses; no domain has them.
     broken: Vec<u32>,
 }
 
 /// The text of a list: UTF-8, or UTF-16 with a byte order mark, as editors of Windows write it. The mark is
-/// no part of it. What is not UTF-8 becomes what no address has, and is reported so.
+/// no part of it. Invalid UTF-8 becomes a character that no address has, and is reported.
 pub fn list_text(bytes: &[u8]) -> Cow<'_, str> {
     let utf16 = |rest: &[u8], of_pair: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.chunks_exact(2).map(|pair| of_pair([pair[0], pair[1]])).collect();
@@ -118,15 +118,15 @@ impl Recipients {
         recipients
     }
 
-    /// A list of addresses in the order given. Domains are the same where they differ in case only. What is
-    /// no address is kept apart, so that it can be reported.
+    /// A list of addresses in the order given. Domains are the same where they differ in case only. Invalid
+    /// addresses are kept apart, so that they can be reported.
     pub fn from_addresses<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Recipients {
         let mut recipients = Recipients::default();
         let mut domains: HashMap<String, u32> = HashMap::new();
         for address in addresses {
             let next = domains.len() as u32;
             let domain = match Mailbox::parse(address) {
-                // Where that character is, the list was not UTF-8: nobody has such an address.
+                // That character shows that the list was not UTF-8: no address has it.
                 Ok(mailbox) if !address.contains(char::REPLACEMENT_CHARACTER) => {
                     *domains.entry(mailbox.domain().to_lowercase()).or_insert(next)
                 }
@@ -203,7 +203,7 @@ impl Recipients {
         (0..self.ends.len() as u32).filter_map(|number| Some(self.get(number)?.address))
     }
 
-    /// The numbers of those that are no addresses.
+    /// The numbers of invalid addresses.
     pub(crate) fn broken(&self) -> &[u32] {
         &self.broken
     }
@@ -261,7 +261,7 @@ impl Recipients {
 /// The beginning of every generated domain.
 const LABEL: &str = "d";
 
-/// The domain of all generated names; it belongs to nobody (RFC 6761, section 6.2).
+/// The domain of all generated names; it is reserved (RFC 6761, section 6.2).
 pub(crate) const TOP: &str = "test";
 
 /// The name of a generated domain. The engine and the DNS server compute it from a number, so that neither
@@ -350,7 +350,7 @@ mod tests {
             let list = Recipients::from_list(&bytes);
             assert_eq!(list.addresses().collect::<Vec<_>>(), ["kim@alpha.test", "lee@beta.test"]);
         }
-        // No address, and said to be none.
+        // An invalid address, reported as such.
         assert_eq!(Recipients::from_list(b"\xff@a.test\nkim@a.test\n").broken(), [0]);
     }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// The version of the lines. A field is added without another; one that changes its meaning takes one.
 ///
-/// 1 had `reason` for the text of a reply too, none for what was accepted, and `delivered` for `tested`.
+/// Version 1 had `reason` for the text of a reply too, none for accepted recipients, and `delivered` for
+/// `tested`.
 pub(crate) const RESULTS_VERSION: u32 = 2;
 
 /// How a recipient ended. Each ends in exactly one way.
@@ -44,14 +45,14 @@ pub struct DeliveryResult<'a> {
     /// Why no reply decided.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'a str,
-    /// The exchanger that was asked last, if any was.
+    /// The exchanger of the last attempt, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanger: Option<SocketAddr>,
     /// Attempts that were made.
     pub attempts: u8,
 }
 
-/// Where results go.
+/// The destination of results.
 pub trait Results {
     /// Takes a result.
     ///
@@ -76,7 +77,7 @@ pub trait Results {
     }
 }
 
-/// Results are counted by the engine, and nothing else is wanted.
+/// Only the counts of the engine are wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoResults;
 

@@ -13,21 +13,21 @@ use crate::measured::MailStep;
 use crate::permission::Permission;
 use crate::result::Results;
 
-/// How the hosts of a domain are found out.
+/// How the hosts of a domain are looked up.
 #[derive(Clone, Debug)]
 pub enum Routing {
-    /// All mail goes to this host, whatever its domain.
+    /// All mail goes to this host.
     Relay(SocketAddr),
     /// The exchangers of each domain, by DNS.
     Dns {
         /// Servers that resolve names, the preferred first.
         servers: Vec<SocketAddr>,
-        /// The port of exchangers: 25, but for tests.
+        /// The port of exchangers: 25, except in tests.
         port: u16,
     },
 }
 
-/// The routing of an engine, at work.
+/// The routing of a running engine.
 pub(crate) enum Router {
     Relay(SocketAddr),
     Dns(Box<DnsRouter>),

@@ -127,7 +127,7 @@ impl Session {
         context: &mut DeliveryContext<'_, R>,
         output: &mut Output,
     ) -> Result<Progress, Fault> {
-        // Replies are read where the parser has them.
+        // Replies are read in the parser's buffer.
         let mut parser = std::mem::take(&mut self.parser);
         let progress = self.on_replies(&mut parser, input, context, output);
         self.parser = parser;
@@ -218,7 +218,7 @@ impl Session {
             MailStep::Rset if !matches!(in_flight.end, Answer::None) => {}
             _ => {
                 // A server may still hold the transaction whose DATA it has refused, and after a refusal of
-                // BDAT nothing but RSET ends it (RFC 3030, section 2).
+                // BDAT only RSET ends it (RFC 3030, section 2).
                 let is_chunk = step == MailStep::Message && self.extensions.chunking;
                 let is_open = matches!(answer, Answer::Refused(_)) && (step == MailStep::Data || is_chunk);
                 in_flight.end = answer;
@@ -290,7 +290,7 @@ impl Session {
         }
     }
 
-    /// Why this server cannot take the transaction, so that there is no use in asking it.
+    /// Why this server cannot take the transaction, which is then not sent.
     fn unsuitable_reason<R>(
         &self,
         transaction: &Transaction,
@@ -440,8 +440,7 @@ impl Session {
             0 => false,
             // Lock-step: a connection that was good for others has ended before this one began.
             1 => !self.has_delivered || !matches!(batch[0].sender, Answer::None),
-            // Which of them were answered nobody can tell, if a reply may have been lost. Fewer at once will
-            // tell.
+            // If a reply may have been lost, the answered ones are unknown. A smaller batch will show them.
             _ => {
                 context.queue.halve_batch(self.host, self.batch_max);
                 false
@@ -474,7 +473,7 @@ impl Session {
         self.stage == Stage::Greeting
     }
 
-    /// Whether nothing is left to do but to say so.
+    /// Whether only QUIT is left.
     pub(crate) fn is_quitting(&self) -> bool {
         self.stage == Stage::Quitting
     }

@@ -1,14 +1,14 @@
 //! A delivery that outlives its engine: the list, and the outcome of each recipient, in a folder.
 //!
-//! - `delivery` is the lock of the folder, and a line of JSON: what is delivered. It is written last, so that
-//!   without the line there is no spool, whatever a killed engine has left of the list.
+//! - `delivery` is the lock of the folder, and a line of JSON: the subject of the delivery. It is written
+//!   last, so that without the line there is no spool, whatever a killed engine has left of the list.
 //! - `list` has the recipients, one per line. It is written once.
 //! - `results` has a line of JSON for each recipient that has ended. An engine that goes on leaves out those
 //!   that were delivered, tested or failed; the last line of a recipient counts.
 //!
-//! A result is written before the engine waits again, so that a killed engine has forgotten only what servers
-//! accepted in its last turn: these recipients are delivered to twice, which SMTP cannot rule out (RFC 1047).
-//! None is lost, for what has no result is delivered. The folder is for its owner alone.
+//! A result is written before the engine waits again, so that a killed engine has lost only acceptances of
+//! its last turn: these recipients are delivered to twice, which SMTP cannot rule out (RFC 1047). None is
+//! lost, because recipients without a result are delivered. The folder is for its owner alone.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
@@ -37,7 +37,7 @@ pub enum SpoolError {
     /// An engine works on it.
     #[error("another osdyno delivers from {}; wait for its end", .0.display())]
     Busy(PathBuf),
-    /// It was begun for something else.
+    /// It was begun for another delivery.
     #[error(
         "{} was begun with {theirs}, and this is {ours}: its results do not hold for that. Go on with the \
          options of its beginning, or name another folder",
@@ -53,7 +53,7 @@ pub enum SpoolError {
     },
     /// It has results, but no line that names its delivery.
     #[error(
-        "{} does not say what it delivers: an older osdyno has begun it, or its file delivery is lost. Let \
+        "{} does not name its delivery: an older osdyno has begun it, or its file delivery is lost. Let \
          that osdyno go on, or name another folder",
         .0.display()
     )]
@@ -152,7 +152,7 @@ const LIST: &str = "list";
 const RESULTS: &str = "results";
 
 impl SpoolFolder {
-    /// Makes the folder where there is none, and locks it before anything of it is looked at.
+    /// Makes the folder where there is none, and locks it before it is read.
     ///
     /// # Errors
     /// [`SpoolError::Busy`], [`SpoolError::Unknown`], [`SpoolError::File`].
@@ -387,7 +387,7 @@ mod tests {
         }
     }
 
-    /// Wherever an engine is killed while it begins: what it leaves is no spool, and the next one begins.
+    /// An engine that is killed while it begins leaves no spool, and the next one begins.
     #[test]
     fn a_spool_that_was_not_finished_is_begun_anew() {
         let folder = tempfile::tempdir().unwrap();
@@ -421,7 +421,7 @@ mod tests {
             assert!(refused.contains(said), "{refused}");
         }
         assert_eq!(resume(folder.path()).unwrap().1.waiting(), 1);
-        // One of an older program, whose mode nobody knows.
+        // One of an older program, with an unknown mode.
         fs::remove_file(folder.path().join(DELIVERY)).unwrap();
         assert!(matches!(SpoolFolder::lock(folder.path()), Err(SpoolError::Unknown(_))));
     }

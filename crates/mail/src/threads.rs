@@ -45,8 +45,8 @@ pub struct Delivered {
     pub delivering_ns: u64,
 }
 
-/// Delivers the list. `begun` is called once the first engine is there, so that what cannot be done at all is
-/// an error before.
+/// Delivers the list. `begun` is called once the first engine exists, so that impossible settings are an
+/// error before.
 ///
 /// # Errors
 /// That of the first engine which failed.
@@ -105,7 +105,7 @@ fn run(
     run.map(|()| Delivered { measured: engine.measured().clone(), elapsed_ns, delivering_ns })
 }
 
-/// Results of all engines go to one place, one after the other.
+/// Results of all engines have one destination, one after the other.
 struct Shared<'a, R>(&'a Mutex<R>);
 
 impl<R> Shared<'_, R> {

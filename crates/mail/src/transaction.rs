@@ -37,7 +37,7 @@ pub(crate) enum Fault {
     Reply(#[from] ReplyError),
     #[error("reply {code} came before its command")]
     Unasked { code: u16 },
-    /// Before TLS anybody on the way can have put them there.
+    /// Before TLS anyone on the path can have inserted them.
     #[error("more came behind the reply to STARTTLS")]
     Injected,
     #[error("reply {code} to {step}")]

@@ -8,7 +8,7 @@ use crate::{FRAME_BYTES_MAX, SCHEMA};
 /// `Result` of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a run file could not be created, written or read. The message says what to do.
+/// Why a run file could not be created, written or read. The message has the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A run is never overwritten.
@@ -65,7 +65,7 @@ pub enum Error {
     NotARun {
         /// The file asked for.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// Written by a newer version.

@@ -1,13 +1,13 @@
-//! What makes figures of a system doubtful: its conditions, and how steady a reference operation is there.
+//! Causes of doubtful figures of a system: its conditions, and how steady a reference operation is there.
 //!
 //! It is not part of a run file: `osdyno doctor` receives it from the system that it examines.
 
 use serde::{Deserialize, Serialize};
 
-/// What was found beside the facts and limits of a system.
+/// The findings about a system beside its facts and limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Examination {
-    /// What shows in figures, in order of weight.
+    /// The conditions that show in figures, in order of weight.
     pub conditions: Vec<Condition>,
     /// How steady a reference operation was; `None` where it was not measured.
     pub steadiness: Option<Steadiness>,
@@ -17,26 +17,26 @@ pub struct Examination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConditionWeight {
-    /// Figures are those of something else than the system in question.
+    /// Figures describe something other than the system in question.
     Unfit,
     /// Figures are usable, with care.
     Care,
-    /// It is part of every figure, and no fault.
+    /// It is part of every figure, and not a fault.
     Note,
 }
 
 /// Something about a system that shows in figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
-    /// What it is about, in a word or two.
+    /// Its subject, in a word or two.
     pub subject: String,
     /// How much it matters.
     pub weight: ConditionWeight,
-    /// A sentence with its value, what follows, and what to do about it.
+    /// A sentence with its value, the consequence and the remedy.
     pub text: String,
 }
 
-/// How steady a reference operation was, which depends on nothing but the machine.
+/// How steady a reference operation was, which depends only on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {
     /// For how long it was repeated.

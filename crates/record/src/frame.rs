@@ -28,7 +28,7 @@ pub(crate) enum Packing {
     Plain,
 }
 
-/// One frame, or what stands in its place.
+/// One frame, or its damaged place.
 pub(crate) enum Chunk {
     /// Its text is in [`Chunks::text`]; the byte of the file at which it begins.
     Whole(u64),
@@ -41,7 +41,7 @@ pub(crate) struct Chunks<R> {
     source: R,
     ended: bool,
     packing: Packing,
-    /// Bytes of the source, of which `pending` are still to be looked at.
+    /// Bytes of the source; `pending` of them were not examined yet.
     buffer: Vec<u8>,
     pending: Range<usize>,
     /// Where `pending` begins in the file.
@@ -119,7 +119,7 @@ impl<R: Read> Chunks<R> {
             None if self.rest().len() >= FRAME_BYTES_MAX => Reason::TooLarge,
             None => Reason::CutShort,
         };
-        // The damage may be in the very fields that say how long the frame is: trust none of it.
+        // The damage may be in the fields that give the length of the frame, so they are not trusted.
         self.advance(1);
         self.seek_magic()?;
         let reason = match reason {
@@ -173,8 +173,8 @@ impl<R: Read> Chunks<R> {
         self.seek(|rest| rest.windows(MAGIC.len()).position(|window| window == MAGIC), MAGIC.len() - 1)
     }
 
-    /// Drops bytes up to what `find` finds, or all; how many. What it looks for may be cut by the end of
-    /// what was read so far, hence `keep` bytes are shown to it again.
+    /// Drops bytes up to the match of `find`, or all; returns how many. The end of the bytes read so far may
+    /// cut a match, so `find` gets the last `keep` bytes again.
     fn seek(&mut self, find: impl Fn(&[u8]) -> Option<usize>, keep: usize) -> io::Result<u64> {
         let begin = self.offset;
         loop {
@@ -200,7 +200,7 @@ impl<R: Read> Chunks<R> {
         self.offset += length as u64;
     }
 
-    /// Reads more from the source, about as much again as there is; `false` at its end.
+    /// Reads more from the source, doubling the buffer; `false` at its end.
     fn more(&mut self) -> io::Result<bool> {
         if self.ended {
             return Ok(false);

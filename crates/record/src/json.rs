@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::{Line, Trial, rules};
 
-/// Most bytes of a line that is not a series. Such lines become trees, which may take thirty times the
-/// memory of their text, and what stands in them is short.
+/// Most bytes of a line that is not a series. Such lines become trees, which may take thirty times the memory
+/// of their text, and their content is short.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// Why a text is not a [`Line`].
@@ -43,7 +43,7 @@ pub fn write_line(line: &Line, out: &mut impl io::Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A line with its text, where somebody sent it: unless it is changed, it is written as it came.
+/// A line with its text, if it was received: unless it is changed, it is written as it came.
 #[derive(Clone, Debug)]
 pub struct SentLine {
     line: Line,
@@ -159,12 +159,12 @@ fn parse_fields(text: &[u8]) -> Result<Line, LineError> {
         b"profile" => Line::Profile(serde_json::from_slice(text)?),
         b"noise-floor" => Line::NoiseFloor(serde_json::from_slice(text)?),
         b"end" => Line::End(serde_json::from_slice(text)?),
-        // Damage also looks like a type that nobody knows; only whole JSON is a line of the future.
+        // Damage also looks like an unknown type; only valid JSON is a line of a later version.
         _ => return Err(LineError::Unknown(serde_json::from_slice::<Tag>(text)?.name)),
     })
 }
 
-/// Where our own writer puts the tag: first in the line. Others, `jq -S` for one, sort the keys.
+/// Our own writer puts the tag first in the line. Other tools, such as `jq -S`, sort the keys.
 fn leading_tag(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(br#"{"type":""#)?;
     let end = rest.iter().position(|byte| *byte == b'"')?;
@@ -179,8 +179,8 @@ struct Tag {
     name: String,
 }
 
-/// Reads a seed as other tools leave it. It has 64 bits, and `jq` before 1.7 rounds it to a double, perhaps
-/// beyond 64 bits. The seed is then lost, but the rest of the file need not be.
+/// Reads a seed that other tools may have changed. It has 64 bits, and `jq` before 1.7 rounds it to a double,
+/// perhaps beyond 64 bits. The seed is then lost, but the rest of the file need not be.
 pub(crate) fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

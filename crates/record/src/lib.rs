@@ -1,10 +1,10 @@
-//! What a run is, and how it is written down.
+//! A run, and its file.
 //!
 //! A run is a stream of [`Line`]s: JSON Lines, on disk in zstd frames, one frame per finished trial
 //! (`docs/record.md` is the specification). Measuring writes the stream; everything else reads it.
 //!
 //! - [`Writer`] makes a run file, frame by frame; [`Reader`] streams one back, line by line.
-//! - [`read`] reads a whole file into a [`Recording`], the view that reports work on.
+//! - [`read`] reads a whole file into a [`Recording`], the view that reports use.
 //! - [`write_line`] and [`parse_line`] are for a pipe; they need no feature.
 //!
 //! Must never: know a workload, measure, judge, or look at this machine.

@@ -7,8 +7,8 @@ use crate::{
     GeneratorLevel, Histogram, Limitation, NoiseFloor, Profile, Series, System, Trial, TrialKey, Workload,
 };
 
-/// Version of the stream. It rises when a line changes its meaning or loses a field; readers accept
-/// every older version, and say so when they meet a newer one.
+/// Version of the stream. It rises when a line changes its meaning or loses a field; readers accept every
+/// older version, and refuse a newer one.
 pub const SCHEMA: u32 = 2;
 
 /// One line of the stream.
@@ -25,17 +25,17 @@ pub enum Line {
     Trial(Trial),
     /// The measurements of one kind that one trial made.
     Series(Series),
-    /// What the load generator saw of itself at one level.
+    /// The load generator's own observations at one level.
     Generator(GeneratorLevel),
-    /// What is only a lower bound.
+    /// Values that are only lower bounds.
     Limited(Limitation),
     /// The distribution of one quantity at one level.
     Histogram(Histogram),
-    /// Where the time of one series of one trial went.
+    /// The profile of one series of one trial.
     Profile(Profile),
-    /// What this run found the noise floor of its systems to be, which are one and the same.
+    /// The noise floor that this run found by measuring a system against itself.
     NoiseFloor(NoiseFloor),
-    /// Last line of a run that came to its own end.
+    /// Last line of a run that ended by itself.
     End(End),
 }
 
@@ -55,7 +55,7 @@ impl Line {
         }
     }
 
-    /// Says which trial the line belongs to, where it is one of a load's that can be of any trial.
+    /// Sets the trial of a line that a load made without knowing its trial.
     pub fn belong_to(&mut self, trial: &TrialKey) {
         match self {
             Line::Generator(GeneratorLevel { of, .. })
@@ -66,7 +66,7 @@ impl Line {
     }
 }
 
-/// All that one invocation recorded has this line at its head.
+/// The head of everything that one invocation records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// [`SCHEMA`] of the writer.
@@ -84,8 +84,8 @@ pub struct Run {
     pub seed: u64,
     /// Time the whole run may take; `None` when the preset fixes the number of trials instead.
     pub budget_seconds: Option<f64>,
-    /// Trial counts at which the planner looked whether to go on; more looks cost confidence (statistics
-    /// METHODOLOGY.md, "Interim analyses"). Empty when the number of trials was fixed beforehand.
+    /// Numbers of trials at which the planner decided whether to go on; more looks cost confidence
+    /// (METHODOLOGY.md, "Interim analyses"). Empty when the number of trials was fixed beforehand.
     pub looks: Vec<u32>,
     /// Whether trials were pinned to one processor.
     pub pinned: bool,
@@ -106,7 +106,7 @@ pub struct Tool {
     pub build: String,
 }
 
-/// Last line of a run that came to its own end.
+/// Last line of a run that ended by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// How it ended.
@@ -115,7 +115,7 @@ pub struct End {
     pub elapsed_seconds: f64,
 }
 
-/// How a run came to its own end.
+/// How a run ended by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndStatus {

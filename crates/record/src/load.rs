@@ -1,12 +1,11 @@
-//! What a load recorded beside its series: what the load generator saw of itself, what is only a lower
-//! bound, and whole distributions.
+//! The record of a load beside its series: the load generator's own observations, lower bounds, and
+//! distributions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{TrialKey, Unit};
 
-/// What the load generator saw of itself while it offered one load. Whether it was saturated is not in here:
-/// readers judge that.
+/// The load generator's own observations while it offered one load. Readers judge whether it was saturated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorLevel {
     /// The trial.
@@ -14,10 +13,10 @@ pub struct GeneratorLevel {
     pub of: TrialKey,
     /// The level; 0 where the load came before the first one.
     pub n: u64,
-    /// What the load was for.
+    /// The purpose of the load.
     #[serde(default)]
     pub purpose: Purpose,
-    /// What stands opposite the system, and saw this of itself.
+    /// The tester opposite the system, which made these observations.
     #[serde(default, skip_serializing_if = "Tester::is_generator")]
     pub tester: Tester,
     /// The series that it measured; empty for all that are measured on the client's side.
@@ -25,7 +24,7 @@ pub struct GeneratorLevel {
     pub series: Vec<String>,
     /// Generators, each with a thread of its own.
     pub generators: u64,
-    /// Connections that were asked for.
+    /// Connections that were requested.
     pub connections: u64,
     /// How long was measured.
     pub elapsed_seconds: f64,
@@ -35,8 +34,8 @@ pub struct GeneratorLevel {
     pub started_per_second: f64,
     /// Right responses, per second.
     pub completed_per_second: f64,
-    /// Requests without a response: in an open loop all that were meant to start, in a closed one those under
-    /// way for longer than any response took.
+    /// Requests without a response: in an open loop all that were meant to start, in a closed one those in
+    /// flight for longer than any response took.
     pub unanswered: u64,
     /// Failed requests without a response within the timeout.
     #[serde(default)]
@@ -52,25 +51,25 @@ pub struct GeneratorLevel {
     pub run_delay_share: Option<f64>,
     /// Median latency; `None` where nothing was answered.
     pub latency_seconds_p50: Option<f64>,
-    /// How late the generator sent 99 % of the requests at most; `None` in a closed loop.
+    /// 99 % of the requests were sent at most this late; `None` in a closed loop.
     pub lateness_seconds_p99: Option<f64>,
-    /// What went wrong, the most frequent first.
+    /// The failures, the most frequent first.
     #[serde(default)]
     pub failures: Vec<FailureCount>,
 }
 
-/// What a load was for.
+/// The purpose of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// To measure at a level.
     #[default]
     Level,
-    /// To find the capacity of the server, which the levels are shares of.
+    /// To find the capacity of the server; levels are shares of it.
     Capacity,
 }
 
-/// What stands opposite the system under test (RFC 2544, section 6), and must not be its limit.
+/// The tester opposite the system under test (RFC 2544, section 6), which must not be its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tester {
@@ -82,7 +81,7 @@ pub enum Tester {
 }
 
 impl Tester {
-    /// Whether it is the one that need not be named.
+    /// Whether it is the default, which is not written.
     fn is_generator(&self) -> bool {
         *self == Tester::Generator
     }
@@ -100,7 +99,7 @@ impl Tester {
 /// Failed requests of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureCount {
-    /// How far the requests were: `connect`, `send`, `first byte`, `body`, `close`, `idle`.
+    /// The stage of the requests: `connect`, `send`, `first byte`, `body`, `close`, `idle`.
     pub stage: String,
     /// `ECONNRESET`, `timeout`, `status 503`, …
     pub cause: String,
@@ -108,7 +107,7 @@ pub struct FailureCount {
     pub count: u64,
 }
 
-/// What was measured is only a lower bound of what the server can do, or of how long it takes.
+/// Values are only lower bounds of the server's rate, or of its times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limitation {
     /// The trial.
@@ -116,7 +115,7 @@ pub struct Limitation {
     pub of: TrialKey,
     /// The level; `None` for all of the trial's.
     pub n: Option<u64>,
-    /// What set the bound.
+    /// The cause of the bound.
     pub by: LimitedBy,
     /// The series that it concerns; empty for all that are measured on the client's side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -126,7 +125,7 @@ pub struct Limitation {
     pub why: String,
 }
 
-/// What set a bound.
+/// The cause of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitedBy {
@@ -161,7 +160,7 @@ pub struct Histogram {
     pub of: TrialKey,
     /// The level.
     pub n: u64,
-    /// What was counted: `latency`.
+    /// The quantity: `latency`.
     pub name: String,
     /// Unit of the values.
     pub unit: Unit,

@@ -1,11 +1,11 @@
-//! What a reader had to drop, as data. The intact parts of a damaged file are read.
+//! The parts that a reader had to drop, as data. The intact parts of a damaged file are read.
 
 use std::fmt;
 
 use crate::LineError;
 
-/// A reader that met this many losses stops: such a file needs its owner, not more guessing. It also
-/// bounds what a hostile file can cost.
+/// A reader that met this many losses stops: such a file needs its owner. It also bounds the cost of a
+/// hostile file.
 pub const LOSSES_MAX: usize = 100;
 
 /// A file unpacks to at most so many times its size, beside the first
@@ -43,7 +43,7 @@ pub enum Reason {
     /// Lines of a type that this version does not know; the type.
     #[error("unknown line type {0:?}")]
     Unknown(String),
-    /// Lines that are not JSON, lack a field or are too long; what is wrong with the first.
+    /// Lines that are not JSON, lack a field or are too long; the fault of the first.
     #[error("unreadable line ({0})")]
     Malformed(String),
     /// Lines that break a rule of the format; which line the first is, and its rule.

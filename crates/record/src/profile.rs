@@ -1,4 +1,4 @@
-//! Where the time of an operation goes: which series a trial samples, and what it sampled.
+//! Profiles of operations: the series that a trial samples, and the samples.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Direction, TrialKey};
 
-/// What was sampled of one series in one trial.
+/// The samples of one series in one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The trial.
@@ -16,13 +16,13 @@ pub struct Profile {
     pub name: String,
     /// Whether n rises or falls.
     pub direction: Direction,
-    /// What takes the samples: `cpu-clock`.
+    /// The event that takes the samples: `cpu-clock`.
     pub event: String,
     /// Processor time from one sample to the next.
     pub period_seconds: f64,
-    /// What was measured where it is cheap.
+    /// The part where it is cheap.
     pub low: ProfileWindow,
-    /// What was measured where it is expensive.
+    /// The part where it is expensive.
     pub high: ProfileWindow,
     /// The functions that the stacks name, each once.
     pub frames: Vec<Frame>,
@@ -48,7 +48,7 @@ fn first_thread_only() -> String {
     "an earlier osdyno, which took the samples, attached to the first thread only".to_owned()
 }
 
-/// What was measured in one range of n.
+/// The part of one range of n.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfileWindow {
     /// The n.
@@ -56,28 +56,28 @@ pub struct ProfileWindow {
     pub range: NRange,
     /// How many operations were measured there.
     pub operations: u64,
-    /// What they took together, waiting and the sampler included.
+    /// Their time together, waiting and the sampler included.
     pub seconds: f64,
     /// Samples within them.
     pub samples: u64,
-    /// What was counted from sample to sample, by name as perf-list(1) has it, and over how much time.
+    /// The counters from sample to sample, by their names in perf-list(1), and over how much time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Count>,
-    /// What there was of each thing that an operation may walk through.
+    /// The number of each kind of object that an operation may walk through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_use: Vec<InUse>,
 }
 
-/// What there was of a thing.
+/// The number of objects of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InUse {
-    /// What it is: `mappings`, or with its unit `page tables (KiB)`.
+    /// The kind: `mappings`, or with its unit `page tables (KiB)`.
     pub name: String,
-    /// How much there was; the mean of all readings.
+    /// The mean of all readings.
     pub mean: f64,
 }
 
-/// What a counter counted.
+/// The count of a counter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     /// Its name.
@@ -94,10 +94,10 @@ pub struct Frame {
     pub function: String,
     /// Where it is: `kernel`, the name of a module of the kernel in brackets, or the path of a file.
     pub module: String,
-    /// Where it is in that file, of a function without a name.
+    /// Its offset in that file, for a function without a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// The inode of that file, of a function without a name.
+    /// The inode of that file, for a function without a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inode: Option<u64>,
 }
@@ -112,7 +112,7 @@ pub struct Stack {
 }
 
 impl Profile {
-    /// Gives functions other names; frames and stacks that become alike are one.
+    /// Gives functions other names, and merges frames and stacks that become equal.
     pub fn rename(&mut self, mut name: impl FnMut(&Frame) -> Frame) {
         let mut frames = Vec::new();
         let mut places: BTreeMap<Frame, u32> = BTreeMap::new();

@@ -14,8 +14,8 @@ use crate::loss::Losses;
 use crate::upgrade::upgrade;
 use crate::{Error, Line, Loss, Reason, Recording, Result, Run, SCHEMA};
 
-/// Reads a whole run file, packed or plain, and says what of it was lost. The memory it takes is that of
-/// the values, 8 bytes each, and of one frame.
+/// Reads a whole run file, packed or plain, and reports its losses. The memory it takes is that of the
+/// values, 8 bytes each, and of one frame.
 ///
 /// # Errors
 /// [`Error::Read`], [`Error::NotARun`], [`Error::Newer`]. Damage behind the first line is no error.
@@ -36,7 +36,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Recording, Vec<Loss>)> {
 ///
 /// Memory is bounded by the largest frame, and so by [`FRAME_BYTES_MAX`](crate::FRAME_BYTES_MAX). A frame
 /// counts only as a whole: none of its lines appears unless all of it decodes. An `Err` ends the stream;
-/// whatever can be survived is in [`Reader::losses`] instead.
+/// other faults are in [`Reader::losses`] instead.
 pub struct Reader<R> {
     path: PathBuf,
     frames: Chunks<R>,
@@ -48,7 +48,7 @@ pub struct Reader<R> {
     run: Option<Run>,
     /// The schema of the file.
     schema: u32,
-    /// Lines that came of the last one when it was upgraded.
+    /// Lines that the upgrade of the last one added.
     more: VecDeque<Line>,
     losses: Losses,
     ended: bool,
@@ -102,7 +102,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// What was dropped up to here; all there is once the iterator has ended.
+    /// The parts dropped so far; all of them once the iterator has ended.
     #[must_use]
     pub fn losses(&self) -> &[Loss] {
         self.losses.as_slice()
@@ -211,7 +211,7 @@ fn line_at(text: &[u8], at: usize) -> &[u8] {
     &rest[..end]
 }
 
-/// Says whether we can read what follows, before anything relies on the fields of this version.
+/// Checks the schema, before anything relies on the fields of this version.
 fn first_line(text: &[u8], path: &Path) -> Result<Run> {
     #[derive(Deserialize)]
     struct Head {

@@ -15,7 +15,7 @@ pub const SUMS_MAX: usize = 16;
 /// A series that must not be judged: a number whose check failed is not a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Excluded {
-    /// What was recorded; without values where a sum could not be made.
+    /// The recorded series; without values where a sum could not be made.
     pub series: Series,
     /// Why it does not count.
     pub reason: Exclusion,
@@ -55,17 +55,17 @@ pub struct Recording {
     pub systems: Vec<System>,
     /// The workloads' definitions, as recorded.
     pub workloads: Vec<Workload>,
-    /// All trials, as recorded; those without any series too.
+    /// All trials, as recorded, including those without any series.
     pub trials: Vec<Trial>,
-    /// What load generators saw of themselves, as recorded.
+    /// The load generators' own observations, as recorded.
     pub generators: Vec<GeneratorLevel>,
-    /// What is only a lower bound, as recorded.
+    /// The lower bounds, as recorded.
     pub limitations: Vec<Limitation>,
     /// Whole distributions, as recorded.
     pub histograms: Vec<Histogram>,
-    /// Trials that were sampled, and so count for nothing else.
+    /// Sampled trials, which do not count otherwise.
     pub sampled_trials: Vec<Trial>,
-    /// What was sampled in them, as recorded.
+    /// Their samples, as recorded.
     pub profiles: Vec<Profile>,
     /// How the run ended; `None` when it was killed, or when the end of the file is lost.
     pub end: Option<End>,
@@ -152,7 +152,7 @@ impl Recording {
             .filter(|floor| floor.run.is_empty())
     }
 
-    /// Which boot of its system the trial of a series was measured in; 0 where that is not known.
+    /// The boot of its system in which the trial of a series was measured; 0 if unknown.
     #[must_use]
     pub fn boot(&self, series: &Series) -> u32 {
         let is_its = |trial: &&Trial| {
@@ -180,7 +180,7 @@ impl Recording {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 
-    /// What a series means and what is expected of it.
+    /// The meaning of a series and its expected growth.
     #[must_use]
     pub fn kind(&self, key: &SeriesKey) -> Option<&SeriesKind> {
         let kinds = &self.workload(&key.workload)?.series;
@@ -204,14 +204,14 @@ impl Recording {
         orders.map(|order| order.background.iter().map(|one| one.load.as_str()).collect()).collect()
     }
 
-    /// Whether the run did not come to its own end.
+    /// Whether the run was cut off.
     #[must_use]
     pub fn interrupted(&self) -> bool {
         self.end.as_ref().is_none_or(|end| end.status == EndStatus::Interrupted)
     }
 }
 
-/// Moves everything that proves nothing out of `series`, and sorts the rest.
+/// Moves series that do not count out of `series`, and sorts the rest.
 fn exclude(trials: &[Trial], series: &mut BTreeMap<SeriesKey, Vec<Series>>, excluded: &mut Vec<Excluded>) {
     let mut verdicts: HashMap<_, Option<Exclusion>> = HashMap::new();
     for trial in trials {
@@ -317,7 +317,7 @@ impl Places {
     }
 }
 
-/// Why nothing that a trial measured may be judged, if so.
+/// Why the values of a trial must not be judged, if so.
 fn exclusion(trial: &Trial) -> Option<Exclusion> {
     if let Outcome::Failed { reason } = &trial.outcome {
         return Some(Exclusion::Failed(reason.clone()));

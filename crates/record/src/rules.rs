@@ -1,17 +1,17 @@
 //! The rules of the format that JSON does not enforce: a line that breaks one is not read.
 //!
 //! Readers trust them. Statistics looks up values by n in a list that rises; a list that does not would make
-//! verdicts of other values than those that the reader sees.
+//! verdicts of other values than those in the report.
 
 use crate::{Direction, Line, NRange, Profile, ProfileWindow, Series, TrialKey};
 
-/// The largest n: what signed integers of 64 bits hold, which other readers have.
+/// The largest n: the largest signed integer of 64 bits, the type of other readers.
 const N_MAX: u64 = i64::MAX as u64;
 
 /// Checks one line.
 ///
 /// # Errors
-/// What the line is about, and the rule that it breaks.
+/// The subject of the line, and the rule that it breaks.
 pub(crate) fn check(line: &Line) -> Result<(), String> {
     let broken = match line {
         Line::Series(series) => series_rule(series).map(|rule| (of_series(series), rule)),

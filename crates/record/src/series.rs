@@ -27,18 +27,17 @@ pub struct Series {
     /// Difference of n between neighbours; negative on the way down. 0 where the sizes are listed.
     pub n_step: i64,
     /// n of each value where they are not evenly spaced: rising, on the way down falling, equal ones side by
-    /// side. Empty where `n_first` and `n_step` say it all.
+    /// side. Empty where `n_first` and `n_step` suffice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<u64>,
     /// Operations per value when one alone is too short for the clock; values are per operation already.
     pub batch: u32,
-    /// Seconds per operation, or what `SeriesKind::unit` says.
+    /// Seconds per operation, or the unit in `SeriesKind::unit`.
     pub values: Vec<f64>,
 }
 
 impl Series {
-    /// Objects alive when value `i` was taken. A file may claim anything; what is out of range stays at
-    /// its end.
+    /// Objects alive when value `i` was taken. A file may claim anything; values out of range are clamped.
     #[must_use]
     pub fn n(&self, i: usize) -> u64 {
         if let Some(last) = self.sizes.last() {
@@ -114,7 +113,7 @@ pub enum Unit {
     Bytes,
     /// A throughput in bytes per second: more is better.
     BytesPerSecond,
-    /// Bare numbers: nobody named their unit, or this version does not know it.
+    /// Bare numbers: their unit is unnamed, or unknown to this version.
     None,
 }
 

@@ -11,14 +11,14 @@ use crate::SeriesKey;
 pub struct System {
     /// `local` unless the user gave it a name.
     pub name: String,
-    /// What stands before the trial program when it is started; empty for this machine.
+    /// The command in front of the trial program; empty for this machine.
     pub prefix: Vec<String>,
-    /// Facts by dotted key, such as `kernel.release` or `cpu.model`; what could not be read is absent.
+    /// Facts by dotted key, such as `kernel.release` or `cpu.model`; unreadable ones are absent.
     pub environment: BTreeMap<String, String>,
-    /// What the readiness check found worth a warning, each a whole sentence.
+    /// The warnings of the readiness check, each a whole sentence.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// What bounds n there: by [`resource`] its limits, the tightest first.
+    /// The limits on n there, by [`resource`], the tightest first.
     #[serde(default)]
     pub limits: BTreeMap<String, Vec<ResourceLimit>>,
     /// Its processors; `None` where they could not be counted.
@@ -29,7 +29,7 @@ pub struct System {
     pub noise_floor: Option<NoiseFloor>,
 }
 
-/// What piles up in a sweep: the keys of [`System::limits`].
+/// The resources that a sweep uses up: the keys of [`System::limits`].
 pub mod resource {
     /// Descriptors of one process.
     pub const DESCRIPTORS: &str = "descriptors";
@@ -57,7 +57,7 @@ pub mod resource {
     pub const DISK: &str = "disk";
     /// Files and folders, of the same file system.
     pub const INODES: &str = "inodes";
-    /// Processors, of which [`Processors`](super::Processors) has the number and no entry of the limits.
+    /// Processors; [`Processors`](super::Processors) has their number, and the limits have no entry for them.
     pub const PROCESSORS: &str = "processors";
 }
 
@@ -90,8 +90,8 @@ pub struct Processors {
 
 /// The noise floor of one system, found by measuring it against itself (`osdyno run --aa`).
 ///
-/// All floors are shares: 0.02 says that two measurements of one and the same thing differ by up to 2 %,
-/// in 95 % of the cases. No comparison on this system may claim a smaller difference.
+/// All floors are shares: 0.02 means that two measurements of the same system differ by up to 2 % in 95 % of
+/// the cases. No comparison on this system may claim a smaller difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
     /// The floor over all series.
@@ -119,8 +119,8 @@ impl NoiseFloor {
         format!("{key} {}{settings}", key.direction)
     }
 
-    /// The smallest difference that this series can support with these settings, as a share: its own floor
-    /// where it has one, else the one over all series.
+    /// The floor of this series with these settings, as a share: its own where it has one, else the one over
+    /// all series.
     #[must_use]
     pub fn series_share(&self, key: &SeriesKey, settings: &BTreeMap<String, String>) -> f64 {
         self.series.get(&Self::name(key, settings)).copied().unwrap_or(self.share)

@@ -25,8 +25,8 @@ pub struct TrialParameters {
     pub variant: String,
     /// Trials of one workload × variant × system count from 1.
     pub trial: u32,
-    /// Which boot of its system the trial was measured in, counted from 1; 0 of a system that the run does
-    /// not boot.
+    /// The boot of its system in which the trial was measured, counted from 1; 0 for a system that the run
+    /// does not boot.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub boot: u32,
     /// How far n is to go.
@@ -58,22 +58,22 @@ pub struct TrialParameters {
     /// Whether references are timed among the operations; `false` too where the workload cannot have any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub references: bool,
-    /// What all rivals are offered, level by level; empty where a load offers nothing in common, and in the
-    /// trials that find it out.
+    /// The load that all rivals are offered, level by level; empty where a load offers nothing in common, and
+    /// in the trials that find it out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedLevel>,
     /// The levels that are measured, where the user chose them, or the first trial of a load had no time for
     /// those in between; empty where they are those of the workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<u64>,
-    /// What loads the system beside the trial; empty where nothing does.
+    /// The loads beside the trial; empty where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Background>,
     /// Processes that make objects beside the trial, each as many as the trial itself: with two of them every
     /// third n is measured.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub helpers: u32,
-    /// What is sampled; `None` in trials that are judged.
+    /// The sampled series; `None` in trials that are judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileOrder>,
     /// The trial is killed when this is used up.
@@ -125,7 +125,7 @@ impl TrialKey {
 pub struct Server {
     /// The address it listens on, as the client sees it: `10.0.0.2`, or with its port.
     pub address: String,
-    /// What stands before a program to start it there; empty where somebody has started the server already.
+    /// The command in front of a program that starts it there; empty where the server runs already.
     #[serde(default)]
     pub prefix: Vec<String>,
 }
@@ -145,10 +145,10 @@ pub struct Trial {
     pub clock: Option<TrialClock>,
     /// How it ended.
     pub outcome: Outcome,
-    /// What was proved about the path: a number whose check failed is not a number.
+    /// The checks: a number whose check failed is not a number.
     #[serde(default)]
     pub checks: Vec<Check>,
-    /// What became of each load beside the trial, in their order in `background`.
+    /// The result of each load beside the trial, in their order in `background`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_background: Vec<HeldBackground>,
     /// Differences of the system's counters over the trial, such as `steal_seconds` or `context_switches`.
@@ -176,7 +176,7 @@ pub struct TrialClock {
 pub enum Outcome {
     /// n reached the requested value.
     Complete,
-    /// The system refused an operation; what was measured below that n stands.
+    /// The system refused an operation; measurements below that n are valid.
     Limit {
         /// Live objects when it happened.
         n: u64,
@@ -184,10 +184,10 @@ pub enum Outcome {
         operation: String,
         /// The system's word for it, such as `EMFILE`.
         error: String,
-        /// What that means and how to raise it.
+        /// The meaning of the limit and how to raise it.
         advice: String,
     },
-    /// The allowance was used up; what was measured below that n stands.
+    /// The allowance was used up; measurements below that n are valid.
     Allowance {
         /// Live objects when it happened.
         n: u64,
@@ -197,26 +197,26 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
-    /// The workload found that what it claims did not happen, or could not be set up.
+    /// A check of the workload failed, or it could not be set up.
     Failed {
-        /// What was attempted, on what, and what came of it.
+        /// The attempt, its object, and the result.
         reason: String,
     },
     /// The process ended by itself or was killed, by the out-of-memory killer for example.
     Crashed {
-        /// Live objects when it happened, as far as can be told.
+        /// Live objects when it happened, if known.
         n: u64,
         /// The signal or exit status.
         reason: String,
     },
     /// The process did not end in time and was killed.
     TimedOut {
-        /// Live objects when it happened, as far as can be told.
+        /// Live objects when it happened, if known.
         n: u64,
     },
 }
 
-/// Something that was proved, or not.
+/// A claim that a trial proves about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// The claim: "every port is distinct".
@@ -235,9 +235,9 @@ pub struct OfferedLevel {
     pub per_second: f64,
     /// From the start of a request to that of the next one in its burst.
     pub spacing_seconds: f64,
-    /// The variant, or the system, that answered least in a closed loop at this level.
+    /// The variant, or the system, with the lowest throughput of a closed loop at this level.
     pub slowest: String,
-    /// What that answered, per second: the reason for the rate.
+    /// Its throughput, per second: the reason for the rate.
     pub slowest_per_second: f64,
     /// Processor time of the load generator for each response: the reason for the spacing.
     pub generator_seconds: f64,
@@ -246,8 +246,8 @@ pub struct OfferedLevel {
 /// A load to be held beside a trial, by a process of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Background {
-    /// What and how much, in its canonical form: `cpu:50%`, `disk:20MB/s`. With the processor, if the user
-    /// chose that: `cpu:50%#1`.
+    /// The load in its canonical form: `cpu:50%`, `disk:20MB/s`; with the processor if the user chose it:
+    /// `cpu:50%#1`.
     pub load: String,
     /// The processor to which its process is bound; `None` leaves it to the scheduler.
     #[serde(default)]
@@ -266,23 +266,21 @@ pub struct HeldBackground {
     pub target: f64,
     /// The rate of every second of the trial, by `counter`. The last second ends after the trial.
     pub rates: Vec<f64>,
-    /// Where the kernel counted what the process did: `/proc/PID/io syscr`. Empty where it counts no such
-    /// thing, and the rates are those that the process counted itself.
+    /// The kernel's counter for the process: `/proc/PID/io syscr`. Empty where the process counted itself.
     #[serde(default)]
     pub counter: String,
-    /// Where the kernel counts the same of the whole system, be it of this process or of others:
-    /// `/proc/net/dev lo`; empty where it does not.
+    /// The kernel's counter for the whole system: `/proc/net/dev lo`; empty where there is none.
     #[serde(default)]
     pub system_counter: String,
     /// The rate by `system_counter` over all of these seconds.
     #[serde(default)]
     pub system_rate: Option<f64>,
-    /// Bytes of memory that were resident, or connections that were open, of loads that hold any.
+    /// Resident bytes or open connections, for loads that hold any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<f64>,
-    /// Whether it was there in every second, within 5 % of the target.
+    /// Whether it was held in every second, within 5 % of the target.
     pub is_held: bool,
-    /// Why there are no rates, or not of all seconds; empty where it was there to the end.
+    /// Why rates are missing; empty where it was held to the end.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub ended: String,
 }

@@ -22,7 +22,7 @@ pub struct Unreadable {
 const QUOTED_MAX: usize = 60;
 
 impl Unreadable {
-    /// The advice says what is wrong, and has an example that works.
+    /// The advice names the fault, and has an example that works.
     pub fn new(text: &str, advice: impl Into<String>) -> Unreadable {
         let text = match text.char_indices().nth(QUOTED_MAX) {
             Some((end, _)) => format!("{}…", &text[..end]),
@@ -109,7 +109,7 @@ impl Quantity {
                 |known: &&Prefix| known.name == prefix || any_case && known.name.eq_ignore_ascii_case(prefix);
             let prefix = PREFIXES.iter().find(is_it)?;
             let is_unit = match self {
-                // A number alone may be of KiB or MiB too.
+                // A number alone may have Ki or Mi too.
                 Quantity::Size => !unit.is_empty(),
                 Quantity::Share => prefix.name.is_empty(),
                 _ => true,
@@ -301,7 +301,7 @@ pub fn time(text: &str) -> Result<Duration, Unreadable> {
         return refuse("it is too long".to_owned());
     }
     if text.contains('M') {
-        // humantime has it as a month, and everywhere else here it is a million.
+        // humantime reads it as a month, and everywhere else here it is a million.
         return refuse("M is no unit of time, and a minute is m".to_owned());
     }
     match humantime::parse_duration(text) {
@@ -341,7 +341,7 @@ pub fn time_or_seconds(text: &str) -> Result<Duration, Unreadable> {
     }
 }
 
-/// Reads a time with its unit, in seconds. Other than a [`Duration`], it may have fractions of a nanosecond.
+/// Reads a time with its unit, in seconds. Unlike a [`Duration`], it may have fractions of a nanosecond.
 ///
 /// # Errors
 /// [`Unreadable`].
@@ -355,7 +355,7 @@ pub fn seconds(text: &str) -> Result<f64, Unreadable> {
 
 /// Prints a time that [`time`] reads as the same.
 pub fn written_time(time: Duration) -> String {
-    // Its months are of 30.44 days, which nobody reads as hours: days are the largest unit here.
+    // Its months have 30.44 days, which surprises readers: days are the largest unit here.
     const DAY: u64 = 86_400;
     let (days, rest) = (time.as_secs() / DAY, Duration::new(time.as_secs() % DAY, time.subsec_nanos()));
     match (days, rest.is_zero()) {

@@ -1,10 +1,10 @@
-//! Makes lines of schema 1 into those of today. The only place that knows what schema 1 said in words.
+//! Makes lines of schema 1 into those of today. The only place that knows the words of schema 1.
 
 use crate::{Limitation, LimitedBy, Line, SeriesKind, Shape, Side, Trial, TrialKey, Unit, Workload};
 
 /// The workloads of schema 1 that were loads; all others were curves.
 const LOADS: [&str; 5] = ["web", "race", "request", "crowd", "mixed"];
-/// How the name of a series began that was counted at the server; those in bytes were, too.
+/// How the names of series began that were counted at the server, as were those in bytes.
 const SERVER_SERIES: &str = "server ";
 /// How a remark of a trial began that its load generator was saturated, or that others had its processor. The
 /// words of the first were replaced since, and `tidy` looks for them.
@@ -13,7 +13,7 @@ const LIMITED: [(&str, LimitedBy); 2] =
 /// How a check began that its load generator was fast enough.
 const KEPT_UP: &str = "the generator kept up";
 
-/// Upgrades one line in place; what it said in words follows as lines of their own.
+/// Upgrades one line in place; facts that it had as words follow as lines of their own.
 pub(crate) fn upgrade(line: &mut Line) -> Vec<Line> {
     match line {
         Line::Workload(workload) => {
@@ -36,8 +36,8 @@ fn upgrade_workload(workload: &mut Workload) {
     }
 }
 
-/// What the remarks of a trial said of its load generator, which they then say no more. A check that was not
-/// held stays one: its trial did not count, and does not.
+/// Takes the remarks about the load generator out of the remarks of a trial. A check that was not held stays
+/// one: its trial did not count, and does not.
 fn limitations(trial: &mut Trial) -> Vec<Limitation> {
     let of = TrialKey::from_parameters(&trial.order);
     let mut limitations = Vec::new();
@@ -68,7 +68,7 @@ fn begins(text: &str, with: &str) -> bool {
     text.trim_start().get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with))
 }
 
-/// The levels that are named: `at 1 000 connections`, `at n = 500 and 1000: …`; `None` where none is.
+/// The levels that are named: `at 1 000 connections`, `at n = 500 and 1000: …`; `None` without any.
 fn places(words: &str) -> Option<Vec<u64>> {
     let (_, after) = words.split_once(" at ")?;
     let named = after.split([':', ';', '(']).next()?;

@@ -25,7 +25,7 @@ pub struct Workload {
     /// The series that every trial of it makes.
     pub series: Vec<SeriesKind>,
     /// The references that its trials measure beside their series: operations that cannot depend on n, timed
-    /// among those of the workload. What they share with it is noise of the machine.
+    /// among those of the workload. The part that they share with it is noise of the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<SeriesKind>,
     /// How it measures.
@@ -37,8 +37,8 @@ pub struct Workload {
     /// The variants are rivals: shown on one figure and ranked against each other.
     #[serde(default)]
     pub rivals: bool,
-    /// The rivals are also measured while all are offered the same load, which the first trial of each finds
-    /// out: that trial has no value of these series.
+    /// The rivals are also measured at equal offered load, which the first trial of each finds: that trial
+    /// has no value of these series.
     #[serde(rename = "offers_alike", default, skip_serializing_if = "std::ops::Not::not")]
     pub equal_offered_load: bool,
 }
@@ -74,21 +74,20 @@ pub struct SeriesKind {
     pub name: String,
     /// Whether n rises or falls while it is measured.
     pub direction: Direction,
-    /// Where its values come from.
+    /// The side that counts its values.
     #[serde(default)]
     pub side: Side,
     /// The growth that the page predicts, unless `expect_by_variant` has the variant.
     pub expect: Expect,
-    /// The growth that the page predicts for variants of which it predicts another.
+    /// The growth that the page predicts for other variants.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expect_by_variant: BTreeMap<String, Expect>,
     /// The variants that measure it; empty for all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
-    /// One sentence: what exactly is between the two clock readings.
+    /// One sentence: the exact work between the two clock readings.
     pub summary: String,
-    /// Whether the run asked something else and measured it only because it comes with that: it is judged,
-    /// and shown where all is wanted.
+    /// Whether it was measured only because another operation was: it is judged, and shown on request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detail: bool,
     /// Whether the run waits for no verdict of it: it has as many trials as the other series need.
@@ -98,8 +97,7 @@ pub struct SeriesKind {
     /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
     #[serde(default)]
     pub sum_of: Vec<String>,
-    /// What its values are of the time of the whole job; none where they are no phase of it, or are within
-    /// another one.
+    /// Its part in the time of the whole job; `None` where it is no phase of it, or is within another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<JobPart>,
     /// Unit of the values.
@@ -124,14 +122,14 @@ impl SeriesKind {
     }
 }
 
-/// What the values of a phase are of the time of a job, whose phases follow each other in the order of their
-/// series: together they are all of that time.
+/// The part of a phase in the time of a job. Phases follow each other in the order of their series, and are
+/// all of that time together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobPart {
     /// Its share of the time for each unit of the work.
     OfUnit,
-    /// A time that all n units share: of each it is the n-th part.
+    /// A time that all n units share: each has the n-th part.
     OfAll,
 }
 
@@ -148,11 +146,11 @@ pub enum Shape {
     Job,
 }
 
-/// Where the values of a series come from.
+/// The side that counts the values of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// From the process that issues the operations: what it measures depends on how fast it can.
+    /// From the process that issues the operations: its values depend on its own speed.
     #[default]
     Client,
     /// From the server or its kernel: processor time of a response, memory of a connection. It does not
@@ -160,7 +158,7 @@ pub enum Side {
     Server,
 }
 
-/// Which way n went.
+/// The direction of n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -189,6 +187,6 @@ pub enum Expect {
     Logarithmic,
     /// O(n).
     Linear,
-    /// Nothing is predicted: the numbers were measured elsewhere.
+    /// No prediction: the numbers were measured elsewhere.
     Any,
 }

@@ -13,9 +13,9 @@ use crate::{End, Error, FRAME_BYTES_MAX, Line, Result, Run, SentLine, write_line
 /// On digits the levels from 5 to 9 take four times as long and make larger frames than this one.
 const LEVEL: i32 = 3;
 
-/// Where the frames of a run go: a file, and in simulations a disk that fails at a chosen byte.
+/// The storage for the frames of a run: a file, and in simulations a disk that fails at a chosen byte.
 pub trait Storage: Write {
-    /// Cuts what was written to this length, and goes on from there.
+    /// Cuts the file to this length, and goes on from there.
     ///
     /// # Errors
     /// Those of ftruncate(2) and lseek(2).
@@ -41,10 +41,10 @@ impl Storage for File {
 
 /// A run file that is being made.
 ///
-/// Each frame is handed to the system as it is appended, so a killed run loses nothing that was
-/// appended. It is not forced to the disk before [`Writer::finish`]: the writes would disturb what is
-/// being measured, and after a power cut one measures again. Without `finish` the file has no
-/// [`End`] line and counts as interrupted.
+/// Each frame is handed to the system as it is appended, so a killed run loses nothing that was appended. It
+/// is not forced to the disk before [`Writer::finish`]: the writes would disturb the measurement, and after a
+/// power failure a run is measured again. Without `finish` the file has no [`End`] line and counts as
+/// interrupted.
 pub struct Writer {
     path: PathBuf,
     file: Box<dyn Storage>,
@@ -54,8 +54,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes the file and writes its first frame, the `run` line and what else is known by now:
-    /// systems and workloads. Leaves no file behind when that fails.
+    /// Makes the file and writes its first frame, the `run` line, systems and workloads. Leaves no file
+    /// behind when that fails.
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::Create`], [`Error::Write`].
@@ -88,7 +88,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Appends one frame of `lines`: all that one trial, the finest grain that can be lost, has to say.
+    /// Appends one frame of `lines`: all lines of one trial, the smallest unit that can be lost.
     ///
     /// # Errors
     /// [`Error::Write`] when the disk is full, for example: the file then ends with the frame before and
@@ -97,7 +97,7 @@ impl Writer {
         self.append_all(lines)
     }
 
-    /// The same of lines that were sent, which are written as they came.
+    /// The same for received lines, which are written as they came.
     ///
     /// # Errors
     /// Those of [`Writer::append`].
@@ -136,7 +136,7 @@ impl Writer {
         }
         let frame = self.compressor.compress(text).map_err(|source| self.failed(source))?;
         if let Err(source) = self.file.write_all(&frame) {
-            // If even this fails, a reader still tells the whole frames from the rest.
+            // If even this fails, a reader still separates the whole frames from the rest.
             let _ = self.file.truncate(self.whole);
             return Err(self.failed(source));
         }

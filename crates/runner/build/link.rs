@@ -1,5 +1,4 @@
-//! The linker of the measured programs: what is linked dynamically is linked a second time, statically, from
-//! the same object files.
+//! The linker of the measured programs: it links each a second time, statically, from the same object files.
 //!
 //! Two builds, of which one has `-Ctarget-feature=+crt-static`, would compile everything twice and prove
 //! nothing about the code in both. rustc has no option for two links, but it takes any program as its linker.
@@ -13,13 +12,13 @@ use std::process::{Command, exit};
 
 use super::{Built, variable};
 
-/// Set for the build of the programs: how the file begins that is to be linked statically too.
+/// Set for the build of the programs: the beginning of the name of the file to link statically too.
 pub(super) const STATIC_TOO: &str = "OSDYNO_LINK_STATIC_TOO";
 /// The linker that does the work.
 const LINKER: &str = "OSDYNO_LINKER";
 
-/// What a child of the workload `fork` calls of the C library, by all names that the library has for it. Side
-/// by side these functions lie in as many pages in every build, and so a child has as many page faults.
+/// The functions of the C library that a child of the workload `fork` calls, by all their names. Side by side
+/// they lie in the same number of pages in every build, so a child has the same number of page faults.
 const CHILDS_FUNCTIONS: &str = "\
 fork
 __libc_fork
@@ -33,7 +32,7 @@ __libc_read
 _exit
 ";
 
-/// Has cargo link the program of that name with this build script, and so twice.
+/// Makes cargo link the program of that name with this build script, and so twice.
 pub(super) fn link_statically_too(cargo: &mut Command, target: &str, shared: &Path, program: &str) {
     if !is_linux() {
         return;
@@ -86,8 +85,8 @@ fn is_linux() -> bool {
     variable("CARGO_CFG_TARGET_OS") == "linux"
 }
 
-/// Links as rustc asks, and then statically where that is wanted. A system without static libraries lacks
-/// that form only.
+/// Links as rustc requests, and then statically if wanted. A system without static libraries lacks only that
+/// form.
 pub(super) fn link_and_exit() -> ! {
     let linker = env::var_os(LINKER).unwrap_or_else(|| "cc".into());
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
@@ -131,7 +130,7 @@ fn link_statically(linker: &OsStr, arguments: &[OsString], output: &Path) -> Res
             _ => command.arg(argument),
         };
     }
-    // What rustc links with `crt-static`; the libraries need each other.
+    // The libraries that rustc links with `crt-static`; they need each other.
     command.args(["-Wl,--start-group", "-lgcc_eh", "-lgcc", "-lc", "-Wl,--end-group"]);
     if link_in_order(&command, output).is_some() {
         return Ok(());

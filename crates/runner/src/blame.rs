@@ -1,5 +1,5 @@
-//! Trials that are sampled, after those that are judged: which series grow, at which n each is sampled, and
-//! when there are enough samples.
+//! Sampled trials, after those that are judged: the growing series, the n at which each is sampled, and the
+//! number of samples.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use record::{
 
 use crate::Error;
 
-/// How a run samples what grows.
+/// How a run samples growing series.
 #[derive(Clone, Debug, Default)]
 pub struct BlameOptions {
     /// So many trials of each workload instead of as many as are needed.
     pub trials: Option<u32>,
-    /// The run that has found out what grows; `None` is the one that samples.
+    /// The run that found the growing series; `None` is the one that samples.
     pub run: Option<(Recording, Findings)>,
     /// Sample although a system is another than that of the run.
     pub anyway: bool,
 }
 
-/// Processor time from one sample to the next. Not a round one: what happens at round times would be met each
-/// time, or never.
+/// Processor time from one sample to the next. Not a round number: an event at round times would be sampled
+/// each time, or never.
 const PERIOD_SECONDS: f64 = 97e-6;
 
 /// An interval over fewer trials is too wide to be of use.
@@ -37,7 +37,7 @@ const TIME_MOST: Duration = Duration::from_secs(20);
 
 /// A workload and variant on one system, with the series of it that grow.
 pub(crate) struct Suspect {
-    /// What its trials are.
+    /// The parameters of its trials.
     pub(crate) order: TrialParameters,
     /// Trials so far.
     pub(crate) done: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Suspect {
     is_hopeless: bool,
 }
 
-/// What grows in a run, as far as it can be sampled.
+/// The growing series of a run, as far as they can be sampled.
 pub(crate) fn suspects(recording: &Recording, findings: &Findings, options: &BlameOptions) -> Vec<Suspect> {
     let mut series: BTreeMap<[&str; 3], Vec<ProfiledSeries>> = BTreeMap::new();
     for finding in &findings.series {
@@ -113,7 +113,7 @@ impl Suspect {
         self.wanted.unwrap_or(TRIALS_LEAST).max(self.done)
     }
 
-    /// Takes what a trial has sampled, and how long it took.
+    /// Takes the samples of a trial, and its duration.
     pub(crate) fn learn(&mut self, lines: &[SentLine], took: Duration) {
         self.spent += took;
         let series = self.order.profile.iter().flat_map(|profile| &profile.series);
@@ -142,7 +142,7 @@ impl Suspect {
     }
 }
 
-/// The lines of a run that say what grows there: the judged trials of the suspects.
+/// The lines of a run that show the growth: the judged trials of the suspects.
 pub(crate) fn evidence(recording: &Recording, suspects: &[Suspect]) -> Vec<SentLine> {
     let is_suspect = |[system, workload, variant]: [&str; 3]| {
         suspects.iter().any(|suspect| {
@@ -156,7 +156,7 @@ pub(crate) fn evidence(recording: &Recording, suspects: &[Suspect]) -> Vec<SentL
         is_suspect([&order.system, &order.workload, &order.variant])
     });
     let series = recording.series().flat_map(|(_, series)| series);
-    // Sums are made again by whoever reads it.
+    // Every reader makes the sums again.
     let is_measured = |series: &&record::Series| {
         let kind = recording.kind(&record::SeriesKey::from_series(series));
         kind.is_none_or(|kind| kind.sum_of.is_empty())
@@ -167,10 +167,10 @@ pub(crate) fn evidence(recording: &Recording, suspects: &[Suspect]) -> Vec<SentL
     lines.map(SentLine::from).collect()
 }
 
-/// What makes the growth of one run another than that of the next.
+/// The facts that change the growth between runs.
 const FACTS: [&str; 5] = ["kernel.release", "kernel.version", "machine.product", "cpu.model", "cpu.online"];
 
-/// Refuses to sample systems that are others than those of the run.
+/// Refuses to sample systems other than those of the run.
 pub(crate) fn refuse_others(run: &Recording, systems: &[System]) -> Result<(), Error> {
     for now in systems {
         let Some(then) = run.systems.iter().find(|then| then.name == now.name) else { continue };

@@ -1,8 +1,8 @@
 //! Over how many boots the trials of a run are spread, and when the next one is due.
 //!
-//! What a boot decides is the same for all of its trials, so boots are the observations of a comparison, and
-//! each should have about as many trials of every item as the others. All systems that the run boots boot
-//! together: the trials of a pair are then of boots of one time.
+//! A boot affects all of its trials alike, so boots are the observations of a comparison, and each should
+//! have about as many trials of every item as the others. All systems that the run boots boot together: the
+//! trials of a pair are then of boots of one time.
 
 /// How the trials on systems that the run boots are spread over boots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

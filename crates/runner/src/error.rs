@@ -27,7 +27,7 @@ pub enum Error {
     /// A `--system` cannot be parsed.
     #[error("invalid system {text:?}: {reason}; write NAME=COMMAND, such as 'nice=nice -n 10'")]
     Target {
-        /// What was written.
+        /// The text of the user.
         text: String,
         /// Why.
         reason: &'static str,
@@ -35,7 +35,7 @@ pub enum Error {
     /// A `--fs` cannot be parsed.
     #[error("invalid file system {text:?}: {reason}; write KIND or KIND:OPTION, such as ext4:noatime")]
     FileSystem {
-        /// What was written.
+        /// The text of the user.
         text: String,
         /// Why.
         reason: String,
@@ -54,7 +54,7 @@ pub enum Error {
          write ADDRESS or ADDRESS=COMMAND, such as '10.0.0.2=ip netns exec other'"
     )]
     Server {
-        /// What was written.
+        /// The text of the user.
         text: String,
         /// Why.
         reason: &'static str,
@@ -74,7 +74,7 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// What a run found is to be sampled on another machine or kernel.
+    /// A growth should be sampled on a machine or kernel other than that of its run.
     #[error(
         "the run was measured elsewhere: its {fact} is {then}, here it is {now}; \
          measure it here with osdyno run --blame, or sample here all the same with --anyway"
@@ -93,9 +93,9 @@ pub enum Error {
     /// No workload that is to be measured has that setting.
     #[error("no workload of this run has a setting \"{name}\"; {}", settings_known(.known))]
     UnknownSetting {
-        /// What was written.
+        /// The text of the user.
         name: String,
-        /// Those that there are, each with its workload; may be empty.
+        /// The existing settings, each with its workload; may be empty.
         known: String,
     },
     /// A setting does not have that value.
@@ -103,11 +103,11 @@ pub enum Error {
     SettingValue {
         /// Name of the setting.
         name: String,
-        /// What was written.
+        /// The text of the user.
         value: String,
         /// The workload whose setting it is.
         workload: &'static str,
-        /// What may be written.
+        /// The allowed values.
         values: String,
     },
     /// A workload that is to be measured at levels has none.
@@ -143,7 +143,7 @@ pub enum Error {
     /// The trial program cannot be started.
     #[error("cannot start the trial program in {path}: {source}{}", advice_on_start(.source))]
     Program {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -191,10 +191,10 @@ pub enum Error {
     Unsupported {
         /// Its name.
         name: String,
-        /// Why, with what to do next.
+        /// Why, with the remedy.
         reason: String,
     },
-    /// The system cannot be loaded as was asked for.
+    /// The system cannot be loaded as requested.
     #[error("the system \"{name}\" cannot be measured under this load: {source}")]
     Background {
         /// Its name.
@@ -219,7 +219,7 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|nearest| format!("; did you mean \"{nearest}\"?")).unwrap_or_default()
 }
 
-/// What to do about a program that does not start, which depends on why.
+/// The remedy for a program that does not start, by its error.
 fn advice_on_start(source: &io::Error) -> String {
     match (sys::error::advice(source), source.kind()) {
         ("", io::ErrorKind::PermissionDenied) => {

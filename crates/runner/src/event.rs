@@ -1,4 +1,4 @@
-//! What a run reports: while it goes on, with how long that will be, and at its end.
+//! The reports of a run: while it goes on, with the time left, and at its end.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
 use crate::scratch::Removal;
 
-/// What a run reports while it goes on.
+/// A report of a run while it goes on.
 #[derive(Debug)]
 pub enum RunEvent<'a> {
     /// The systems are known and measuring begins.
@@ -21,7 +21,7 @@ pub enum RunEvent<'a> {
     },
     /// A trial begins.
     Trial {
-        /// What is measured.
+        /// The item that is measured.
         item: &'a Item,
         /// Name of the system.
         system: &'a str,
@@ -36,7 +36,7 @@ pub enum RunEvent<'a> {
     },
     /// Items were judged, and more trials would decide no more of them.
     Decided {
-        /// What was found of their workload.
+        /// The findings of their workload.
         findings: &'a Findings,
         /// The variants that are decided.
         variants: &'a [&'static str],
@@ -50,7 +50,7 @@ pub enum RunEvent<'a> {
     },
     /// A trial did not go well.
     Trouble {
-        /// What was measured.
+        /// The item that was measured.
         item: &'a Item,
         /// Name of the system.
         system: &'a str,
@@ -66,11 +66,12 @@ pub enum RunEvent<'a> {
 pub struct Ran {
     /// All of it, as the record has it.
     pub recording: Recording,
-    /// What was found.
+    /// The findings.
     pub findings: Findings,
-    /// How many series were judged for that and at looks before, each once at a look.
+    /// The number of judgements for that and at earlier looks, one per series and look.
     pub judgements: usize,
-    /// What kept the record from being written to its end; what was measured is above all the same.
+    /// The error that kept the record from being written to its end; the findings above are complete all the
+    /// same.
     pub unwritten: Option<Error>,
     /// The user wanted it to stop.
     pub interrupted: bool,

@@ -1,5 +1,5 @@
-//! Examines systems before anything is measured there: what each reports of itself, how far every workload
-//! would go, and what makes figures doubtful; and whether a guest boots at all.
+//! Examines systems before anything is measured there: the report of each about itself, how far every
+//! workload would go, and causes of doubtful figures; and whether a guest boots at all.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -17,19 +17,19 @@ use crate::{Error, Executor, system_plan};
 /// A system that was examined.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// What it reported of itself.
+    /// Its report about itself.
     pub system: System,
-    /// How far n goes, for each item of the plan: what a run of this plan would be planned with.
+    /// How far n goes, for each item of the plan, as in a run of this plan.
     pub extents: Vec<Extent>,
-    /// What makes figures doubtful, or why it could not be examined.
+    /// Causes of doubtful figures, or why it could not be examined.
     pub examination: Result<Examination, String>,
 }
 
-/// Has every system of the plan describe itself and, if it is `thorough`, be examined for two seconds.
-/// Nothing is measured, and nothing changed.
+/// Makes every system of the plan describe itself and, if `thorough`, be examined for two seconds. Nothing is
+/// measured, and nothing changed.
 ///
 /// # Errors
-/// [`Error`] when not even a scratch folder can be made; what befalls a single system is its own error.
+/// [`Error`] when not even a scratch folder can be made; the error of a single system is in its entry.
 pub fn examine(
     plan: &RunPlan,
     thorough: bool,
@@ -60,12 +60,12 @@ pub fn examine(
     Ok(examined)
 }
 
-/// What came of an attempt to boot a guest.
+/// The result of an attempt to boot a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuestBoot {
     /// Its agent replied.
     Ready,
-    /// It was not there in time, and was ended.
+    /// Its agent did not reply in time, and it was ended.
     Silent,
     /// It ended by itself, or sent something else.
     Ended,

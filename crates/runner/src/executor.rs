@@ -1,7 +1,7 @@
-//! What a run needs from outside: something that executes trials, a clock, and a place for the record.
+//! The outside of a run: executors of trials, a clock, and a place for the record.
 //!
 //! [`run`](crate::run()) takes the programs, the clock and the disk of this machine. Simulations of a run
-//! bring their own, so every order of events can be had at will, without a process and without waiting.
+//! bring their own, so every order of events can be produced, without a process and without waiting.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,22 +13,22 @@ use crate::Error;
 
 /// Executes the trials of one system.
 pub trait Executor {
-    /// Has the system describe itself.
+    /// Makes the system describe itself.
     ///
     /// # Errors
     /// Why nothing can be measured there.
     fn describe(&mut self) -> Result<System, Error>;
 
-    /// Whether the loads can be held there that trials are to have beside them.
+    /// Checks that the loads beside trials can be held there.
     ///
     /// # Errors
-    /// Why not, with what was reached.
+    /// Why not, with the rate that was reached.
     fn try_background(&mut self, loads: &[Background]) -> Result<(), Error> {
         let _ = loads;
         Ok(())
     }
 
-    /// Has a system that the run boots boot anew before its next trial; any other goes on as it is.
+    /// Makes a system that the run boots boot anew before its next trial; any other goes on unchanged.
     fn reboot(&mut self);
 
     /// Executes one trial to its end; `None` when it was interrupted, which leaves nothing of it behind.
@@ -70,7 +70,7 @@ impl RunClock for MachineClock {
 /// Makes a record that begins with these lines.
 pub type CreateRecord<'a> = dyn Fn(Run, &[Line]) -> record::Result<Writer> + 'a;
 
-/// All that a run needs from outside.
+/// The outside of a run.
 pub struct Outside<'a, E> {
     /// One for each system of the plan, in their order.
     pub executors: Vec<E>,

@@ -20,13 +20,13 @@ const BYTES_MAX: u64 = 8 << 30;
 const BYTES_MIN: u64 = 512 << 20;
 
 /// The bytes of a file system where so many are free: a power of two, so that it is the same in all trials
-/// although what is free changes.
+/// although the free space changes.
 fn image_bytes(free: u64) -> u64 {
     let halves = std::iter::successors(Some(BYTES_MAX), |bytes| Some(bytes / 2));
     halves.take_while(|&bytes| bytes > BYTES_MIN).find(|&bytes| bytes <= free / SHARE).unwrap_or(BYTES_MIN)
 }
 
-/// What makes a file system of a kind, and the Debian package that has it.
+/// The program that makes a file system of a kind, and its Debian package.
 struct Maker {
     kind: &'static str,
     program: &'static str,
@@ -63,14 +63,14 @@ pub struct FileSystem {
 const RELEASE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What to do where an image cannot be attached.
+/// The remedy where an image cannot be attached.
 const LOOP_DEVICES: &str = "; it takes root and a free loop device of the kernel: modprobe loop, losetup -a";
 
 impl FileSystem {
     /// Reads a kind and its options, each behind a colon.
     ///
     /// # Errors
-    /// A kind that nothing is known to make, and options that are empty.
+    /// An unknown kind, and empty options.
     pub fn parse(text: &str) -> Result<FileSystem, Error> {
         let refused = |reason: String| Error::FileSystem { text: text.to_owned(), reason };
         let mut words = text.split(':');
@@ -116,11 +116,10 @@ impl FileSystem {
 
     /// Makes the file system, mounts it on the folder for this process alone, and executes the command in
     /// place of this process. It is on the device, or else in an image, which has no name any more: it and
-    /// the mount are gone with the last process of the command. `warn` gets what a reader of the record
-    /// should know.
+    /// the mount are gone with the last process of the command. `warn` gets remarks for the record.
     ///
     /// # Errors
-    /// What was attempted, and why it failed.
+    /// The attempt, and why it failed.
     pub fn execute(
         &self,
         folder: &Path,
@@ -144,7 +143,7 @@ impl FileSystem {
                 sys::mount::LoopDevice::attach(&image)
                     .map_err(unsupported("attach a loop device", LOOP_DEVICES))
             });
-            // The device keeps it, and below the mount nobody could remove it.
+            // The device keeps it, and below the mount nothing could remove it.
             let _ = std::fs::remove_file(path);
             let device = attached?;
             if !device.is_direct().unwrap_or(false) {
@@ -223,12 +222,12 @@ fn wait_until_unused(device: &Path) -> io::Result<()> {
     }
 }
 
-/// What this machine cannot do.
+/// A facility that this machine lacks.
 fn unsupported(attempted: &str, advice: &str) -> impl FnOnce(io::Error) -> CommandRefusal {
     move |error| CommandRefusal { is_unsupported: true, ..failed(attempted, advice)(error) }
 }
 
-/// What went wrong.
+/// A failure.
 fn failed(attempted: &str, advice: &str) -> impl FnOnce(io::Error) -> CommandRefusal {
     move |error| broken(format!("cannot {attempted}: {error}{advice}"))
 }

@@ -1,11 +1,11 @@
 //! How the budget of a run is divided among the first trials of its loads.
 //!
-//! Nobody knows before its first trial what a load costs: on a slow system all cost many times as much as
+//! The cost of a load is unknown before its first trial: on a slow system all cost many times as much as
 //! elsewhere, and on any system a server that starts a program for each connection costs many times as much
 //! as the others. Equal shares would cut the expensive ones everywhere. First come, first served would leave
-//! nothing for the last ones on a slow system. So a trial may take what the others will probably not need.
-//! They are expected to cost what loads cost on a machine of today, and the more of them were measured, the
-//! more what those did cost. Where that leaves less than an equal share, it may take an equal share.
+//! nothing for the last ones on a slow system. So a trial may take the time that the others will probably not
+//! need. Their expected cost is that of loads on a machine of today, corrected by the measured ones. Where
+//! that leaves less than an equal share, it may take an equal share.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) struct FirstTrials {
 }
 
 impl FirstTrials {
-    /// Before a trial of this number, from what is recorded so far.
+    /// Before a trial of this number, from the record so far.
     pub(crate) fn new(plan: &RunPlan, recording: &Recording, number: u32) -> FirstTrials {
         let loads: BTreeSet<&str> =
             plan.items.iter().filter(|item| item.has_levels()).map(|item| item.workload.name).collect();
@@ -50,8 +50,8 @@ impl FirstTrials {
     }
 
     /// How much of the time that is left the next one may take. All of its windows take `windows`. It may
-    /// take `most` of what the others leave, or, where they leave plenty, half of that and twice as much: the
-    /// last level is what a user wants.
+    /// take `most`, or, where the others leave plenty, twice as much up to half of the rest: a user wants the
+    /// last level.
     pub(crate) fn share(self, left: Duration, windows: Duration, most: Duration) -> Duration {
         let FirstTrials { done, spent_seconds, others } = self;
         let equal = left.as_secs_f64() / (others as f64 + 1.0);
@@ -71,7 +71,7 @@ mod tests {
     const WINDOWS: Duration = Duration::from_millis(250);
     const MOST: Duration = Duration::from_millis(7500);
 
-    /// What the first trials of a run get when they would take so long.
+    /// The shares of the first trials of a run that would take so long.
     fn given(budget_seconds: f64, costs: &[f64]) -> Vec<f64> {
         let (mut left, mut spent_seconds) = (budget_seconds, 0.0);
         let mut given = Vec::new();

@@ -1,4 +1,4 @@
-//! Starts the measured program, here or through the command of a system, and receives what it reports.
+//! Starts the measured program, here or through the command of a system, and receives its reports.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a system may take to describe itself.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Of a guest whose console holds nothing.
+/// The reason for a guest with an empty console.
 const SILENT: &str = "its kernel printed nothing; more memory may help";
 
 /// Where the trials of one system are started, and how.
@@ -32,7 +32,7 @@ pub(crate) struct Launcher<'a> {
     target: &'a Target,
     /// Those of this machine, of which one guards the command.
     own_programs: &'a Programs,
-    /// Those that are measured.
+    /// The measured programs.
     programs: &'a Programs,
     /// The run's folder on this machine.
     scratch: &'a Path,
@@ -44,7 +44,7 @@ pub(crate) struct Launcher<'a> {
     interrupt: &'a AtomicBool,
     /// Nothing before the first use, and again where it has come to an end.
     host: Option<Host>,
-    /// How often the run has booted the system; 0 of one that it does not boot.
+    /// How often the run has booted the system; 0 if it does not boot it.
     boots: u32,
 }
 
@@ -94,10 +94,10 @@ impl<'a> Launcher<'a> {
         Ok((process, folder))
     }
 
-    /// What makes figures of the system doubtful.
+    /// Causes of doubtful figures of the system.
     ///
     /// # Errors
-    /// Why it cannot be said.
+    /// Why they are unknown.
     pub(crate) fn examine(&mut self) -> Result<Examination, Error> {
         let (mut process, scratch) = self
             .start("its trial program", self.programs.main(), "examine")
@@ -111,7 +111,7 @@ impl<'a> Launcher<'a> {
         Deadline::within(time).or_when(self.interrupt)
     }
 
-    /// Why the system cannot be measured, with what to do next.
+    /// Why the system cannot be measured, with the remedy.
     fn unusable(&self, error: host::Error) -> Error {
         let name = self.target.name.clone();
         match error {
@@ -214,13 +214,13 @@ impl Executor for Launcher<'_> {
             Err(error) if error.no_reply().is_some() => {
                 Ok(Some(vec![crashed(&order, begun, error.to_string()).into()]))
             }
-            // What cannot start now will not start for the next trial.
+            // A program that cannot start now will not start for the next trial.
             Err(error) => Err(self.unusable(error)),
         }
     }
 }
 
-/// A command of which two words may stand for what only the run knows.
+/// A command; the run replaces two of its words.
 pub(crate) fn filled(command: &[String], scratch: &Path) -> Vec<String> {
     let word = |word: &String| match word.as_str() {
         OWN_PROGRAM => sys::process::own_program().map(|path| path.to_string_lossy().into_owned()).ok(),
@@ -230,7 +230,7 @@ pub(crate) fn filled(command: &[String], scratch: &Path) -> Vec<String> {
     command.iter().map(|own| word(own).unwrap_or_else(|| own.clone())).collect()
 }
 
-/// Sends the order and receives the lines of the trial.
+/// Sends the parameters and receives the lines of the trial.
 fn receive(
     supervisor: &mut Process,
     order: &TrialParameters,
@@ -253,7 +253,7 @@ fn receive(
     Ok(lines)
 }
 
-/// What a program has written to standard error, as a remark.
+/// The standard error of a program, as a remark.
 fn remark(stderr: &str) -> Option<String> {
     (!stderr.is_empty()).then(|| format!("Standard error of the system: {stderr}."))
 }

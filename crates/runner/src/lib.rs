@@ -1,7 +1,7 @@
 //! From run options to a record: a plan, then systems × workloads × trials, each trial a separate process.
 //!
-//! [`RunPlan::make`] decides what to measure. [`run()`] has every system describe itself, decides how far n
-//! goes on each, measures, and writes the record as it goes.
+//! [`RunPlan::make`] selects the items to measure. [`run()`] makes every system describe itself, decides how
+//! far n goes on each, measures, and writes the record as it goes.
 //!
 //! Must never: draw, print, or judge beyond "are more trials needed".
 

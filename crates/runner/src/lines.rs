@@ -1,5 +1,5 @@
 //! The lines of the record that the runner writes itself: the head, the definitions, and trials that never
-//! began; with the date, as the record has it.
+//! began; with the date in the form of the record.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -75,8 +75,8 @@ pub fn definitions(plan: &RunPlan) -> impl Iterator<Item = record::Workload> + '
 /// The last second that RFC 3339 can write: 9999-12-31T23:59:59Z.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// The date in UTC, to the second. A clock that was never set, or set to nonsense, must not end a run: what
-/// is before 1970 or after 9999 becomes the nearest date that can be written.
+/// The date in UTC, to the second. A clock that is wrong must not end a run: a date before 1970 or after 9999
+/// becomes the nearest one that can be written.
 pub fn rfc3339(date: SystemTime) -> String {
     let since_1970 = date.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let second = since_1970.as_secs().min(LAST_SECOND);

@@ -37,7 +37,7 @@ impl<E: Executor> RunLoop<'_, E> {
             let (at_look, between): (Vec<usize>, Vec<usize>) =
                 looked_at.iter().partition(|&index| at_look(index));
             open.extend(self.undecided(&at_look, on_event));
-            // What was cut short of a look was not looked at: it goes on if there is time after all.
+            // An item that did not reach its look goes on if there is time after all.
             open.extend(between.into_iter().filter(|&index| !self.progress[index].is_hopeless()));
             open.sort_unstable();
             open.dedup();
@@ -75,14 +75,14 @@ impl<E: Executor> RunLoop<'_, E> {
         self.bring_to(&core, &targets, on_event);
     }
 
-    /// What the item needs to come to the next look; nothing after the last.
+    /// The trials that the item needs to reach the next look; none after the last.
     fn step(&self, item: usize, looks: &[u32]) -> Option<Step> {
         let progress = &self.progress[item];
         let trials = looks.iter().find(|&&look| look > progress.done)? - progress.done;
         Some(Step { item, trials, cost_seconds: progress.cost() * f64::from(trials) })
     }
 
-    /// The items of which more trials may decide more, after these were measured.
+    /// The items for which more trials may decide more, after these were measured.
     fn undecided(&mut self, measured: &[usize], on_event: &mut dyn FnMut(RunEvent<'_>)) -> Vec<usize> {
         if let Some(gate) = &self.plan.gate {
             return self.undecided_by(gate);

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Facts that tell a machine from others, and that neither a boot nor another kernel of the same family
-/// changes. Two machines that are alike in all of them share a floor.
+/// Facts that identify a machine, and that neither a boot nor another kernel of the same family changes. Two
+/// machines that are alike in all of them share a floor.
 const MACHINE: &[&str] = &[
     "os.name",
     "machine.arch",
@@ -33,18 +33,18 @@ const MACHINE: &[&str] = &[
     ENGINE,
 ];
 
-/// What executes the instructions: one kernel is another system on an emulated processor. The processor
-/// itself is left out, so that floors which were measured before this fact was recorded still apply.
+/// The engine: one kernel is another system on an emulated processor. The processor itself is left out, so
+/// that floors which were measured before this fact was recorded still apply.
 pub(crate) const ENGINE: &str = "machine.engine";
 const NATIVE: &str = "native";
 
 /// Kernels differ in how much of the memory they keep for themselves, so its size counts in whole GiB.
 const MEMORY_UNIT: f64 = (1 << 30) as f64;
 
-/// The key of the command, beside the facts; absent for the machine as it is.
+/// The key of the command, beside the facts; absent for the machine itself.
 const COMMAND: &str = "command";
 
-/// More than any floor of ours; a larger file is none.
+/// More than any file of ours; a larger one is refused.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The name of a file stays well below what file systems allow.
@@ -55,11 +55,11 @@ const NAME_LETTERS_MAX: usize = 120;
 struct Kept {
     /// The machine by its facts, and the command of the system.
     machine: BTreeMap<String, String>,
-    /// What each run found, the oldest first. No series is in two of them.
+    /// The floors of each run, the oldest first. No series is in two of them.
     floors: Vec<Measured>,
 }
 
-/// What one run found, less the series that a later one measured again.
+/// The floors of one run, without the series that a later one measured again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Measured {
     /// Version of osdyno that measured.
@@ -70,10 +70,10 @@ struct Measured {
     floor: NoiseFloor,
 }
 
-/// The floor that was last measured of this system, or else of its machine as it is; `None` when none was.
+/// The latest floor of this system, or else of its machine; `None` when none was.
 ///
 /// # Errors
-/// A sentence about a file that is there and cannot be used.
+/// A sentence about a file that cannot be used.
 pub(crate) fn known(system: &System) -> Result<Option<NoiseFloor>, String> {
     let own = kept(&machine(system))?;
     if own.is_some() || system.prefix.is_empty() {
@@ -106,7 +106,7 @@ fn read(path: &Path) -> io::Result<Kept> {
     Ok(kept)
 }
 
-/// What all runs found: every series as it was last measured, and the largest floor of any run.
+/// The floors of all runs: the latest of every series, and the largest of any run.
 fn together(floors: &[Measured]) -> Option<NoiseFloor> {
     let floors = || floors.iter().map(|one| &one.floor);
     let newest = floors().next_back()?;
@@ -121,8 +121,7 @@ fn together(floors: &[Measured]) -> Option<NoiseFloor> {
     })
 }
 
-/// Adds what a run found. Its series replace what was known of them, and a run of which nothing stands any
-/// more is left out.
+/// Adds the floors of a run. Its series replace older ones, and a run without remaining series is left out.
 fn add(floors: Vec<Measured>, found: Measured) -> Vec<Measured> {
     let mut floors = floors;
     for earlier in &mut floors {
@@ -133,7 +132,7 @@ fn add(floors: Vec<Measured>, found: Measured) -> Vec<Measured> {
     floors
 }
 
-/// Keeps a floor for later runs of this system, beside what is known of other series; says where.
+/// Stores a floor for later runs of this system, beside those of other series; returns the path.
 pub(crate) fn keep(floor: &NoiseFloor, system: &System, seed: u64, run: &Path) -> Result<PathBuf, Error> {
     let machine = machine(system);
     let failed = |path: &Path| {

@@ -1,25 +1,25 @@
-//! What all rivals of a workload are offered: chosen once, from the first trials of all of them.
+//! The load that all rivals of a workload are offered: chosen once, from the first trials of all.
 //!
-//! The rate is half of what the slowest completed in a closed loop, so that none is overloaded for long: what
-//! an overloaded server needs for a response says little of what it needs otherwise. Within a burst the load
-//! generator begins requests at no more than half of the rate that it can, so that it is not late. Both are
-//! rounded to one digit, rates down and times up, so that runs on one machine mostly offer much the same.
+//! The rate is half of the throughput of the slowest in a closed loop, so that none is overloaded for long:
+//! the cost of a response under overload differs from that otherwise. Within a burst the load generator
+//! begins requests at no more than half of the rate that it can, so that it is not late. Both are rounded to
+//! one digit, rates down and times up, so that runs on one machine mostly offer much the same.
 //!
-//! Where the load generator or others on its processor were the limit, the server can do more than was
-//! measured: the slowest is one of those of which this is not so, if there is any.
+//! Where the load generator or others on its processor were the limit, the measured rate is a lower bound:
+//! the slowest is selected among servers without such a limit, if there are any.
 
 use std::collections::BTreeMap;
 
 use judge::{LoadVerdict, load_verdict};
 use record::{GeneratorLevel, OfferedLevel, Purpose};
 
-/// The share of the smallest capacity that is offered.
+/// The offered share of the smallest capacity.
 const SHARE: f64 = 0.5;
 /// A burst has this many times the processor time that the load generator needs.
 const SPACE: f64 = 2.0;
 
-/// By level what the rivals of a workload are offered on all systems, after the first trial of each. Empty
-/// where none of them answered.
+/// By level the load that the rivals of a workload are offered on all systems, after the first trial of each.
+/// Empty where none of them answered.
 pub(crate) fn offered(observed: &[GeneratorLevel], workload: &str) -> Vec<OfferedLevel> {
     let mut levels: BTreeMap<u64, Vec<&GeneratorLevel>> = BTreeMap::new();
     for level in observed.iter().filter(|level| level.of.workload == workload && is_closed_loop(level)) {
@@ -63,7 +63,7 @@ fn of_level(n: u64, rivals: &[&GeneratorLevel]) -> Option<OfferedLevel> {
 /// The largest number with one digit that is not zero, and not above this one.
 fn one_digit_below(value: f64) -> f64 {
     let decade = 10_f64.powf(value.log10().floor());
-    // What is not quite 2 because of rounding is 2.
+    // A number that is almost 2 because of rounding is 2.
     (value / decade + 1e-9).floor() * decade
 }
 
@@ -123,7 +123,7 @@ mod tests {
         assert!((offered[0].spacing_seconds - 100e-6).abs() < 1e-9, "{offered:?}");
     }
 
-    /// What a saturated load generator measured is no capacity.
+    /// A rate that a saturated load generator measured is no capacity.
     #[test]
     fn a_lower_bound_is_not_the_slowest() {
         let disturbed =

@@ -17,7 +17,7 @@ use crate::{Error, Target, select, server, settings};
 /// The options of the user.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Names, globs and groups; none means the group that measures the kernel.
+    /// Names, globs and groups; empty for the default run.
     pub workloads: Vec<String>,
     /// Name of a preset.
     pub preset: Option<String>,
@@ -49,17 +49,17 @@ pub struct RunOptions {
     pub seed: Option<u64>,
     /// Folder for the workloads' files.
     pub scratch: Option<PathBuf>,
-    /// The systems; none means this one, as it is.
+    /// The systems; empty for this machine.
     pub targets: Vec<Target>,
-    /// What loads each system beside its trials; each level makes systems of its own.
+    /// The loads beside the trials of each system; each level makes systems of its own.
     pub background: Option<BackgroundSpec>,
     /// Measure the system against itself.
     pub aa: bool,
-    /// Boots over which the trials on a system are spread that the run boots; `None` is one.
+    /// Boots over which the trials on a booted system are spread; `None` is one.
     pub boots: Option<u32>,
-    /// Set each system against the one before it, instead of all that a report judges.
+    /// Compare each system with the one before it, instead of all that a report judges.
     pub steps: Option<StepOptions>,
-    /// Sample what grows, in trials of its own.
+    /// Sample growing series, in separate trials.
     pub blame: Option<BlameOptions>,
     /// Measure until this gate is decided, instead of all that a report judges.
     pub gate: Option<GateOptions>,
@@ -114,7 +114,7 @@ impl StepOptions {
     }
 }
 
-/// Trials in each boot where boots are what is wanted: two, so that one disturbed trial is not a boot.
+/// Trials in each boot where more boots are the aim: two, so that one disturbed trial does not decide a boot.
 const TRIALS_OF_BOOT: u32 = 2;
 /// The counts of trials after which steps are looked at.
 const LOOKS_OF_STEPS: &[u32] = &[16, 32, 64, 128];
@@ -129,7 +129,7 @@ pub struct RunPlan {
     pub preset: &'static str,
     /// What is measured.
     pub items: Vec<Item>,
-    /// Whether the user has named what is measured.
+    /// Whether the user has named workloads.
     pub is_named: bool,
     /// How many trials each item gets.
     pub trials: Trials,
@@ -155,19 +155,19 @@ pub struct RunPlan {
     pub seed: u64,
     /// Where the scratch folder is made.
     pub scratch: PathBuf,
-    /// What the user should know before it begins, each a whole sentence.
+    /// Remarks for the user before it begins, each a whole sentence.
     pub notes: Vec<String>,
     /// The systems, one at least.
     pub targets: Vec<Target>,
     /// The system is measured against itself: the two systems are one and the same.
     pub aa: bool,
-    /// Trials that each item gets, whatever becomes of the budget.
+    /// Trials that each item gets, even beyond the budget.
     pub least: u32,
     /// How the trials on systems that the run boots are spread over boots.
     pub boots: Boots,
-    /// Each system is set against the one before it, and a change below this share is none.
+    /// Each system is compared with the one before it, and a change below this share does not count.
     pub steps: Option<f64>,
-    /// What grows is sampled, in trials of its own.
+    /// Growing series are sampled, in separate trials.
     pub blame: Option<BlameOptions>,
     /// Trials go on until this gate is decided.
     pub gate: Option<GateOptions>,
@@ -180,7 +180,7 @@ pub struct Item {
     pub workload: &'static Workload,
     /// The variant.
     pub variant: Variant,
-    /// What the user chose; what is left out has its default.
+    /// The settings of the user; others have their defaults.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -204,12 +204,11 @@ impl Item {
     }
 }
 
-/// Time after which a trial is taken for hung, where the user says nothing.
+/// Time after which a trial counts as hung, by default.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 impl RunPlan {
-    /// Makes a plan. What depends on a system, such as its limits, is added once the system has described
-    /// itself.
+    /// Makes a plan. Facts of a system, such as its limits, are added once the system has described itself.
     ///
     /// # Errors
     /// [`Error::UnknownWorkload`], [`Error::UnknownPreset`], and systems or trials that are impossible.

@@ -36,14 +36,14 @@ pub enum Reach {
 /// How many trials each workload gets.
 #[derive(Clone, Copy, Debug)]
 pub enum Trials {
-    /// As many as it takes; whether to go on is looked at only at these counts, because each look costs
+    /// As many as it takes; whether to go on is decided only at these counts, because each look costs
     /// confidence.
     Looks(&'static [u32]),
     /// This many.
     Fixed(u32),
 }
 
-/// The counts of trials after which the verdicts are looked at.
+/// The numbers of trials after which the verdicts are judged.
 const LOOKS: &[u32] = &[10, 20, 40, 80, 160];
 
 /// All presets, shortest first.
@@ -83,7 +83,7 @@ pub(crate) const PRESETS: &[Preset] = &[
 ];
 
 impl Preset {
-    /// The preset that is taken when none is named.
+    /// The default preset.
     pub const DEFAULT: &'static str = "standard";
 
     /// The preset of that name.

@@ -18,9 +18,9 @@ use crate::Error;
 pub struct Programs {
     kernel: PathBuf,
     kernel_static: Result<PathBuf, &'static str>,
-    /// Nothing where nothing is measured by it.
+    /// `None` where it measures nothing.
     own: Option<PathBuf>,
-    /// What the record says of the programs, where not all of them can be started.
+    /// A remark for the record, if not all programs can be started.
     remark: Option<&'static str>,
 }
 
@@ -65,9 +65,9 @@ const KERNEL_STATIC: Carried = Carried {
     missing: include_str!(concat!(env!("OUT_DIR"), "/kernel-static.missing")),
 };
 impl Programs {
-    /// Those for the systems of a target triple, as in `x86_64-win7-windows-gnu`: `osdyno-trial-TRIPLE`
-    /// and `osdyno-TRIPLE`, with the suffix that programs have there. They lie beside osdyno
-    /// and not inside it, for most users need none.
+    /// Those for the systems of a target triple, as in `x86_64-win7-windows-gnu`: `osdyno-trial-TRIPLE` and
+    /// `osdyno-TRIPLE`, with the suffix that programs have there. They lie beside osdyno and not inside it,
+    /// because most users need none.
     ///
     /// # Errors
     /// [`Error::NoForeignProgram`] for one that is not there.
@@ -115,7 +115,7 @@ impl Programs {
         Ok(())
     }
 
-    /// What a reader of the record has to know of the programs.
+    /// Remarks about the programs for the record.
     pub(crate) fn remark(&self) -> Option<String> {
         self.remark.map(str::to_owned)
     }
@@ -125,8 +125,8 @@ impl Programs {
         &self.kernel
     }
 
-    /// The program that is sent through the command of a system first. It needs nothing there, where it is
-    /// linked statically.
+    /// The program that is sent through the command of a system first. A statically linked one needs nothing
+    /// there.
     pub fn agent(&self) -> &Path {
         self.kernel_static.as_deref().unwrap_or(&self.kernel)
     }
@@ -151,7 +151,7 @@ fn is_of_kernel(workload: &Workload) -> bool {
 const LINKED_STATICALLY: &str = "This system has no loader for dynamically linked programs: the statically \
                                  linked program measured all workloads of the group kernel.";
 
-/// Whether a program that is there is not found: then it is its loader that the kernel does not find.
+/// Whether an existing program is "not found": then the kernel does not find its loader.
 fn lacks_loader(program: &Path) -> bool {
     let mut command = Command::new(program);
     // Pipes and not /dev/null, which a bare root folder does not have either.

@@ -1,4 +1,4 @@
-//! How far each item of a plan is, on each system.
+//! The progress of each item of a plan, on each system.
 
 use record::Outcome;
 
@@ -10,7 +10,7 @@ const FURTHER: u64 = 2;
 /// Trials in a row that crash or hang before an item is given up: the first may be bad luck.
 const TROUBLES_MAX: u32 = 3;
 
-/// How far one item is.
+/// The progress of one item.
 #[derive(Debug)]
 pub(crate) struct Progress {
     /// How far n was planned to go, on the system with the highest limits.
@@ -20,22 +20,22 @@ pub(crate) struct Progress {
     pub(crate) levels: Vec<u64>,
     /// Blocks, each of one trial on every system.
     pub(crate) done: u32,
-    /// What each block cost.
+    /// The cost of each block.
     pub(crate) cost_seconds: Vec<f64>,
     pub(crate) blocks: Blocks,
     pub(crate) systems: Vec<SystemProgress>,
 }
 
-/// How far one item is on one system.
+/// The progress of one item on one system.
 #[derive(Debug)]
 pub(crate) struct SystemProgress {
     /// How far n goes there in the time allowed, within the limits of the system.
     pub(crate) n: u64,
-    /// A trial has shown how far n goes in the time allowed; all others go as far.
+    /// Whether a trial has shown how far n goes in the time allowed; all others go as far.
     pub(crate) fitted: bool,
     /// Trials that crashed or hung, one after the other.
     troubles: u32,
-    /// More trials would tell nothing new: the item cannot be measured here.
+    /// More trials are useless: the item cannot be measured here.
     pub(crate) hopeless: bool,
 }
 
@@ -58,8 +58,8 @@ impl Progress {
         costs.get(costs.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// Takes from a trial which levels it held: those that it left out are left out in all trials, so that
-    /// they can be compared at each level.
+    /// Takes the levels that a trial held: the others are left out in all trials, so that they can be
+    /// compared at each level.
     pub(crate) fn learn_levels(&mut self, outcome: &Outcome, held: &[u64], planned: &[u64]) {
         let is_whole = matches!(outcome, Outcome::Complete) && held.last() == planned.last();
         if is_whole && held.len() < planned.len() {
@@ -102,8 +102,8 @@ impl SystemProgress {
         SystemProgress { n, fitted: false, troubles: 0, hopeless: false }
     }
 
-    /// Takes from a trial what the next ones need; gives the n that fits, where it has found one. `held` are
-    /// the levels of a load that it measured.
+    /// Takes the results of a trial for the next ones; returns the n that fits, if it has found one. `held`
+    /// are the levels of a load that it measured.
     pub(crate) fn learn(&mut self, trial: &record::Trial, held: &[u64]) -> Option<u64> {
         match trial.outcome {
             // The first trial goes to the last level whatever comes of it, the others as far as it came.

@@ -1,12 +1,12 @@
-//! What a trial sent, as lines of the record.
+//! The lines of a trial, as received, for the record.
 
 use record::{Check, Line, Loss, Losses, SentLine};
 
-/// What is proved of a trial by reading all that it sent.
+/// The check that all lines of a trial could be read.
 const CLAIM: &str = "every line that the trial sent can be read";
 
-/// The lines of the trial. What cannot be read is counted, and no number of such a trial counts: nobody knows
-/// what it was. `missing` makes the line of the trial itself where that is lost.
+/// The lines of the trial. Unreadable lines are counted, and such a trial is not judged, because their
+/// content is unknown. `missing` makes the line of the trial itself where that is lost.
 pub(crate) fn lines(messages: Vec<Vec<u8>>, missing: impl FnOnce() -> Line) -> Vec<SentLine> {
     let (mut lines, mut losses, mut offset) = (Vec::new(), Losses::default(), 0);
     for message in messages {
@@ -79,7 +79,7 @@ mod tests {
         };
         let (trial, count) = read(&[complete(), series(&[1e-6, 2e-6])]);
         assert_eq!((trial.checks.len(), count), (0, 2));
-        // What is not finite has no form in JSON.
+        // Numbers that are not finite have no form in JSON.
         let lost = series(&[f64::NAN]);
         let (trial, count) = read(&[complete(), lost.clone(), series(&[1e-6]), lost.clone()]);
         let [check] = &trial.checks[..] else { panic!("{:?}", trial.checks) };

@@ -20,7 +20,7 @@ use crate::{Error, Target, noise_floor};
 /// ends the run at once and in good order.
 ///
 /// # Errors
-/// [`Error`] when nothing can be measured at all; whatever happens to a single trial is in the record.
+/// [`Error`] when nothing can be measured at all; the end of every single trial is in the record.
 pub fn run(
     plan: &RunPlan,
     path: &Path,
@@ -61,10 +61,10 @@ fn folder_of(target: &Target) -> Result<Option<Folder>, Error> {
     target.files.as_deref().map(|files| Folder::make(files, failed)).transpose()
 }
 
-/// Measures the plan with what is given from outside. A noise floor that it finds is not kept.
+/// Measures the plan with this outside. A noise floor that it finds is not stored.
 ///
 /// # Errors
-/// [`Error`] when nothing can be measured at all; whatever happens to a single trial is in the record.
+/// [`Error`] when nothing can be measured at all; the end of every single trial is in the record.
 pub fn run_with<E: Executor>(
     plan: &RunPlan,
     command: Vec<String>,

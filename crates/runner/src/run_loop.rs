@@ -1,4 +1,4 @@
-//! One run at work: which trial comes next, and what becomes of each.
+//! One run in progress: selects the next trial, and takes the result of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use record::{
     End, EndStatus, Line, OfferedLevel, Outcome, Purpose, Recording, SentLine, TrialParameters, Writer,
 };
 
-/// One run at work.
+/// One run in progress.
 pub(crate) struct RunLoop<'a, E> {
     pub(crate) plan: &'a RunPlan,
     systems: Vec<MeasuredSystem<E>>,
@@ -36,7 +36,7 @@ pub(crate) struct RunLoop<'a, E> {
     pub(crate) unwritten: Option<Error>,
     pub(crate) recording: Recording,
     pub(crate) judgements: Judgements,
-    /// By workload what its rivals are offered, once their first trials have found it out.
+    /// By workload the load that its rivals are offered, once their first trials have found it.
     offered: BTreeMap<&'static str, Vec<OfferedLevel>>,
 }
 
@@ -84,8 +84,8 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         match self.plan.trials {
             Trials::Fixed(trials) => self.bring_to(&all, &vec![trials; all.len()], on_event),
             Trials::Looks(looks) => {
-                // The first trial of each finds out what it costs. Those of curves are short on any system,
-                // so that what they leave is known before it is divided among loads.
+                // The first trial of each shows its cost. Those of curves are short on any system, so the
+                // rest of the budget is known before it is divided among loads.
                 let (loads, curves): (Vec<usize>, Vec<usize>) =
                     all.iter().partition(|&&index| self.plan.items[index].has_levels());
                 for items in [curves, loads] {
@@ -105,7 +105,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         }
     }
 
-    /// Whether an item lacks trials that it is due at least, because the time did not last.
+    /// Whether an item lacks some of its least trials, because the time ran out.
     fn is_any_starved(&self) -> bool {
         let Trials::Looks(looks) = self.plan.trials else { return false };
         let first = looks.first().copied().unwrap_or(0);
@@ -144,8 +144,8 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         }
     }
 
-    /// How long the blocks of these items will take: no longer than the budget lasts, but for those that
-    /// every item gets whatever becomes of it.
+    /// How long the blocks of these items will take: no longer than the budget lasts, except for the least
+    /// trials of every item.
     fn left_seconds<'q>(&self, queue: impl Iterator<Item = &'q usize>) -> f64 {
         let (mut planned, mut owed) = (0.0, 0.0);
         let mut done: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
@@ -165,7 +165,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         let number = progress.done + 1;
         let order = progress.blocks.next(&mut self.random);
         let is_measured = progress.done > 0;
-        // The trials that a noise floor needs at least are of as many boots, however early the budget ends.
+        // The least trials of a noise floor come from as many boots, however early the budget ends.
         let spread_over = if number <= plan.least { plan.least } else { of };
         if self.boots.is_due(index, spread_over) {
             self.systems.iter_mut().for_each(|system| system.executor.reboot());
@@ -227,7 +227,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
             {
                 progress.learn_levels(&trial.outcome, &held, &levels);
             }
-            // What keeps a whole system from being measured is reported at the beginning.
+            // An error of a whole system is reported at the beginning.
             if is_trouble(&trial.outcome) && self.systems[system].unavailable.is_none() {
                 let (system, outcome) = (&target.name, &trial.outcome);
                 on_event(RunEvent::Trouble { item, system, trial: number, outcome });
@@ -239,7 +239,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         self.keep(lines);
     }
 
-    /// What a trial is to do.
+    /// The parameters of a trial.
     fn order(&mut self, index: usize, system: usize, number: u32, seed: u64) -> TrialParameters {
         let plan = self.plan;
         let offered = self.offered(&plan.items[index], number);
@@ -255,7 +255,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
             version: item.workload.version,
             variant: item.variant.name.to_owned(),
             trial: number,
-            // Where it is executed is known which boot that is.
+            // The executor fills in the boot.
             boot: 0,
             n,
             cpu: own.cpu.filter(|_| !item.workload.all_processors),
@@ -273,13 +273,13 @@ impl<'a, E: Executor> RunLoop<'a, E> {
             offered,
             levels: progress.levels.clone(),
             timeout_seconds: timeouts.timeout.as_secs_f64(),
-            // Where the files are is known where the trial is executed.
+            // The executor fills in the folder of files.
             scratch: String::new(),
         }
     }
 
-    /// What a trial offers where all rivals are offered the same. Rounds have every item once, so that after
-    /// the first trials of one all have had theirs.
+    /// The load of a trial at equal offered load. Rounds have every item once, so that after the first trials
+    /// of one all have had theirs.
     fn offered(&mut self, item: &Item, number: u32) -> Vec<OfferedLevel> {
         if number == 1 || !item.workload.equal_offered_load {
             return Vec::new();
@@ -288,7 +288,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         of_workload.or_insert_with(|| offered(&self.recording.generators, item.workload.name)).clone()
     }
 
-    /// Runs the trial, or says why there is none; `None` when it was interrupted.
+    /// Runs the trial, or returns why there is none; `None` when it was interrupted.
     pub(crate) fn attempt(
         &mut self,
         item: usize,
@@ -341,7 +341,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         let (part, whole) = match self.plan.trials {
             Trials::Fixed(trials) => {
                 let done: u32 = self.progress.iter().map(|progress| progress.done).sum();
-                // What was given up is done.
+                // Items that were given up are done.
                 let due = |progress: &Progress| if progress.is_hopeless() { progress.done } else { trials };
                 (f64::from(done), f64::from(self.progress.iter().map(due).sum::<u32>()))
             }

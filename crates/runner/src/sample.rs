@@ -1,4 +1,4 @@
-//! The part of a run that samples what grows.
+//! The part of a run that samples growing series.
 
 use record::{EndStatus, Line, SentLine};
 
@@ -10,8 +10,7 @@ use crate::lines::failed;
 use crate::run_loop::RunLoop;
 
 impl<E: Executor> RunLoop<'_, E> {
-    /// Samples what grows, if that is wanted, and returns how the run ended, which without it ends as
-    /// `status`.
+    /// Samples growing series, if requested, and returns how the run ended; without it that is `status`.
     pub(crate) fn sample(&mut self, status: EndStatus, on_event: &mut dyn FnMut(RunEvent<'_>)) -> EndStatus {
         let Some(options) = self.plan.blame.as_ref().filter(|_| !self.is_stopped()) else { return status };
         let mut suspects = match &options.run {
@@ -25,7 +24,7 @@ impl<E: Executor> RunLoop<'_, E> {
         let mut functions = Functions::default();
         loop {
             let mut is_over = true;
-            // In turns, so that what else the machine does meets all alike.
+            // In turns, so that disturbances of the machine affect all alike.
             for suspect in &mut suspects {
                 if self.is_stopped() {
                     return match self.unwritten {

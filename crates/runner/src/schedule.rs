@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use workload::Workload;
 
-/// Fewer trials than this say next to nothing, so each item gets them even where the budget is thin.
+/// Fewer trials than this show almost nothing, so each item gets them even if the budget is small.
 const TRIALS_MIN: u32 = 3;
 /// Fewer trials than this are not compared.
 const COMPARED_MIN: u32 = 4;
 
-/// The trials that an item gets even where the budget is thin, and those that the plan gives it at least.
+/// The trials that an item gets even if the budget is small, and the least by the plan.
 pub(crate) fn least(workload: &Workload, planned: u32) -> u32 {
     let useful = if workload.rivals { COMPARED_MIN } else { TRIALS_MIN };
     planned.max(useful + u32::from(workload.equal_offered_load))
 }
 
 /// How many trials each of the items gets, when each wants `wanted` more than the `done` it has, one costs
-/// `costs` seconds, and `remaining` is all the time there is. Cheap items get all they want; what is left
-/// is divided in equal times among the expensive ones, of which none gets fewer than its `least`.
+/// `costs` seconds, and `remaining` is all the time there is. Cheap items get all they want; the rest is
+/// divided in equal times among the expensive ones, each of which gets at least its `least`.
 pub(crate) fn share(
     costs: &[f64],
     done: &[u32],
@@ -67,12 +67,12 @@ pub(crate) fn next(mut steps: Vec<Step>, remaining: Duration) -> Vec<Step> {
 }
 
 /// A random order of `counts[i]` trials of each item i, spread evenly: in rounds, each in an order of its
-/// own, so that whatever drifts in the machine meets all items alike.
+/// own, so that drift of the machine affects all items alike.
 pub(crate) fn interleave(counts: &[(usize, u32)], random: &mut fastrand::Rng) -> Vec<usize> {
     let rounds = counts.iter().map(|&(_, count)| count).max().unwrap_or(0);
     let mut order = Vec::new();
     for round in 0..rounds {
-        // The rare begin in the first round: where the time ends early, the last round is not theirs.
+        // Rare items begin in the first round, so that an early end does not cut them off.
         let due = |&&(_, count): &&(usize, u32)| {
             u64::from(round) * u64::from(count) % u64::from(rounds) < u64::from(count)
         };
@@ -85,11 +85,11 @@ pub(crate) fn interleave(counts: &[(usize, u32)], random: &mut fastrand::Rng) ->
 
 /// The order of the systems within the blocks of one item.
 ///
-/// A block is one trial of every system, back to back, so that the trials of a block are a pair: whatever
-/// drifts in the machine meets them alike. Each block with an odd number has a random order, and the next one
-/// the reverse of it: ABBA or BAAB for two systems. So, every two blocks, each system stands before each
-/// other as often as behind it, and what a trial leaves to the next one cancels (randomised complete blocks
-/// in balanced pairs; Cochran & Cox, Experimental Designs, 1957, chapter 4).
+/// A block is one trial of every system, back to back, so that the trials of a block are a pair: drift of the
+/// machine affects them alike. Each block with an odd number has a random order, and the next one the reverse
+/// of it: ABBA or BAAB for two systems. So, every two blocks, each system comes before each other as often as
+/// after it, and the effect of a trial on the next one cancels (randomised complete blocks in balanced pairs;
+/// Cochran & Cox, Experimental Designs, 1957, chapter 4).
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     order: Vec<usize>,

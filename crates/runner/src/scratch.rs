@@ -41,8 +41,7 @@ pub(crate) struct Folder {
 struct Janitor(Child);
 
 impl Scratch {
-    /// With all programs that measure what is planned: what they take of the folder is taken before anybody
-    /// looks how much is left.
+    /// With all programs for the plan: they are in the folder before its free space is read.
     pub(crate) fn make_for(plan: &RunPlan) -> Result<Scratch, Error> {
         let mut scratch = Scratch::make(&plan.scratch)?;
         scratch.programs.add_own(scratch.folder.path(), plan.items.iter().map(|item| item.workload))?;
@@ -57,14 +56,14 @@ impl Scratch {
 }
 
 impl Folder {
-    /// Makes it in a folder of the user's.
+    /// Makes it in a folder of the user.
     pub(crate) fn make(parent: &Path, failed: fn(PathBuf, io::Error) -> Error) -> Result<Folder, Error> {
         let failed = |source| failed(parent.to_owned(), source);
-        // Orders are JSON, which holds no other names.
+        // Parameters are JSON, which holds no other names.
         if parent.to_str().is_none() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8")));
         }
-        // By chance nobody has this name, and if somebody has, the folder is not made.
+        // The name is random; if it exists, the folder is not made.
         let path = parent.join(format!("osdyno-{:016x}", fastrand::u64(..)));
         let mut janitor = Janitor::start(&path)?;
         if let Err(source) = make_private(&path) {
@@ -79,7 +78,7 @@ impl Folder {
     }
 }
 
-/// Half a second is not worth a word.
+/// A wait below half a second is not reported.
 const LOOKS: u32 = 50;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
@@ -88,7 +87,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 pub struct Removal(Vec<Folder>);
 
 impl Removal {
-    /// Begins to remove the folders, beside what this process does next: thousands of files take seconds.
+    /// Begins to remove the folders, while this process goes on: thousands of files take seconds.
     pub(crate) fn begin(mut folders: Vec<Folder>) -> Removal {
         for folder in &mut folders {
             folder.janitor.begin();
@@ -127,19 +126,20 @@ impl Janitor {
         started.map(Janitor).map_err(|source| Error::Program { path: program, source })
     }
 
-    /// Has it begin: the end of file on its standard input is what it waits for. It reports its own errors.
+    /// Starts the removal: the janitor waits for the end of file on its standard input. It reports its own
+    /// errors.
     fn begin(&mut self) {
         if let Some(mut stdin) = self.0.stdin.take() {
-            // Where it has ended, there is nobody to tell.
+            // If it has ended, there is no reader.
             let _ = stdin.write_all(host::ORDERLY);
         }
     }
 
-    /// Has the folder removed.
+    /// Removes the folder.
     fn clean(&mut self, folder: &Path) {
         self.begin();
         let _ = self.0.wait();
-        // Somebody may have killed the janitor.
+        // The janitor may have been killed.
         let _ = std::fs::remove_dir_all(folder);
     }
 
@@ -150,7 +150,7 @@ impl Janitor {
     }
 }
 
-/// Makes a folder that is nobody else's.
+/// Makes a new folder, readable by this user only.
 fn make_private(path: &Path) -> io::Result<()> {
     cfg_select! {
         unix => { std::os::unix::fs::DirBuilderExt::mode(&mut DirBuilder::new(), 0o700).create(path) }

@@ -6,7 +6,7 @@ use workload::{Group, Variant, Workload};
 
 use crate::Error;
 
-/// Every group, in the order of lists and reports. The first is measured where the user names nothing.
+/// Every group, in the order of lists and reports.
 pub const GROUPS: &[Group] = &[kernel::GROUP, servers::GROUP, jobs::GROUP, mail::GROUP];
 
 /// Every workload.
@@ -24,8 +24,8 @@ const ALL: &str = "all";
 /// Stands for [`DEFAULT_RUN`].
 const DEFAULT: &str = "default";
 
-/// The default run: the workloads and variants that are measured where the user names none. Each answers a
-/// question that no other series here answers. `osdyno list --default` prints them.
+/// The default run: the workloads and variants of a run without names. Each answers a question that no other
+/// series here answers. `osdyno list --default` prints them.
 const DEFAULT_RUN: &[&str] = &[
     "noop",
     "syscall",
@@ -105,7 +105,7 @@ fn full_name((workload, variant): &Chosen) -> String {
     format!("{}/{}", workload.name, variant.name)
 }
 
-/// The candidate that was probably meant: within a third of its letters, as compilers suggest.
+/// The most similar candidate: within a third of its letters, like suggestions of compilers.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let distance = |candidate: &str| strsim::damerau_levenshtein(name, candidate);
     let best = candidates.min_by_key(|candidate| distance(candidate))?;

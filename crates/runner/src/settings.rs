@@ -17,8 +17,8 @@ pub fn parse_setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// The settings that the user chose for this workload. A value that is the default is left out, so that equal
-/// maps are equal settings; of a setting that is chosen twice the last value counts.
+/// The settings that the user chose for this workload. A default value is left out, so that equal settings
+/// are equal maps; the last value of a setting counts.
 ///
 /// # Errors
 /// [`Error::SettingValue`] for a value that it does not have.
@@ -56,7 +56,7 @@ pub(crate) fn refuse_public(workload: &Workload, chosen: &BTreeMap<String, Strin
 /// Refuses a setting that none of these workloads has.
 ///
 /// # Errors
-/// [`Error::UnknownSetting`], which names those that there are.
+/// [`Error::UnknownSetting`], which names the existing ones.
 pub(crate) fn refuse_unknown(
     chosen: &[(String, String)],
     workloads: &[&'static Workload],

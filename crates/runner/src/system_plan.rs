@@ -1,5 +1,5 @@
-//! What is planned for one system: how far n goes there and on which processors, from what the system
-//! reported of itself.
+//! The plan for one system: how far n goes there and on which processors, from the report of the system about
+//! itself.
 
 use record::{Background, System};
 use workload::{Ceiling, Extent, Sizes, Workload, is_near, most_by_processors};
@@ -21,13 +21,13 @@ pub(crate) struct SystemPlan {
     extents: Vec<Extent>,
 }
 
-/// n in a run to the limits, where nothing limits it: there is nothing to find at its limit either.
+/// n in a run to the limits, for workloads without a limit.
 const UNLIMITED: u64 = 20_000;
 
 /// The plans of these systems, in their order; `None` is one that did not describe itself.
 ///
-/// Each system goes as far as its own limits allow. A comparison covers what two systems have in common, so
-/// a system that goes less far than another one stops at a level of the other.
+/// Each system goes as far as its own limits allow. A comparison covers the common range of two systems, so a
+/// system that goes less far than another one stops at a level of the other.
 pub(crate) fn of_all(plan: &RunPlan, systems: &[Option<&System>]) -> Vec<SystemPlan> {
     let of = |system: &Option<&System>| system.map(|system| SystemPlan::new(plan, system));
     let mut plans: Vec<SystemPlan> = systems.iter().map(|system| of(system).unwrap_or_default()).collect();
@@ -44,7 +44,7 @@ pub(crate) fn top<'a>(plans: impl Iterator<Item = &'a SystemPlan>, item: usize) 
 }
 
 impl SystemPlan {
-    /// The plan of this system, whatever the other systems of the run are.
+    /// The plan of this system by itself.
     fn new(plan: &RunPlan, system: &System) -> SystemPlan {
         let usable = system.processors.as_ref().map_or(&[][..], |processors| &processors.usable);
         let cpu = |place: usize| usable.get(place).copied().filter(|_| !plan.unpinned);
@@ -56,7 +56,7 @@ impl SystemPlan {
         }
     }
 
-    /// What loads the system beside its trials, and where.
+    /// The loads beside the trials of the system, and their processor.
     pub(crate) fn background(&self, target: &Target) -> Vec<Background> {
         let chosen = |load: &str| background::FixedLoad::parse(load).ok()?.processor();
         let of = |load: &String| Background {
@@ -87,8 +87,7 @@ impl SystemPlan {
         extent.ceiling.as_ref().map(Ceiling::reason)
     }
 
-    /// What a reader should know of the plan, each a whole sentence: every limit with all the workloads that
-    /// it shortens.
+    /// Remarks about the plan, each a whole sentence: every limit with all the workloads that it shortens.
     pub(crate) fn remarks(&self, plan: &RunPlan) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.cpu.is_none() && !plan.unpinned && !self.extents.is_empty() {
@@ -125,7 +124,7 @@ fn extent(plan: &RunPlan, item: &Item, system: &System) -> Extent {
     let needs = workload.needs_of(item.variant.name);
     let ceiling = Ceiling::tightest(&needs, &workload.fixed_needs_of(item.variant.name), system);
     let mut wanted = wanted(plan, workload, ceiling.as_ref());
-    // Their number is the top of such a workload, not something that it lacks.
+    // The number of processors is the top of such a workload, not a shortage.
     if let (None, Some(most)) = (plan.n, most_by_processors(&needs, system)) {
         wanted = wanted.min(most);
     }
@@ -137,7 +136,7 @@ fn wanted(plan: &RunPlan, workload: &Workload, ceiling: Option<&Ceiling>) -> u64
     let of_preset = match plan.reach {
         Reach::To(n) => n,
         Reach::Classic => workload.classic_n,
-        // With helpers, the limits of one process are none.
+        // With helpers, the limits of one process do not count.
         Reach::Limit => match ceiling.map_or(UNLIMITED, |ceiling| ceiling.n) {
             // Nothing fits; the limit is reported beside what would be reached without it.
             0 => UNLIMITED,

@@ -1,4 +1,4 @@
-//! The systems of a run: what each reports of itself, and what is planned for it.
+//! The systems of a run: the report of each about itself, and its plan.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,11 +15,11 @@ pub(crate) struct MeasuredSystem<E> {
     pub(crate) executor: E,
     /// The outcome of every trial, where nothing can be measured there; `None` if it can.
     pub(crate) unavailable: Option<Outcome>,
-    /// What is planned for it.
+    /// Its plan.
     pub(crate) plan: SystemPlan,
 }
 
-/// Has every system describe itself, and plans for each with what it reported.
+/// Makes every system describe itself, and plans for each from its report.
 ///
 /// # Errors
 /// The first error, if no system can be measured.
@@ -68,9 +68,9 @@ fn outcome_of(error: &Error) -> Outcome {
     }
 }
 
-/// The system with what is planned for it, and with its noise floor.
+/// The system with its plan and its noise floor.
 fn planned(mut system: System, plan: &RunPlan, own: &SystemPlan) -> System {
-    // A run that is to find the floor must not repeat what was found before.
+    // A run that measures the floor must not copy an older one.
     match noise_floor::known(&system) {
         Ok(floor) => system.noise_floor = floor.filter(|_| !plan.aa),
         Err(warning) => system.warnings.push(warning),

@@ -16,7 +16,7 @@ pub const OWN_PROGRAM: &str = "{osdyno}";
 /// A word of a command that a run replaces by its scratch folder.
 pub const SCRATCH: &str = "{scratch}";
 
-/// What the command of a system leads to.
+/// The place that the command of a system leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A shell, which receives the agent.
@@ -27,25 +27,25 @@ pub enum Entry {
     Guest,
 }
 
-/// A system to be measured: the words that stand before the trial program when it is started there.
+/// A system to be measured: the words in front of the trial program that start it there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Its name in the record.
     pub name: String,
     /// The command; empty for this machine as it is.
     pub prefix: Vec<String>,
-    /// What a user writes to get this system, such as `--kernel debian:6.12`. It is recorded in place of the
-    /// command, which may hold paths of one machine, and the noise floor of the system is found by it.
+    /// The options of the user for this system, such as `--kernel debian:6.12`. It is recorded in place of
+    /// the command, which may hold paths of one machine, and the noise floor of the system is found by it.
     pub written: Vec<String>,
-    /// What its command leads to.
+    /// The place that its command leads to.
     pub entry: Entry,
     /// The programs that are measured there, where those of this machine do not run.
     pub programs: Option<Programs>,
-    /// What executes its instructions, where it cannot know that itself: the fact `machine.engine`.
+    /// Its engine, where it cannot know that itself: the fact `machine.engine`.
     pub engine: Option<&'static str>,
     /// The folder of the user's in which the workloads have their files; `None` is the scratch folder.
     pub files: Option<PathBuf>,
-    /// What loads the system beside its trials, each load in its canonical form.
+    /// The loads beside its trials, each in its canonical form.
     pub background: Vec<String>,
 }
 
@@ -107,8 +107,8 @@ impl Target {
         self.entry == Entry::Guest
     }
 
-    /// Whether its command makes a file system. It is executed again for each trial: what one trial leaves on
-    /// a file system would change what the next one finds.
+    /// Whether its command makes a file system. It is executed again for each trial: the remains of one trial
+    /// on a file system would change the next.
     pub(crate) fn is_new_in_each_trial(&self) -> bool {
         self.prefix.starts_with(&[OWN_PROGRAM, MOUNTED].map(str::to_owned))
     }
@@ -127,7 +127,7 @@ impl Target {
         Target { name, written, background, ..self.clone() }
     }
 
-    /// This one twice, as `a` and `b`: what differs between them is noise.
+    /// This one twice, as `a` and `b`: all differences between them are noise.
     pub(crate) fn against_itself(&self) -> Vec<Target> {
         ["a", "b"].map(|name| Target { name: name.to_owned(), ..self.clone() }).to_vec()
     }

@@ -6,7 +6,7 @@ use crate::first_trials::FirstTrials;
 use crate::plan::{Item, RunPlan};
 
 /// The way up of a load may take this many times its windows before levels are left out: between them,
-/// connections are made and servers started, and where each answer takes a new process, four rounds of a
+/// connections are made and servers started, and if each response takes a new process, four rounds of a
 /// thousand connections take seconds.
 const WINDOWS: u32 = 30;
 

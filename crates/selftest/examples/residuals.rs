@@ -1,5 +1,5 @@
-//! Makes `data/residuals.i16` from what `osdyno export --format csv` writes of a run, on standard input:
-//! `cargo run --release -p selftest --example residuals < run.csv > crates/selftest/data/residuals.i16`
+//! Makes `data/residuals.i16` from the output of `osdyno export --format csv` on standard input: `cargo run
+//! --release -p selftest --example residuals < run.csv > crates/selftest/data/residuals.i16`
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is left without the median of the trials at each n and the median of each trial.
+/// The residuals without the median of the trials at each n and the median of each trial.
 fn residuals(logs: &Logs, series: &str) -> Result<Vec<Vec<f64>>, String> {
     let reach = |trial: &&BTreeMap<u64, f64>| trial.len();
     let mut trials: Vec<&BTreeMap<u64, f64>> = logs.values().collect();

@@ -1,6 +1,7 @@
 //! The cells of the table: combinations of a true curve, a noise, a design and a number of trials.
 //!
-//! Not every combination is included: each group answers one question, with the noise that is hardest for it.
+//! Not every combination is included: each group answers one question, under the noise that is hardest for
+//! it.
 
 use crate::designs::{DENSE, LOG8, LOG12, LOG20, LOG27, ONE, SweepDesign};
 use crate::noises::{self, BOOT_TRIALS, BootNoise, Noise};
@@ -14,11 +15,11 @@ use crate::truths::{Term, TrueShape, Truth};
 pub struct TruthCell {
     /// The question that the sweeps answer.
     pub asked: Asked,
-    /// What is true.
+    /// The true curve.
     pub truth: Truth,
-    /// What disturbs it.
+    /// The noise.
     pub noise: Noise,
-    /// Which n are measured.
+    /// The design: the n that are measured.
     pub design: SweepDesign,
     /// How many trials a system has.
     pub trials: usize,
@@ -33,17 +34,16 @@ pub enum Asked {
     Comparison(f64),
     /// The same of trials that were made in pairs, back to back, and share the level of their pair.
     Pairs(f64),
-    /// The comparison of two systems in several boots of each, of which the second costs so many times as
-    /// much.
+    /// The comparison of two systems in several boots of each; the second costs so many times as much.
     Boots {
         /// The ratio of their costs.
         ratio: f64,
         /// Whether trials were made in pairs; else each system has a run of its own.
         in_pairs: bool,
-        /// What a boot adds to its trials.
+        /// The effect of a boot on its trials.
         noise: BootNoise,
     },
-    /// A race of three contenders in four series, of which the last costs so many times as much.
+    /// A race of three contenders in four series; the last contender costs so many times as much.
     Race {
         /// The ratio of its cost.
         ratio: f64,
@@ -63,7 +63,7 @@ pub enum Asked {
     Mean {
         /// Whether trials were made in pairs; else each system has a run of its own.
         in_pairs: bool,
-        /// What moves all series together.
+        /// The noise that all series share.
         shared: SharedNoise,
     },
 }
@@ -307,7 +307,7 @@ fn outside() -> Vec<TruthCell> {
     cells
 }
 
-/// Constant costs that something else disturbs than noise.
+/// Constant costs with disturbances other than noise.
 fn disturbed() -> Vec<TruthCell> {
     let shapes = [
         TrueShape::RandomSpikes,
@@ -319,7 +319,7 @@ fn disturbed() -> Vec<TruthCell> {
     cross(&shapes, &[noises::LOW, noises::HIGH], &[DENSE], &[10])
 }
 
-/// Three trials may say only what is gross.
+/// Three trials may show only gross effects.
 fn gross() -> Vec<TruthCell> {
     let shapes = [
         TrueShape::Constant,
@@ -333,7 +333,7 @@ fn gross() -> Vec<TruthCell> {
     cells
 }
 
-/// Is the cost at one n told with an interval that holds it?
+/// Does the interval of the cost at one n hold the truth?
 fn one_level() -> Vec<TruthCell> {
     let tails = [noises::STUDENT, noises::GAMMA, noises::PARETO, noises::NEIGHBOUR, noises::OFFSETS];
     let mut cells = cross(&[TrueShape::Constant], &[noises::LOW, noises::HIGH], &[ONE], &LADDER);
@@ -341,7 +341,7 @@ fn one_level() -> Vec<TruthCell> {
     cells
 }
 
-/// Do references remove what is common, and nothing else?
+/// Do references remove only common noise?
 fn with_references() -> Vec<TruthCell> {
     let constant = [TrueShape::Constant];
     let mut cells = cross(&constant, &[noises::COMMON], &[DENSE], &LADDER);
@@ -394,7 +394,8 @@ fn over_boots() -> Vec<TruthCell> {
     all
 }
 
-/// Does the mean over many series tell a system from itself, where something moves all of them?
+/// Does the mean over many series find a difference of a system from itself, where noise moves all series
+/// together?
 fn means() -> Vec<TruthCell> {
     let machine = cross(&[TrueShape::Constant], &[noises::OFFSETS], &[LOG8], &[10, 40]);
     let asked = |in_pairs: bool, shared: SharedNoise| -> Vec<TruthCell> {
@@ -407,7 +408,7 @@ fn means() -> Vec<TruthCell> {
         .collect()
 }
 
-/// Do few trials tell contenders from their equals, and from one that costs far more?
+/// Do few trials distinguish contenders from their equals, and from one that costs far more?
 fn races() -> Vec<TruthCell> {
     let cells = |trials: &[usize]| cross(&[TrueShape::Constant], &[noises::LOW], &[ONE], trials);
     let asked =

@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 
-/// A generator that depends on the name and the number and on nothing else, so neither on the order of
-/// the work nor on how many do it.
+/// A generator that depends only on the name and the number, not on the order of the work or on the number of
+/// threads.
 pub(crate) fn rng(seed: u64, name: &str, replicate: u64) -> Rng {
     Rng::with_seed(mix(seed ^ mix(hash(name) ^ mix(replicate))))
 }

@@ -1,4 +1,4 @@
-//! Holds what a verdict claims of a smooth curve against that curve.
+//! Compares the claims of a verdict about a smooth curve with that curve.
 
 use stats::{Class, Verdict};
 
@@ -9,9 +9,9 @@ pub struct FalseClaims {
     pub limit: bool,
     /// A step across which the true cost changes by less than half of it.
     pub step: bool,
-    /// A shape of which no member comes close to the true cost.
+    /// A shape without a member that comes close to the true cost.
     pub shape: bool,
-    /// A direction in which the true cost does not go.
+    /// A direction that the true cost does not have.
     pub direction: bool,
 }
 
@@ -26,7 +26,7 @@ impl FalseClaims {
 const NEAR: f64 = 0.05;
 /// A corner is a simplification: most bends are round.
 const NEAR_BEND: f64 = 0.10;
-/// A change of direction below this is not worth a word.
+/// The smallest change of direction that matters.
 const TURN: f64 = 0.10;
 
 /// The true cost at the n of a design, rising.
@@ -43,7 +43,7 @@ impl<'a> TrueCurve<'a> {
         TrueCurve { points, verdict }
     }
 
-    /// What is false of a curve that has neither limit nor step.
+    /// The false claims about a curve that has neither limit nor step.
     pub(crate) fn false_claims(&self) -> FalseClaims {
         FalseClaims {
             limit: self.verdict.class == Class::ApproachingLimit || self.verdict.limit.is_some(),
@@ -53,12 +53,12 @@ impl<'a> TrueCurve<'a> {
         }
     }
 
-    /// Whether the verdict says which way the cost goes, and between which bounds.
+    /// Whether the verdict states the direction of the cost, with bounds.
     pub(crate) fn states_direction(&self) -> bool {
         let growth = self.verdict.growth;
         match self.verdict.class {
             Class::Inconclusive | Class::TwoLines => false,
-            // Within the bounds that it states, it goes nowhere.
+            // Within its bounds it has no direction.
             Class::Flat | Class::SmallGrowth => true,
             Class::Uneven => self.verdict.turn.is_some(),
             Class::Composite => true,
@@ -90,7 +90,7 @@ impl<'a> TrueCurve<'a> {
             Class::Decreasing => change >= 0.0 || rise > TURN.ln_1p(),
             Class::Ambiguous | Class::Composite if self.verdict.growth.high < 1.0 => change >= 0.0,
             Class::Ambiguous | Class::Composite => self.verdict.growth.low > 1.0 && change <= 0.0,
-            // What has a shape keeps to one direction.
+            // A cost with a shape has one direction.
             _ => change <= 0.0 || fall > TURN.ln_1p(),
         }
     }
@@ -143,7 +143,7 @@ impl<'a> TrueCurve<'a> {
     fn is_within(&self, share: f64, growing: &dyn Fn(f64) -> f64) -> bool {
         let start = growing(self.points[0].0);
         let way = growing(self.points[self.points.len() - 1].0) - start;
-        // From (almost) nothing but a to nothing but b.
+        // From (almost) only a to only b.
         (0..=240).any(|place| {
             let odds = (-9.0 + f64::from(place) * 0.1).exp();
             let logs = self.points.iter().map(|(n, cost)| {

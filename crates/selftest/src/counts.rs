@@ -11,7 +11,7 @@ use crate::truths::{Term, TrueShape};
 /// Counts over the replicates of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellCounts {
-    /// What was simulated.
+    /// The cell.
     pub cell: TruthCell,
     /// How often.
     pub replicates: usize,
@@ -41,7 +41,7 @@ pub struct CellCounts {
     pub false_verdicts: usize,
     /// How many state the direction with bounds.
     pub directions: usize,
-    /// What the rules of others say.
+    /// The results of other rules.
     pub rivals: RivalCounts,
     /// What gates make of builds.
     pub builds: BuildCounts,
@@ -60,7 +60,7 @@ pub struct BuildCounts {
     pub others: [usize; 3],
 }
 
-/// Counts of what the rules of others say.
+/// Counts of the results of other rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RivalCounts {
     /// google/benchmark: not O(1).
@@ -177,7 +177,7 @@ impl CellCounts {
         }
     }
 
-    /// Adds what was counted of the same cell elsewhere.
+    /// Adds the counts of the same cell from elsewhere.
     pub(crate) fn add(&mut self, other: &CellCounts) {
         let sum = |ours: &mut [usize], theirs: &[usize]| {
             ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours += theirs);
@@ -253,7 +253,7 @@ impl CellCounts {
         self.answers[..3].iter().sum()
     }
 
-    /// How often anything was said of the difference of two systems.
+    /// How often there was a verdict on the difference of two systems.
     pub(crate) fn resolved(&self) -> usize {
         self.answers[..4].iter().sum()
     }
@@ -275,7 +275,7 @@ fn middle(bounds: &[f64]) -> f64 {
     bounds.get(bounds.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// What google/benchmark should say.
+/// The right result of google/benchmark.
 fn complexity(shape: TrueShape) -> Option<Complexity> {
     match shape {
         TrueShape::Grows(Term::Log, _) => Some(Complexity::Log),

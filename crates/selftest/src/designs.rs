@@ -37,14 +37,14 @@ pub(crate) const LOG20: SweepDesign =
 pub(crate) const LOG27: SweepDesign =
     SweepDesign { name: "log27", spacing: Spacing::Log { per_decade: 27, decades: 3, each: 1 } };
 
-/// Where what is judged begins: below it caches are cold.
+/// The first judged n: below it caches are cold.
 const LOW: u64 = 100;
 /// Distance of the n of a dense sweep.
 const SPACING: u64 = 10;
 /// The least that a block of a verdict holds: this share of the values, 25 at most.
 const SHARE_OF_BLOCK: usize = 60;
 const MOST_OF_BLOCK: usize = 25;
-/// What a verdict compares with is the first blocks that hold so many times the least.
+/// The baseline of a verdict is the first blocks that hold so many times the least.
 const REFERENCE: usize = 4;
 
 impl SweepDesign {
@@ -84,7 +84,7 @@ impl SweepDesign {
         (judged / SHARE_OF_BLOCK).clamp(1, MOST_OF_BLOCK)
     }
 
-    /// How many values what a verdict compares with holds at least.
+    /// The least number of values in the baseline of a verdict.
     pub fn reference(&self) -> usize {
         REFERENCE * self.least()
     }

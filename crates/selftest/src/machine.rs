@@ -1,5 +1,5 @@
-//! The noise of a whole machine, as it was measured on a shared virtual one; and references, which are
-//! operations that do not depend on n, timed between those that do, and show some of that noise.
+//! The noise of a whole machine, as measured on a shared virtual one; and references, operations that do not
+//! depend on n, which are timed between the others and show some of that noise.
 
 use fastrand::Rng;
 
@@ -55,12 +55,12 @@ pub(crate) fn neighbour(rng: &mut Rng, chance: f64, logs: &mut [f64]) {
     }
 }
 
-/// What a trial and its references meet.
+/// The noise of a trial and of its references.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct References {
-    /// What disturbs the trial beside its own noise…
+    /// The noise of the trial beside its own…
     pub common: Machine,
-    /// …and the references at the same moment; otherwise they meet the like of it at other moments.
+    /// …which references have at the same moment; otherwise they have similar noise at other moments.
     pub shared: bool,
     /// By how much the references themselves grow to the largest n, as a line.
     pub growth: f64,
@@ -68,7 +68,7 @@ pub struct References {
 
 /// One operation in so many is followed by the references.
 const EVERY: usize = 8;
-/// How strongly each reference feels what is common.
+/// How strongly the common noise affects each reference.
 const EXPOSURES: [f64; 3] = [1.0, 0.8, 0.6];
 /// How far a single value of each spreads.
 const SPREADS: [f64; 3] = [0.03, 0.06, 0.12];
@@ -86,7 +86,7 @@ impl References {
         self.growth == 0.0
     }
 
-    /// Adds to the logarithms of a trial what is common, and gives those of each of its references.
+    /// Adds the common noise to the logarithms of a trial, and returns those of each of its references.
     pub(crate) fn add(&self, rng: &mut Rng, logs: &mut [f64], sizes: &[u64]) -> Vec<Vec<f64>> {
         let common = self.common.trial(rng, logs.len());
         logs.iter_mut().zip(&common).for_each(|(log, common)| *log += common);

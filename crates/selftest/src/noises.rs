@@ -1,7 +1,7 @@
 //! Noises of simulated sweeps.
 //!
 //! Low and high noise mean that the contrast of a block median with the first blocks of its trial spreads
-//! over trials by 4 % and by 8 %: what a shared virtual machine with two processors showed.
+//! over trials by 4 % and by 8 %: as on a shared virtual machine with two processors.
 
 use fastrand::Rng;
 
@@ -21,7 +21,7 @@ pub struct Noise {
     pub offset: f64,
     /// How many ticks of the clock the cheapest operation takes.
     pub ticks: f64,
-    /// What references show of it; `None` where the trials have none.
+    /// The noise of references; `None` where the trials have none.
     pub references: Option<References>,
 }
 
@@ -143,16 +143,16 @@ pub(crate) const REAL_FORK: Noise = real("real-fork", ResidualSeries::Fork);
 /// Residuals of `mmap`.
 pub(crate) const REAL_MMAP: Noise = real("real-mmap", ResidualSeries::Mmap);
 
-/// What other programs do to a shared machine, beside the noise of a quiet one: it lasts long.
+/// The effect of other programs on a shared machine, beside the noise of a quiet one: it lasts long.
 const SHARED: Machine = Machine { drift: 0.10, lasts: 200.0, operation: 0.0, spikes: 0.0, neighbours: 0.025 };
 
 const fn with_references(name: &'static str, common: Machine, shared: bool, growth: f64) -> Noise {
     Noise { name, references: Some(References { common, shared, growth }), ..QUIET }
 }
 
-/// A shared machine, whose noise the references meet too.
+/// A shared machine, whose noise affects the references too.
 pub(crate) const COMMON: Noise = with_references("ref-common", SHARED, true, 0.0);
-/// The same, whose references meet noise of their own.
+/// The same, with separate noise of the references.
 pub(crate) const SEPARATE: Noise = with_references("ref-separate", SHARED, false, 0.0);
 /// A quiet machine with references.
 pub(crate) const CALM: Noise =
@@ -306,7 +306,7 @@ pub(crate) const BOOTS: [BootNoise; 3] = [
 pub(crate) const BOOT_TRIALS: usize = 4;
 
 impl BootNoise {
-    /// What the next boot adds to the logarithm of every cost.
+    /// The effect of the next boot on the logarithm of every cost.
     pub(crate) fn next(&self, rng: &mut Rng) -> f64 {
         match self.offset {
             Offset::Normal(spread) => spread * normal(rng),

@@ -1,4 +1,4 @@
-//! What one replicate of a cell comes to.
+//! The outcome of one replicate of a cell.
 
 use stats::{Answer, Class};
 
@@ -6,7 +6,7 @@ use crate::builds::BuildOutcome;
 use crate::claims::FalseClaims;
 use crate::rivals::Rivals;
 
-/// What was answered, held against the truth.
+/// The answer, compared with the truth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicateOutcome {
     /// The answer; `None` when there was nothing to judge.
@@ -25,13 +25,13 @@ pub struct ReplicateOutcome {
     pub lines: bool,
     /// Whether every true step was found within one block; `None` where there is none.
     pub steps_in_place: Option<bool>,
-    /// Whether each interval of [`JudgedFigure`] holds the truth; `None` where there is none to hold.
+    /// Whether each interval of [`JudgedFigure`] holds the truth; `None` where there is no truth.
     pub covered: [Option<bool>; FIGURES],
-    /// What is false of a curve outside the families; `None` of others.
+    /// The false claims about a curve outside the families; `None` for others.
     pub claims: Option<FalseClaims>,
     /// Whether the direction of such a curve was stated.
     pub states_direction: bool,
-    /// What the rules of others say of the same measurements.
+    /// The results of other rules on the same measurements.
     pub rivals: Option<Rivals>,
     /// What gates make of a build; `None` of everything else.
     pub build: Option<BuildOutcome>,
@@ -46,7 +46,7 @@ pub enum Answered {
     Answer(Answer),
 }
 
-/// What has an interval.
+/// A figure with an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JudgedFigure {
     /// [`stats::Verdict::growth`]
@@ -70,7 +70,7 @@ pub enum JudgedFigure {
 /// How many there are.
 pub(crate) const FIGURES: usize = JudgedFigure::Value as usize + 1;
 
-/// One figure, of which it is known whether its interval holds the truth.
+/// One figure, and whether its interval holds the truth.
 pub(crate) fn only(figure: JudgedFigure, holds: Option<bool>) -> [Option<bool>; FIGURES] {
     let mut covered = [None; FIGURES];
     covered[figure as usize] = holds;

@@ -1,7 +1,7 @@
 //! Smooth curves that belong to no family of the verdicts.
 //!
-//! Nobody can promise to name them; what is promised is that nothing false is said of them. Some are given,
-//! and some are drawn anew for each replicate, so that no rule can be fitted to them one by one.
+//! No method can name them; the promise is that nothing false is claimed about them. Some are given, and some
+//! are drawn anew for each replicate, so that no rule can be fitted to them one by one.
 
 use std::f64::consts::TAU;
 

@@ -1,4 +1,4 @@
-//! What is promised of verdicts and comparisons: error rates, coverage of intervals, and power.
+//! The promises of verdicts and comparisons: error rates, coverage of intervals, and power.
 
 use stats::Class;
 
@@ -13,18 +13,18 @@ use crate::truths::{MARGIN, Term, TrueShape};
 
 /// One promise.
 pub(crate) struct Promise {
-    /// What is counted.
+    /// The claim that is counted.
     pub(crate) claim: &'static str,
-    /// What the rate has to be.
+    /// The target of the rate.
     pub(crate) target: RateTarget,
-    /// What is counted in a cell; `None` where the promise does not apply to it.
+    /// The count in a cell; `None` where the promise does not apply to it.
     pub(crate) count: fn(&CellCounts) -> Option<Rate>,
 }
 
-/// Error rate of whatever is promised at all.
+/// The common error rate.
 pub(crate) const ERROR: f64 = 0.05;
 const COVERAGE: RateTarget = RateTarget::Within(0.93, 0.97);
-/// As few as can show anything at all.
+/// The fewest trials that can show an effect.
 const FEW: usize = 3;
 /// Two or three trials may name an effect of this factor.
 const GROSS: f64 = 2.0;
@@ -338,7 +338,7 @@ fn flat(counts: &CellCounts) -> usize {
     counts.said(|class| class == Class::Flat)
 }
 
-/// Whether a verdict was wanted of a cost that belongs to a family.
+/// Whether the cell is a verdict on a cost that belongs to a family.
 fn inside(counts: &CellCounts) -> bool {
     counts.is_verdict() && !counts.cell.truth.is_outside()
 }
@@ -351,7 +351,7 @@ fn many(counts: &CellCounts) -> bool {
     counts.is_verdict() && counts.cell.trials > FEW
 }
 
-/// Whether no reference depends on n. One that does moves what is measured with it, and has its own promises.
+/// Whether no reference depends on n. One that does changes the verdict, and has its own promises.
 fn with_flat_references(counts: &CellCounts) -> bool {
     counts.cell.noise.references.is_none_or(|references| references.are_flat())
 }
@@ -377,8 +377,8 @@ fn change(counts: &CellCounts) -> f64 {
     sizes.iter().map(|n| truth.cost(*n as f64, range).ln().abs()).fold(0.0, f64::max).exp_m1()
 }
 
-/// Intervals are held to their promise where ten trials or more carry them, and where the truth has them: on
-/// constants and lines of moderate growth, and at large steps.
+/// Intervals are checked with ten trials or more, and where the truth has the figure: on constants and lines
+/// of moderate growth, and at large steps.
 fn covered(counts: &CellCounts, figure: JudgedFigure) -> Option<Rate> {
     let fit = match counts.cell.truth.shape {
         TrueShape::Constant => true,

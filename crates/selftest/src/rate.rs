@@ -1,8 +1,8 @@
-//! A rate with its interval, and what it has to be.
+//! A rate with its interval and its target.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// What a rate must be.
+/// The target of a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RateTarget {
     /// So much or less.
@@ -32,7 +32,7 @@ impl RateTarget {
         }
     }
 
-    /// Whether an interval holds a rate that would do.
+    /// Whether an interval holds an acceptable rate.
     pub(crate) fn touches(self, (low, high): (f64, f64)) -> bool {
         match self {
             RateTarget::AtMost(most) => low <= most,

@@ -1,4 +1,4 @@
-//! Residuals of real runs of this project, after subtracting what their trials have in common.
+//! Residuals of real runs of this project, after subtracting the common part of their trials.
 //!
 //! `examples/residuals.rs` makes `data/residuals.i16`; `data/README.md` lists the runs. A simulated trial
 //! takes a whole real trial, starts at a random place, wraps around at its end, and is reversed every second
@@ -7,7 +7,7 @@
 
 use fastrand::Rng;
 
-/// The series of which there are residuals, in the order of the file.
+/// The series with residuals, in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResidualSeries {
     /// One more socket.

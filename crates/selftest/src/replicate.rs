@@ -19,9 +19,9 @@ use crate::suites::{SERIES, SharedNoise};
 use crate::truths::{MARGIN, Term, TrueShape};
 use crate::{builds, chance, rivals};
 
-/// What the cheapest operation costs.
+/// The cost of the cheapest operation.
 const BASE_SECONDS: f64 = 1e-6;
-/// What a comparison does not care for: the default of `osdyno compare`.
+/// The margin of a comparison: the default of `osdyno compare`.
 const COMPARISON_MARGIN: f64 = 0.03;
 /// One operation in so many is a spike, and how much it costs.
 const SPIKES: usize = 50;
@@ -34,7 +34,7 @@ const DRIFT: f64 = 0.10;
 const CRASH_APART: f64 = 0.3;
 const CRASH_TOGETHER: f64 = 0.6;
 
-/// What all replicates of a cell have in common.
+/// The common part of all replicates of a cell.
 pub(crate) struct Setup<'a> {
     cell: &'a TruthCell,
     name: String,
@@ -110,7 +110,7 @@ impl<'a> Setup<'a> {
         (systems, settings(&mut rng, margin))
     }
 
-    /// The trials of two systems, of which each boot adds something to all of its trials.
+    /// The trials of two systems; each boot adds its effect to all of its trials.
     fn in_boots(
         &self,
         rng: &mut Rng,
@@ -151,7 +151,7 @@ impl<'a> Setup<'a> {
         systems
     }
 
-    /// Trials of each series and contender, of which the last costs so many times as much.
+    /// Trials of each series and contender; the last contender costs so many times as much.
     fn race(&self, rng: &mut Rng, ratio: f64, unequal: Unequal) -> Vec<Vec<SimulatedTrial>> {
         let mut systems: Vec<Vec<SimulatedTrial>> = (0..races::SERIES * CONTENDERS).map(|_| vec![]).collect();
         for _ in 0..self.cell.trials {
@@ -311,7 +311,7 @@ impl<'a> Setup<'a> {
             (Asked::Mean { in_pairs, .. }, _) => mean(&sweeps, *in_pairs, &settings),
             (_, [trials, ..]) => match judge(trials, &settings) {
                 Some(verdict) => {
-                    // The rules of others are of several n.
+                    // Other rules need several n.
                     let (low, high) = self.cell.design.range();
                     let rivals = (low < high).then(|| rivals::of_one(&self.sizes, &plain(&systems[0])));
                     let bound_without = self.bound_without(trials, &settings);
@@ -330,7 +330,7 @@ impl<'a> Setup<'a> {
         Some(judge(&plain, settings)?.bound)
     }
 
-    /// Holds a verdict against the truth.
+    /// Compares a verdict with the truth.
     pub(crate) fn rate(&self, verdict: &Verdict) -> ReplicateOutcome {
         let truth = &self.cell.truth;
         let judged: Vec<(f64, f64)> = self.in_range(verdict.n_low, verdict.n_high).collect();
@@ -360,7 +360,7 @@ impl<'a> Setup<'a> {
         pairs.filter(move |(n, _)| (n_low..=n_high).contains(*n)).map(|(n, cost)| (*n as f64, *cost))
     }
 
-    /// The true level that a verdict compares with: mean logarithm over the first blocks.
+    /// The true level of the baseline: mean logarithm over the first blocks.
     fn reference(&self, verdict: &Verdict) -> f64 {
         let (mut held, mut levels) = (0, Vec::new());
         for block in &verdict.blocks {

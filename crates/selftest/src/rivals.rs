@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// What the rules of others say.
+/// The results of other rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rivals {
     /// The complexity that google/benchmark reports; `None` of two systems.
@@ -59,7 +59,7 @@ const ALPHA: f64 = 0.05;
 
 /// The rules for one series; the n of the values of a trial are `sizes`, rising.
 pub(crate) fn of_one(sizes: &[u64], trials: &[&[f64]]) -> Rivals {
-    // They know nothing of cold starts; that the first are left out is to their advantage.
+    // They have no rule for cold starts, so leaving out the first n favours them.
     let from = sizes.partition_point(|n| *n < 100);
     let judged = sizes.len() - from;
     let end = (judged / END).max(1);

@@ -12,7 +12,7 @@ use crate::truths::{Term, TrueShape};
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    /// What it shows.
+    /// Its title.
     pub title: &'static str,
     /// Its columns.
     pub head: Vec<String>,

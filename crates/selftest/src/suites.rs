@@ -1,6 +1,6 @@
-//! What all series of a run share: the state of the machine, which moves them together.
+//! The shared noise of all series of a run: the state of the machine, which moves them together.
 //!
-//! A mean over series averages what each has of its own and nothing of this.
+//! A mean over series averages their separate noise, but not this.
 
 use fastrand::Rng;
 
@@ -36,9 +36,9 @@ pub const ALL: [SharedNoise; 5] = [
 ];
 
 impl SharedNoise {
-    /// The logarithm of what the machine is at for each trial of two sides. In pairs, trials of one number
-    /// follow each other, in an order that is random in every second round and turned round in the next;
-    /// else the run of one side follows that of the other.
+    /// The logarithm of the machine's state for each trial of two sides. In pairs, trials of one number
+    /// follow each other, in an order that is random in every second round and turned round in the next; else
+    /// the run of one side follows that of the other.
     pub(crate) fn levels(&self, rng: &mut Rng, trials: usize, in_pairs: bool) -> [Vec<f64>; 2] {
         let keep = (-1.0 / self.lasting).exp();
         let mut state = normal(rng);

@@ -8,12 +8,12 @@ use crate::counts::CellCounts;
 use crate::promises::{ERROR, PROMISES, Promise};
 pub use crate::rate::{Rate, RateTarget};
 
-/// One promise and what of it holds.
+/// One promise and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellRow {
-    /// What is counted.
+    /// The claim that is counted.
     pub claim: &'static str,
-    /// What is promised.
+    /// The target.
     pub target: RateTarget,
     /// Over all cells.
     pub all: Rate,
@@ -27,16 +27,16 @@ pub struct CellRow {
     pub worst_rate: Rate,
     /// Its interval; of all cells together 95 %.
     pub worst_interval: (f64, f64),
-    /// What can be said of the promise.
+    /// The standing of the promise.
     pub standing: Standing,
 }
 
-/// What can be said of a promise.
+/// The standing of a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It holds.
     Kept,
-    /// The rate is beyond the target, by less than chance may do.
+    /// The rate is beyond the target, but chance may explain it.
     Open,
     /// It does not hold.
     Missed,
@@ -98,7 +98,7 @@ mod tests {
         all().into_iter().find(|cell| cell.name() == name).expect("a cell of this name")
     }
 
-    /// What a judge comes to that answers so in the first `count` replicates, and `otherwise` in the rest.
+    /// The table of a judge that answers so in the first `count` replicates, and `otherwise` in the rest.
     fn counts(name: &str, count: usize, answer: Answered, otherwise: Answered) -> CellCounts {
         let mut counts = CellCounts::new(&named(name));
         for replicate in 0..REPLICATES {

@@ -6,7 +6,7 @@ use crate::counts::{CLASSES, CellCounts};
 use crate::replicate::JudgedFigure;
 use crate::sheets::Sheet;
 
-/// One line a cell: shares of the words in percent, and what goes with them.
+/// One line a cell: shares of the words in percent, and the other figures.
 ///
 /// # Errors
 /// Those of `out`.

@@ -1,10 +1,10 @@
-//! True curves of simulated sweeps: cost as a function of n, and which verdicts are right.
+//! True curves of simulated sweeps: cost as a function of n, and the right verdicts.
 
 use stats::Class;
 
 use crate::outside::OutsideCurve;
 
-/// What grows inside a cost a + b·g(n).
+/// The function g in a cost a + b·g(n).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Term {
     /// log n
@@ -64,7 +64,7 @@ pub enum TrueShape {
     Constant,
     /// Grows to `growth` times its cost at the smallest n.
     Grows(Term, f64),
-    /// Grows by exactly the margin over the cost near the smallest n, which is what a verdict compares with.
+    /// Grows by exactly the margin over the cost near the smallest n, the baseline of a verdict.
     Margin(Term),
     /// Constant up to this share of the range, then a line to `growth` times as much.
     Hinge(f64, f64),
@@ -106,15 +106,15 @@ pub struct Truth {
     pub name: String,
     /// How the cost goes.
     pub shape: TrueShape,
-    /// The words that are right; what is neither here nor definite is not wrong.
+    /// The right words; an indefinite word is not wrong either.
     pub right: Vec<Class>,
 }
 
-/// Changes below it are not worth a word: the default of [`stats::JudgeSettings::margin`].
+/// The margin: the default of [`stats::JudgeSettings::margin`].
 pub const MARGIN: f64 = 0.10;
 /// The cost near the smallest n lies at √2 times it: the middle of n…2n.
 const NEAR_LOW: f64 = std::f64::consts::SQRT_2;
-/// bind(2): the place of its limit, and what b is.
+/// bind(2): the place of its limit, and b.
 const BIND_LIMIT: f64 = 0.7;
 const BIND_SHARE: f64 = 0.2;
 const BIND_CLIFF: f64 = 2_000.0;
@@ -185,7 +185,7 @@ impl Truth {
         matches!(self.shape, TrueShape::Outside(_))
     }
 
-    /// Whether the cost depends on nothing but n, so that there is a true change to compare a bound with.
+    /// Whether the cost depends only on n, so that there is a true change to compare a bound with.
     pub(crate) fn has_one_cost(&self) -> bool {
         !matches!(self.shape, TrueShape::TwoLines(..) | TrueShape::Outside(_))
     }
@@ -220,7 +220,7 @@ fn name(shape: TrueShape) -> String {
     }
 }
 
-/// Beyond the margin only the family is right; below it also what says that there is little.
+/// Beyond the margin only the family is right; below it also words for a small change.
 fn right(shape: TrueShape) -> Vec<Class> {
     use Class::{ApproachingLimit, Composite, Decreasing, Flat, LinearLike};
     use Class::{SmallGrowth, Stepped, Superlinear, TwoLines, Value};
@@ -242,14 +242,14 @@ fn right(shape: TrueShape) -> Vec<Class> {
         // It takes both words; they stand in `Verdict::classes`.
         TrueShape::LimitThenStep => vec![Composite],
         TrueShape::Falls(_) => vec![Decreasing],
-        // What holds nine tenths is the line of the medians; a tenth is where two lines begin to count.
+        // A line with nine tenths is that of the medians; two lines begin to count at a tenth.
         TrueShape::TwoLines(share, _) if share >= 0.9 => vec![TwoLines, LinearLike],
         // Of ten trials that keep to their line all are on the growing one in 3 % of the runs.
         TrueShape::TwoLines(share, true) if share >= 0.7 => vec![TwoLines, LinearLike],
         TrueShape::TwoLines(..) => vec![TwoLines],
-        // Of one n nothing but its cost can be told.
+        // With one n only its cost can be judged.
         TrueShape::Constant => vec![Value, Flat],
-        // What is false of it is not a matter of one word: `crate::claims`.
+        // Its false claims do not depend on one word: `crate::claims`.
         TrueShape::Outside(_) => Vec::new(),
         TrueShape::RandomSpikes
         | TrueShape::FixedSpikes

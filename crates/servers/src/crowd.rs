@@ -54,7 +54,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         ),
     ],
     needs: &[Need::new(MEMORY, 9 << 10)],
-    // Its connections are held by processes of their own.
+    // Separate processes hold its connections.
     fixed_needs: &[Need::new(DESCRIPTORS, DESCRIPTORS_LEAST)],
     top: Some(100_000),
     classic_n: 10_000,
@@ -214,7 +214,7 @@ mod measured {
 
     /// Processes that hold connections.
     struct Holders {
-        /// What one of them can hold.
+        /// The most connections of one holder.
         room: usize,
         all: Vec<Holder>,
     }

@@ -1,4 +1,4 @@
-//! The group `servers`: what a server does with n connections; one file per workload.
+//! The group `servers`: servers with n connections; one file per workload.
 //!
 //! A new workload is a new file here, its `mod` line and its line in [`GROUP`]; command line, list, pages,
 //! report and tests follow from the file. It opens with its page: question, method, expected answer.

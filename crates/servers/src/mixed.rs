@@ -112,7 +112,7 @@ mod measured {
     const CONNECTIONS: usize = 50;
     const CONNECTIONS_MAX: usize = 1000;
     const REQUESTS_PER_CONNECTION: u32 = 10;
-    /// A shorter time does not show what the server can do.
+    /// A shorter time does not show the capacity of the server.
     const CAPACITY_TIME_MIN: Duration = Duration::from_millis(100);
     /// After an overload, the load is offered in stages of this length, or of a fifth of the window.
     const STAGE_MIN: Duration = Duration::from_millis(50);
@@ -121,7 +121,7 @@ mod measured {
     const OTHERS_MAX: Duration = Duration::from_secs(5);
     /// The share of the capacity that is offered before and after.
     const CALM: f64 = 0.5;
-    /// A server has recovered when p99 is below this many times what it was.
+    /// A server has recovered when p99 is below this many times its earlier value.
     const RECOVERED: f64 = 2.0;
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
@@ -197,7 +197,7 @@ mod measured {
         others.await_service(|| visitors.offer(&stage, &mut unwatched)).map_err(at)
     }
 
-    /// What came of offering little again.
+    /// The result of offering little load again.
     #[derive(Default)]
     struct Recovered {
         is_calm: bool,

@@ -1,5 +1,5 @@
-//! What a trial makes of a server that responds slowly: a window without a response is too short for this
-//! machine, and no limit of the server.
+//! Trials of a slow server: a window without a response is too short for this machine, and no limit of the
+//! server.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
@@ -11,8 +11,8 @@ use std::time::Duration;
 use sys::clock::Clock;
 use workload::{OfferedLevel, Server, Slots, Trial, Workload};
 
-/// A `busy` server that answers its first connection at once, and each later one after this time: what a
-/// machine looks like whose processors are taken by others.
+/// A `busy` server that answers its first connection at once, and each later one after this time: like a
+/// machine with busy processors.
 fn stalling(time: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -28,8 +28,8 @@ fn stalling(time: Duration) -> String {
     address
 }
 
-/// One trial with one connection, whose server responds after this time: what it said, and what it reported of
-/// each operation.
+/// One trial with one connection, whose server responds after this time: its output, and its values of each
+/// operation.
 fn trial(response: Duration, offered: &[OfferedLevel]) -> (Vec<String>, Vec<(&'static str, Vec<f64>)>) {
     let race: &'static Workload = servers::GROUP.find("race").expect("a workload");
     let server = Server { address: stalling(response), prefix: Vec::new() };
@@ -75,7 +75,7 @@ fn what_all_are_offered_is_measured_by_itself() {
     };
     for (name, values) in trial(Duration::from_millis(150), &[offered]).1 {
         match (name, &values[..]) {
-            // Nobody knows what a server takes that somebody else has started.
+            // The resources of a server that was started elsewhere are unknown.
             ("server cpu", none) => assert!(none.is_empty(), "{none:?}"),
             ("throughput", [rate]) => assert!(*rate > 0.0 && *rate < 7.0, "{rate}"),
             (name, [seconds]) => assert!(*seconds > 0.14, "{name}: {seconds}"),

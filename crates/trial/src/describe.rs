@@ -1,5 +1,5 @@
-//! Describes and examines the system on which this program runs: its facts and limits, and what makes figures
-//! of it doubtful.
+//! Describes and examines the system on which this program runs: its facts and limits, and causes of doubtful
+//! figures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,10 +29,10 @@ pub(crate) fn describe() -> Done {
     Ok(FrameWriter::standard_output().send(&Line::System(system))?)
 }
 
-/// What bounds n here, once the limits of the process are raised as a trial raises them. A resource without a
-/// limit that could be read is absent.
+/// The limits on n here, once those of the process are raised as in a trial. A resource without a readable
+/// limit is absent.
 fn limits(scratch: &Path) -> BTreeMap<String, Vec<ResourceLimit>> {
-    // What cannot be raised is a limit as it stands.
+    // A limit that cannot be raised keeps its value.
     let _ = limit::raise_soft_to_hard();
     let of = |resource| limit::bounds(resource).ok().map(|bounds| (name(resource), bounds));
     let limits = |bounds: Vec<limit::Bound>| bounds.into_iter().map(limit_of).collect();

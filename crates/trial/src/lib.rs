@@ -69,7 +69,7 @@ pub(crate) fn find(groups: &[Group], name: &str) -> Option<&'static Workload> {
     groups.iter().find_map(|group| group.find(name))
 }
 
-/// Reports what failed.
+/// Reports a failure.
 fn end(done: Done) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

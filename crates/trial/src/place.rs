@@ -9,7 +9,7 @@ use record::Outcome;
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     folder: &'a Path,
-    /// Nothing where it was gone at the beginning: not every workload needs it.
+    /// `None` where it was missing at the beginning: not every workload needs it.
     identity: Option<(u64, u64)>,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Place<'a> {
         Place { folder, identity: sys::file::identity(folder).ok() }
     }
 
-    /// What becomes of a trial that has ended like this.
+    /// The outcome of a trial that has ended like this.
     pub(crate) fn judge(&self, ended: Outcome) -> Outcome {
         let went_wrong = matches!(ended, Outcome::Limit { .. } | Outcome::Failed { .. });
         let was_missed = self.identity.is_none() && went_wrong;

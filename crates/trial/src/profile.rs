@@ -1,5 +1,5 @@
-//! Samples where a worker and its children are, from outside: its code is the same, and it does not notice.
-//! What it was doing is told afterwards, by when each operation ended.
+//! Samples the stacks of a worker and its children, from outside: its code is unchanged, and it does not
+//! notice. The ends of operations assign the samples to operations afterwards.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,7 +15,7 @@ use sys::profile::{CodeMapping, Holding, Sampler};
 /// How often samples are taken over: the buffer holds those of 100 ms.
 const BETWEEN_DRAINS: Duration = Duration::from_millis(10);
 
-/// What is in use is read so seldom that reading takes less than this part of the time: a process cannot
+/// Objects in use are counted so seldom that this takes less than this part of the time: a process cannot
 /// change its mappings meanwhile.
 const READING_MOST: u32 = 20;
 
@@ -28,9 +28,9 @@ pub(crate) struct Profiler {
     thread: JoinHandle<Sampled>,
 }
 
-/// What was sampled in one trial.
+/// The samples of one trial.
 pub(crate) struct Sampled {
-    /// Each with when it was taken, by the clock of samples.
+    /// Each with its time, by the clock of samples.
     pub(crate) samples: Vec<TakenSample>,
     /// The stacks, each once.
     pub(crate) stacks: Vec<RawStack>,
@@ -41,7 +41,7 @@ pub(crate) struct Sampled {
     pub(crate) counters: Vec<&'static str>,
     pub(crate) uncounted: String,
     pub(crate) unsampled: String,
-    /// What was in use, each with when that was, by the clock of samples.
+    /// The counts of objects in use, each with its time, by the clock of samples.
     pub(crate) in_use: Vec<(u64, Vec<Holding>)>,
     period: Duration,
 }
@@ -51,7 +51,7 @@ pub(crate) struct TakenSample {
     pub(crate) time_ns: u64,
     /// Its place in the list of stacks.
     pub(crate) stack: usize,
-    /// Of the first thread alone.
+    /// For the first thread only.
     pub(crate) counters: Vec<u64>,
 }
 

@@ -28,18 +28,18 @@ pub fn play() -> Option<ExitCode> {
 /// The command of this program that serves one connection.
 ///
 /// # Errors
-/// When the system does not tell where this program is.
+/// When the system does not report the path of this program.
 pub fn session_command() -> io::Result<Vec<String>> {
     let program = sys::process::own_program()?.to_string_lossy().into_owned();
     Ok(vec![program, host::TRIAL.to_owned(), SESSION.to_owned()])
 }
 
-/// Serves as the requests on standard input say, until it ends.
+/// Serves by the requests on standard input, until that ends.
 fn serve() -> Done {
     Ok(net::server::serve_for(io::stdin(), io::stdout(), session_command()?)?)
 }
 
-/// Answers for generated domains as the plan on standard input says, until it ends.
+/// Serves DNS for generated domains by the plan on standard input, until that ends.
 fn answer() -> Done {
     Ok(mail::dns::serve_names(io::stdin(), io::stdout())?)
 }

@@ -1,4 +1,4 @@
-//! Supervises one trial: starts the worker, ends it in time, and reports what it measured, however it ended.
+//! Supervises one trial: starts the worker, ends it in time, and reports its measurements, however it ended.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,10 +27,10 @@ const NOT_INHERITABLE: &str = "the shared region cannot be inherited";
 /// it.
 const LIVES: u32 = 3;
 
-/// How long a worker may take to end that has reported.
+/// How long a worker may take to end after its report.
 const END_GRACE: Duration = Duration::from_secs(5);
 
-/// Receives an order, supervises the trial, and replies with the number of its lines and these lines.
+/// Receives the parameters, supervises the trial, and replies with the number of its lines and these lines.
 /// The trial is abandoned when standard input ends.
 pub(crate) fn supervise(groups: &[Group]) -> Done {
     let begun = Instant::now();
@@ -51,7 +51,7 @@ pub(crate) fn supervise(groups: &[Group]) -> Done {
     match watch(workload, &order, begun, requests) {
         Ok(Some(lines)) => write(&lines),
         Ok(None) => Ok(()),
-        // Nothing was measured, and nothing has crashed: the system refused what a trial needs.
+        // Nothing was measured, and nothing has crashed: the system refused a resource of the trial.
         Err(error) => {
             let reason = with_advice(&*error);
             reply_without_trial(&order, begun, Outcome::Failed { reason })
@@ -59,7 +59,7 @@ pub(crate) fn supervise(groups: &[Group]) -> Done {
     }
 }
 
-/// The error, and what to do about it where the system has said why.
+/// The error, and the remedy where the system gave a reason.
 fn with_advice(error: &(dyn std::error::Error + 'static)) -> String {
     let (told, mut cause) = (error.to_string(), Some(error));
     while let Some(error) = cause {
@@ -139,7 +139,7 @@ fn watch(
     trial.checks.extend(trial.held_background.iter().map(background::check));
     let clocks = (batch, clock.seconds_per_tick());
     let measured = match sampled {
-        // Its values would be judged with those that no sampler has disturbed.
+        // Its values, which the sampler disturbs, would be judged with the others.
         Some(sampled) => windows::profiles(&sampled, workload, order, slots, clocks),
         None => series(workload, order, slots, clocks.0, clocks.1).map(Line::Series).collect(),
     };
@@ -157,16 +157,16 @@ fn interrupt_at_end(requests: Incoming) -> Result<Sender<Interrupter>, Error> {
     waiting.map(|_| tell_started).map_err(failed)
 }
 
-/// A worker that has ended, and what came of it.
+/// A worker that has ended, and its outcome.
 struct Watched {
     /// `None` if none could be started.
     worker: Option<Process>,
     reported: Result<WorkerReport, Error>,
-    /// Where it was, if that was wanted; the error says why it could not be sampled.
+    /// Its samples, if they were requested; the error says why it could not be sampled.
     sampled: std::io::Result<Option<Sampled>>,
 }
 
-/// Has a worker do the task, and ends it.
+/// Gives a worker its task, and ends it.
 fn work<'a>(
     program: &Path,
     task: &Task,
@@ -202,7 +202,7 @@ fn without_report(error: Error, n: u64, activity: &BTreeMap<String, f64>) -> Opt
     }
 }
 
-/// Has the system loaded beside the trial as the order asks for, and waits until it is.
+/// Starts the loads beside the trial, and waits until they are held.
 fn start_background(
     program: &Path,
     order: &TrialParameters,
@@ -223,8 +223,8 @@ fn start(program: &Path) -> Result<Process, Error> {
     Ok(Process::start("the worker", host::role(program, &["measure"]))?.with_grace(Duration::ZERO))
 }
 
-/// Gives a worker its task, and begins to sample it before that if that is wanted. One that cannot be sampled
-/// gets none, and ends.
+/// Gives a worker its task, and begins to sample it before that if requested. A worker that cannot be sampled
+/// gets no task, and ends.
 fn give(worker: &mut Process, task: &Task) -> Result<std::io::Result<Option<Profiler>>, Error> {
     let profile = task.order.profile.as_ref();
     let profiler =
@@ -237,13 +237,12 @@ fn give(worker: &mut Process, task: &Task) -> Result<std::io::Result<Option<Prof
     Ok(profiler)
 }
 
-/// What the worker has written to standard error, as a remark.
+/// The worker's standard error, as a remark.
 fn remark(stderr: &str) -> Option<String> {
     (!stderr.is_empty()).then(|| format!("Standard error of the worker: {stderr}."))
 }
 
-/// Live objects at the end, as far as the measurements tell; the current level of a workload with
-/// levels.
+/// Live objects at the end, by the measurements; the current level of a workload with levels.
 fn live(workload: &Workload, order: &TrialParameters, slots: Slots<'_>) -> u64 {
     if workload.sizes.are_levels() {
         return slots.top();
@@ -253,7 +252,7 @@ fn live(workload: &Workload, order: &TrialParameters, slots: Slots<'_>) -> u64 {
             workload.measured().enumerate().filter(|(_, operation)| operation.direction == direction);
         counts.map(|(index, _)| slots.ticks(index).count() as u64 * order.stride()).max()
     };
-    // Where nothing is timed on the way up, its top is all there is to go by.
+    // Where nothing is timed on the way up, only its top is known.
     let reached = measured(Direction::Up).unwrap_or_else(|| slots.top());
     reached.saturating_sub(measured(Direction::Down).unwrap_or(0))
 }

@@ -1,5 +1,5 @@
-//! Which operation each sample belongs to, and so how often each stack was seen where an operation is cheap
-//! and where it is expensive.
+//! Attributes each sample to an operation, and so counts each stack where an operation is cheap and where it
+//! is expensive.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::profile::{RawStack, Sampled};
 /// The stacks that are kept of a series; the samples of those beyond are in one of that name.
 const STACKS_MAX: usize = 2000;
 const OTHERS: &str = "[other stacks]";
-/// A chain of callers without frame pointers may be anything: beyond this it is.
+/// A chain of callers without frame pointers may be arbitrary; a longer one than this is.
 const USER_FRAMES_MAX: usize = 64;
 
 /// From one sample to the next a counter counts for an operation if that takes so much of the time between.
 const COVERED: f64 = 0.9;
 
-/// What was sampled of each series that the order names.
+/// The profile of each requested series.
 pub(crate) fn profiles(
     sampled: &Sampled,
     workload: &Workload,
@@ -96,7 +96,7 @@ impl Intervals {
     }
 }
 
-/// What the addresses of stacks mean.
+/// The meaning of the addresses of stacks.
 struct Names<'a> {
     sampled: &'a Sampled,
     kernel: KernelSymbols,
@@ -134,7 +134,7 @@ impl<'a> Names<'a> {
                 |mapping: &&sys::profile::CodeMapping| (mapping.start..mapping.end).contains(&address);
             let mapping = match self.sampled.mappings.iter().find(is_in) {
                 Some(mapping) => mapping,
-                // Nothing can call from where nothing is.
+                // An address outside of all mappings is no caller.
                 None if depth > 0 => return None,
                 None => return Some(Frame { module: "[unknown]".to_owned(), ..Frame::default() }),
             };
@@ -154,7 +154,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// What was sampled of one series. Of the clock: how many operations a value is of, and the length of a tick.
+/// The profile of one series, with the operations of a value and the length of a tick.
 fn profile(
     sampled: &Sampled,
     names: &Names<'_>,
@@ -233,7 +233,7 @@ fn add_stacks(profile: &mut Profile, sampled: &Sampled, names: &Names<'_>, stack
     profile.rename(Frame::clone);
 }
 
-/// What was in use while n was in that range.
+/// The objects in use while n was in that range.
 fn in_use(sampled: &Sampled, intervals: &Intervals, range: NRange) -> Vec<InUse> {
     let is_within = |time_ns: u64| {
         let n = sampled.ticks(time_ns).and_then(|ticks| intervals.n_at(ticks));
@@ -250,7 +250,7 @@ fn in_use(sampled: &Sampled, intervals: &Intervals, range: NRange) -> Vec<InUse>
     sums.into_iter().map(|(name, (sum, count))| InUse { name: name.to_owned(), mean: sum / count }).collect()
 }
 
-/// What counters counted for the operations of a window.
+/// The counts of counters for the operations of a window.
 struct Counts {
     names: Vec<&'static str>,
     sums: Vec<u64>,
@@ -269,7 +269,7 @@ impl Counts {
         self.sums.iter_mut().zip(risen).for_each(|(sum, risen)| *sum += risen);
     }
 
-    /// At the rate that was seen; nothing where none was.
+    /// At the observed rate; zero without one.
     fn per_operation(&self, operations: u64, ticks: f64) -> Vec<Count> {
         if self.ticks <= 0.0 || operations == 0 {
             return Vec::new();

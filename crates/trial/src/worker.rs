@@ -13,7 +13,7 @@ use workload::{EarlyEnd, Experiment, Group, ProgramEnded, Slots, Trial, TrialErr
 use crate::place::Place;
 use crate::{Done, find};
 
-/// What a worker receives.
+/// The task of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
     pub(crate) order: TrialParameters,
@@ -23,7 +23,7 @@ pub(crate) struct Task {
     pub(crate) supervisor: u32,
 }
 
-/// What a worker reports when it comes to its own end.
+/// The report of a worker that ends by itself.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WorkerReport {
     pub(crate) outcome: Outcome,
@@ -36,7 +36,7 @@ pub(crate) struct WorkerReport {
 }
 
 /// Receives one task, measures into the shared region, and reports how it ended. It has one thread, so that
-/// what is measured is not disturbed; it ends with its parent where the system can promise that, and with its
+/// nothing disturbs the measurement; it ends with its parent where the system supports that, and with its
 /// work elsewhere.
 pub(crate) fn measure(groups: &[Group]) -> Done {
     let task = FrameReader::standard_input().receive()?;
@@ -62,7 +62,7 @@ pub(crate) fn numbers(workload: &Workload, order: &TrialParameters) -> usize {
     }
 }
 
-/// What the workload does in a trial; why it does nothing.
+/// The experiment of the workload, or the reason why there is none.
 fn experiment(workload: &Workload, clock: &Clock, is_standing: bool) -> Result<Experiment, Outcome> {
     if is_standing {
         let reason = format!(
@@ -145,8 +145,8 @@ fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_
     report
 }
 
-/// Why a workload could not prepare its measurement. What raises a limit on descriptors is said; other errors
-/// mean other things before a measurement than within it.
+/// Why a workload could not prepare its measurement, with the remedy for a limit on descriptors; other errors
+/// have another meaning before a measurement than within it.
 fn with_advice(stop: &TrialError) -> String {
     match sys::error::out_of_descriptors(&stop.error) {
         true => format!("{stop}; {}", sys::error::advice(&stop.error)),
@@ -154,7 +154,7 @@ fn with_advice(stop: &TrialError) -> String {
     }
 }
 
-/// Raises limits and pins the process; what could not be done is a warning.
+/// Raises limits and pins the process; a failure is a warning.
 fn prepare(order: &TrialParameters) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Ok(raises) = sys::limit::raise_soft_to_hard() {

@@ -1,7 +1,7 @@
 //! The driver of a curve: operations timed at every n while objects pile up, and while they are taken away.
 //!
-//! Back-to-back operations share clock readings: the end of one is the beginning of the next, so that
-//! the harness adds one reading per measurement. `noop` shows what that costs.
+//! Back-to-back operations share clock readings: the end of one is the beginning of the next, so that the
+//! harness adds one reading per measurement. `noop` shows its cost.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,8 +35,8 @@ impl<'a> Trial<'a> {
         self.up(what, &[], |n, _| make(n))
     }
 
-    /// Times one operation at every rising n. The way up ends early at a limit or when the allowance is
-    /// used up; what was reached is kept.
+    /// Times one operation at every rising n. The way up ends early at a limit or when the allowance is used
+    /// up; the measurements so far are kept.
     ///
     /// # Errors
     /// [`TrialError`] when the workload does not declare the operation.
@@ -67,8 +67,8 @@ impl<'a> Trial<'a> {
         self.up(names[0], names, step)
     }
 
-    /// Makes what is there before the first n, in as many parts as n. The allowance of the way up may end it,
-    /// and n then goes no further than these parts.
+    /// Makes the objects that exist before the first n, in as many parts as n. The allowance of the way up
+    /// may end it, and n then goes no further than these parts.
     ///
     /// # Errors
     /// That of a part.
@@ -106,7 +106,7 @@ impl<'a> Trial<'a> {
             let refused = match step(row * stride, &mut lap) {
                 Ok(object) => {
                     kept.push(object);
-                    // Of most trials there is no more to do: what follows is timed with the next operation.
+                    // Most trials end here: the following work is timed with the next operation.
                     if stride == 1 { None } else { helpers.share(row).map_err(of_helpers())?.err() }
                 }
                 Err(error) => Some(Refused { column: lap.column, error }),
@@ -136,7 +136,7 @@ impl<'a> Trial<'a> {
         Ok(kept)
     }
 
-    /// The way up of a helper: makes what it is asked for.
+    /// The way up of a helper: makes the requested objects.
     fn help_up<T>(
         &mut self,
         mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
@@ -291,7 +291,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// For `map_err`: what a trial and its helpers have to say to each other did not arrive.
+/// For `map_err`: a message between a trial and its helpers did not arrive.
 fn of_helpers() -> impl FnOnce(io::Error) -> TrialError {
     TrialError::at("to make objects in helper processes")
 }
@@ -305,7 +305,7 @@ pub struct Lap<'a> {
     row: usize,
     column: usize,
     last: u64,
-    /// The columns of what operations took, and of when they ended.
+    /// The columns of the durations of operations, and of their ends.
     sampled: Option<[&'a [&'a [AtomicU64]]; 2]>,
 }
 
@@ -333,7 +333,8 @@ impl<'a> Lap<'a> {
         self.last = now;
     }
 
-    /// The same in a trial that is sampled, out of the way of all others: when it ended is kept too.
+    /// The same in a sampled trial, apart from the path of all others: it keeps the end of each operation
+    /// too.
     #[cold]
     #[inline(never)]
     fn mark_with_end(&self, now: u64) {
@@ -344,7 +345,7 @@ impl<'a> Lap<'a> {
         }
     }
 
-    /// Leaves out what was done since the last mark.
+    /// Excludes the work since the last mark.
     #[inline(always)]
     pub fn skip(&mut self) {
         self.last = self.clock.now();

@@ -1,4 +1,4 @@
-//! What a workload declares of itself.
+//! The declaration of a workload.
 
 use record::Shape;
 
@@ -11,7 +11,7 @@ use crate::trial::Trial;
 
 /// A workload, of one of three shapes. A curve times an operation at every n while objects are added, and
 /// again while they are removed. A load is held for a time at some levels of n. A job is timed as a whole.
-/// [`Workload::CURVE`], [`Workload::LOAD`] and [`Workload::JOB`] have what most of a shape share.
+/// [`Workload::CURVE`], [`Workload::LOAD`] and [`Workload::JOB`] have the usual values of a shape.
 #[derive(Debug)]
 pub struct Workload {
     /// Name on the command line.
@@ -27,7 +27,7 @@ pub struct Workload {
     /// The n at which something is measured.
     pub sizes: Sizes,
     /// A small pass comes before each trial and is discarded: the first measurements do not pay for code that
-    /// was never executed. Without it where a pass is all of the work, or warms what is to be cold.
+    /// was never executed. Left out where a pass is all of the work, or would warm what must be cold.
     pub warms_up: bool,
     /// Its trials may use all processors: they have several threads or processes, whose number is n. Others
     /// stay on one.
@@ -38,21 +38,21 @@ pub struct Workload {
     pub variants: &'static [Variant],
     /// The variants are rivals: shown on one figure, and ranked against each other.
     pub rivals: bool,
-    /// The variants that answer the question of the page: where the time is too short to compare all, they
-    /// come first.
+    /// The variants that answer the question of the page: they come first where the time is too short to
+    /// compare all.
     pub core_variants: &'static [&'static str],
-    /// The rivals are also measured while all of them are offered the same: at each level half of what the
-    /// slowest of them answered in the first trials. These find it out, and measure nothing else.
+    /// The rivals are also measured at equal offered load: at each level half of the throughput of the
+    /// slowest in the first trials. The first trials find that rate, and measure nothing else.
     pub equal_offered_load: bool,
     /// It measures something of the user's own: no group contains it, and only its name selects it.
     pub is_own: bool,
     /// What the user may choose.
     pub settings: &'static [Setting],
-    /// What every trial of it measures.
+    /// The operations that every trial measures.
     pub operations: &'static [Operation],
-    /// What one more n takes of a single process; nothing where several processes divide it among them.
+    /// The resources of a single process that one more n takes; none where several processes share it.
     pub needs: &'static [Need],
-    /// What a trial takes whatever n is.
+    /// The resources that a trial takes at any n.
     pub fixed_needs: &'static [Need],
     /// Helper processes can make its objects too: where one process cannot hold enough, they hold the rest.
     pub helpers: bool,
@@ -72,7 +72,7 @@ pub struct Workload {
 pub struct Group {
     /// Its name on the command line, which is also that of its crate.
     pub name: &'static str,
-    /// What its workloads measure, for a heading.
+    /// Its subject, for a heading.
     pub title: &'static str,
     /// Its workloads, in the order of lists and reports.
     pub workloads: &'static [&'static Workload],
@@ -107,7 +107,7 @@ impl Variant {
 pub struct Need {
     /// The resource, one of [`resource`](record::resource).
     pub resource: &'static str,
-    /// How much of it. Of memory, that of kernel and process together, roughly.
+    /// The amount. For memory, that of kernel and process together, roughly.
     pub amount: u64,
     /// The variant that takes it; empty for all.
     pub variant: &'static str,
@@ -151,7 +151,7 @@ pub enum Linkage {
 }
 
 impl Workload {
-    /// What most curves share, for `..Workload::CURVE`: every n, no rivals, one way to run it.
+    /// The defaults of curves, for `..Workload::CURVE`: every n, no rivals, one way to run it.
     pub const CURVE: Workload = Workload {
         name: "",
         version: 1,
@@ -178,7 +178,7 @@ impl Workload {
         run: Err("not implemented yet"),
     };
 
-    /// What most loads share, for `..Workload::LOAD`: levels of n, which counts connections.
+    /// The defaults of loads, for `..Workload::LOAD`: levels of n, which counts connections.
     pub const LOAD: Workload = Workload {
         grows: "connections",
         shape: Shape::Load,
@@ -187,7 +187,7 @@ impl Workload {
         ..Workload::CURVE
     };
 
-    /// What most jobs share, for `..Workload::JOB`: one level, which is how much work there is.
+    /// The defaults of jobs, for `..Workload::JOB`: one level, which is how much work there is.
     pub const JOB: Workload = Workload {
         shape: Shape::Job,
         sizes: Sizes::Levels(levels::top_only),
@@ -210,7 +210,7 @@ impl Workload {
         Need::of_variant(self.needs, variant)
     }
 
-    /// What a trial of this variant takes whatever n is.
+    /// The resources that a trial of this variant takes at any n.
     pub fn fixed_needs_of(&self, variant: &str) -> Vec<Need> {
         Need::of_variant(self.fixed_needs, variant)
     }
@@ -277,7 +277,7 @@ impl Workload {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// What a trial needs to know of it.
+    /// The part of it that a trial needs.
     pub fn declaration(&self) -> Declaration {
         let Workload { name, sizes, operations, settings, .. } = *self;
         Declaration { name, sizes, operations, settings }
@@ -302,9 +302,9 @@ pub struct Declaration {
     pub(crate) name: &'static str,
     /// The n at which something is measured.
     pub(crate) sizes: Sizes,
-    /// What every trial measures.
+    /// The operations that every trial measures.
     pub(crate) operations: &'static [Operation],
-    /// What the user may choose.
+    /// The settings of the user.
     pub(crate) settings: &'static [Setting],
 }
 

@@ -1,5 +1,5 @@
-//! How far n goes on a system: the tightest limit of what a workload needs, and the helpers that go beyond
-//! those of one process.
+//! How far n goes on a system: the tightest limit on the resources of a workload, and the helpers that go
+//! beyond the limits of one process.
 //!
 //! A run plans with this, and `osdyno doctor` predicts with it: they cannot differ.
 
@@ -11,20 +11,20 @@ use crate::helpers::{DESCRIPTORS_OF_HELPER, HELPERS_MAX};
 /// Memory that a workload may not take: half of what is available stays with the machine.
 const MEMORY_SHARE: u64 = 2;
 
-/// What is in use changes from moment to moment, and with it what is left of a limit: n that differ by less
-/// than this share count as equal.
+/// Usage changes from moment to moment, and with it the rest of a limit: n that differ by less than this
+/// share count as equal.
 const ALIKE_SHARE: f64 = 0.1;
 
-/// A limit of a system for what a workload needs.
+/// A limit of a system on a resource of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
     /// The n that it suffices for.
     pub n: u64,
-    /// What it limits, of [`resource`]; `None` is the number of processors.
+    /// The resource, of [`resource`]; `None` is the number of processors.
     pub resource: Option<&'static str>,
     /// How much of that one n takes.
     pub per_n: u64,
-    /// How much of it a trial takes whatever n is.
+    /// How much of it a trial takes at any n.
     pub fixed: u64,
     /// The limit itself.
     pub limit: ResourceLimit,
@@ -37,14 +37,14 @@ pub struct Extent {
     pub n: u64,
     /// How far it would go without limits.
     pub wanted: u64,
-    /// What limits it, if anything does.
+    /// The limit on it, if there is one.
     pub ceiling: Option<Ceiling>,
     /// Processes that make objects beside the trial.
     pub helpers: u32,
 }
 
 impl Ceiling {
-    /// All limits of a system on what one n needs and what a trial needs whatever n is, the tightest first.
+    /// All limits of a system on what one n needs and what a trial needs at any n, the tightest first.
     pub fn all(needs: &[Need], fixed_needs: &[Need], system: &System) -> Vec<Ceiling> {
         let limits = |need: &Need| system.limits.get(need.resource).into_iter().flatten();
         let of = |need: &Need| {
@@ -130,7 +130,7 @@ impl Extent {
         Extent { n: n - n % (u64::from(helpers) + 1), wanted, ceiling, helpers }
     }
 
-    /// The limit that ends it before what is wanted.
+    /// The limit that ends it before the wanted n.
     pub fn stopped_by(&self) -> Option<&Ceiling> {
         self.ceiling.as_ref().filter(|by| self.n < self.wanted && by.n < self.wanted)
     }
@@ -141,7 +141,7 @@ fn amount(needs: &[Need], resource: &str) -> u64 {
     needs.iter().filter(|need| need.resource == resource).map(|need| need.amount).sum()
 }
 
-/// How much of what is usable a need takes.
+/// The share of the usable amount that a need takes.
 fn taken(need: &Need) -> u64 {
     match need.resource {
         resource::MEMORY => need.amount * MEMORY_SHARE,
@@ -155,7 +155,7 @@ pub fn most_by_processors(needs: &[Need], system: &System) -> Option<u64> {
     online?.checked_div(amount(needs, resource::PROCESSORS))
 }
 
-/// Whether n comes so near to what is wanted that nothing need be done for the rest.
+/// Whether n comes so near to the wanted one that helpers are not needed.
 pub fn is_near(n: u64, wanted: u64) -> bool {
     n as f64 >= (1.0 - ALIKE_SHARE) * wanted as f64
 }

@@ -1,11 +1,11 @@
-//! Helper processes: copies of a trial that make and remove objects too, so that n goes beyond what one
-//! process can hold.
+//! Helper processes: copies of a trial that make and remove objects too, so that n goes beyond the limits of
+//! one process.
 //!
 //! A helper is forked when the first way up begins, and executes the same experiment from there on. Where the
-//! trial times an operation, a helper waits until it is asked for its share. With two helpers the trial
-//! makes, and times, every third object, and the helpers make the others: so the trial's own share of the
-//! objects is the same at every n, and nothing changes where one process would be full. Helpers sleep while
-//! the trial times.
+//! trial times an operation, a helper waits until its share is requested. With two helpers the trial makes,
+//! and times, every third object, and the helpers make the others: so the trial's own share of the objects is
+//! the same at every n, and nothing changes where one process would be full. Helpers sleep while the trial
+//! times.
 
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 
@@ -22,7 +22,7 @@ const REQUEST_BYTES: usize = 16;
 /// An answer: whether it went well, which operation failed, and the number of the error.
 const ANSWER_BYTES: usize = 8;
 
-/// What a process is after helpers were forked.
+/// The role of a process after helpers were forked.
 pub(crate) enum Role {
     /// The trial, as before.
     Trial(Helpers),
@@ -34,14 +34,14 @@ pub(crate) enum Role {
 #[derive(Debug, Default)]
 pub(crate) struct Helpers(Vec<Link>);
 
-/// What connects a trial with a helper; each has one end.
+/// The pipe between a trial and a helper; each has one end.
 #[derive(Debug)]
 pub(crate) struct Link {
     input: PipeReader,
     output: PipeWriter,
 }
 
-/// What a helper is to do next.
+/// The next request to a helper.
 pub(crate) enum Request {
     /// Its share: the first n, and how many.
     Share { first: usize, count: usize },
@@ -76,8 +76,8 @@ impl Helpers {
         self.0.iter_mut().try_for_each(|link| link.answer()?.map_err(|refused| refused.error))
     }
 
-    /// Has one of them do what belongs to the trial's own object of that place: as many objects as there are
-    /// helpers.
+    /// Makes one of them do the share that belongs to the trial's own object of that place: as many objects
+    /// as there are helpers.
     #[inline(never)]
     pub(crate) fn share(&mut self, row: usize) -> io::Result<Result<(), Refused>> {
         let count = self.0.len();
@@ -94,7 +94,7 @@ impl Helpers {
         self.0.iter_mut().try_for_each(|link| link.send(n, 0))
     }
 
-    /// What all of them have proved, once they have ended.
+    /// The checks of all of them, once they have ended.
     pub(crate) fn conclusions(self) -> io::Result<Vec<Check>> {
         let each: io::Result<Vec<Vec<Check>>> = self.0.into_iter().map(Link::conclusion).collect();
         Ok(each?.into_iter().flatten().collect())
@@ -134,7 +134,7 @@ impl Link {
         })
     }
 
-    /// Of a helper: it has come to a pass, or has done its share.
+    /// In a helper: reports that it has reached a pass, or has done its share.
     pub(crate) fn report(&mut self, done: Result<(), Refused>) -> io::Result<()> {
         let mut answer = [0; ANSWER_BYTES];
         match done {
@@ -147,7 +147,7 @@ impl Link {
         self.output.write_all(&answer)
     }
 
-    /// Of a helper: waits for the next request.
+    /// In a helper: waits for the next request.
     pub(crate) fn request(&mut self) -> io::Result<Request> {
         let mut request = [0; REQUEST_BYTES];
         self.input.read_exact(&mut request)?;
@@ -156,7 +156,7 @@ impl Link {
         Ok(if count == 0 { Request::Over { n: first } } else { Request::Share { first, count } })
     }
 
-    /// Of a helper: what it has proved, and its error. The trial reads all of it once the helper has ended.
+    /// In a helper: reports its checks and its error. The trial reads them once the helper has ended.
     pub(crate) fn conclude(&mut self, checks: &[Check], error: Option<&str>) -> io::Result<()> {
         let line = |check: &Check| format!("{}{}\n", if check.held { '+' } else { '-' }, check.claim);
         let mut lines: String = checks.iter().map(line).collect();
@@ -164,7 +164,7 @@ impl Link {
         self.output.write_all(lines.as_bytes())
     }
 
-    /// What the helper has proved; its error, where it had one.
+    /// The checks of the helper, and its error, if it had one.
     fn conclusion(mut self) -> io::Result<Vec<Check>> {
         let (mut lines, mut checks) = (String::new(), Vec::new());
         self.input.read_to_string(&mut lines)?;

@@ -10,9 +10,9 @@ use crate::outcome::TrialError;
 
 impl Trial<'_> {
     /// Does a job at each level, rising; many have only one, which is the size of the job. The closure does
-    /// the work through [`JobRecorder::phase`]. An error means that the system refused the work: what was
-    /// measured at this level does not count, what was measured below it stands. Ends early, after a whole
-    /// level, when the allowance is used up.
+    /// the work through [`JobRecorder::phase`]. An error means that the system refused the work: values of
+    /// this level do not count, those of lower levels stay. Ends early, after a whole level, when the
+    /// allowance is used up.
     ///
     /// # Errors
     /// [`TrialError`] when not everything that the workload declares was measured, each once: figures of
@@ -41,14 +41,13 @@ impl Trial<'_> {
 pub struct JobRecorder<'a, 'l> {
     clock: &'a Clock,
     level: &'a mut LevelRecorder<'l>,
-    /// What was measured at this level.
+    /// The values of this level.
     done: Vec<&'static str>,
 }
 
 impl<'l> JobRecorder<'_, 'l> {
-    /// Does one phase of the job and measures how long it takes, for each of its `units`: so that the
-    /// figures of different levels are alike where each unit costs the same. What is done between phases is
-    /// not timed.
+    /// Does one phase of the job and measures how long it takes, for each of its `units`: so that the figures
+    /// of different levels are alike where each unit costs the same. Work between phases is not timed.
     ///
     /// # Errors
     /// That of the work, which ends the trial at this level under the name of the phase.

@@ -1,5 +1,5 @@
-//! What a workload is, and what it may do in a trial: its definition, its way up and down or through levels,
-//! the memory that its measurements go to, and the server that a load measures.
+//! The definition of a workload, and its facilities in a trial: the way up and down or through levels, the
+//! memory for its measurements, and the server that a load measures.
 //!
 //! The workloads themselves are in the crates of their groups, such as `kernel` and `servers`: one file each.
 //!

@@ -1,4 +1,4 @@
-//! The driver of a load: held at one level of n after the other, reporting what it finds at each.
+//! The driver of a load: held at one level of n after the other, with the values of each.
 
 use std::time::Duration;
 use std::{error, fmt, io};
@@ -13,13 +13,13 @@ use crate::trial::{Trial, UNDECLARED};
 
 impl Trial<'_> {
     /// Measures a load: calls the closure at each level, rising. The closure makes the load, holds it for
-    /// [`Trial::window`], and reports what it found. An error means that the system refused the load: what
-    /// was reported at this level does not count, what was reported below it stands. Where the allowance does
-    /// not suffice, levels before the last are left out: the largest is what a user asked for. Where the end
-    /// of the trial is nearer than the next level takes, the trial ends at the level that it has reached.
+    /// [`Trial::window`], and reports its values. An error means that the system refused the load: values of
+    /// this level do not count, those of lower levels stay. Where the allowance does not suffice, levels
+    /// before the last are left out: the largest is what a user asked for. Where the end of the trial is
+    /// nearer than the next level takes, the trial ends at the level that it has reached.
     ///
     /// # Errors
-    /// [`TrialError`] when something was reported that the workload does not declare.
+    /// [`TrialError`] when a value was reported that the workload does not declare.
     pub fn at_levels(
         &mut self,
         mut measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>,
@@ -27,7 +27,7 @@ impl Trial<'_> {
         self.each_level(WhenLate::LeaveOut, |recorder| measure(recorder.n, recorder))
     }
 
-    /// What loads and jobs have in common.
+    /// The common part of loads and jobs.
     pub(crate) fn each_level(
         &mut self,
         when_late: WhenLate,
@@ -106,7 +106,7 @@ fn end_of((level, before): (u64, u64), operation: &'static str, error: io::Error
     }
 }
 
-/// What becomes of a trial that will not reach its last level in the time allowed.
+/// The course of a trial that will not reach its last level in the time allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhenLate {
     /// It goes to the last level at once, as long as its end is not near.
@@ -145,7 +145,7 @@ impl fmt::Display for OutOfTime {
 
 impl error::Error for OutOfTime {}
 
-/// Takes what a load reports at one level.
+/// Takes the values that a load reports at one level.
 #[derive(Debug)]
 pub struct LevelRecorder<'a> {
     pub(crate) workload: Declaration,
@@ -154,7 +154,7 @@ pub struct LevelRecorder<'a> {
     pub(crate) n: u64,
     /// Place of the level.
     pub(crate) row: usize,
-    /// What is refused, should the closure end in an error.
+    /// The operation that is refused, should the closure end in an error.
     pub(crate) doing: &'static str,
     /// An operation that was not reported as the workload declares it, and why.
     pub(crate) fault: Option<(&'static str, &'static str)>,
@@ -172,9 +172,9 @@ impl LevelRecorder<'_> {
         self.n
     }
 
-    /// The value of a reported operation at this level, in its unit: it is kept from here on, whatever
-    /// becomes of the trial. What is not finite, such as a percentile of nothing, is left out. A name that
-    /// the workload does not declare as reported stops the trial.
+    /// The value of a reported operation at this level, in its unit: it is kept from here on, however the
+    /// trial ends. A value that is not finite, such as a percentile of nothing, is left out. A name that the
+    /// workload does not declare as reported stops the trial.
     pub fn value(&mut self, name: &'static str, value: f64) {
         match self.workload.measured().position(|operation| operation.name == name && operation.reported) {
             Some(index) => self.slots.report(index, self.row, value),
@@ -201,12 +201,12 @@ impl LevelRecorder<'_> {
     /// Whether the level may take so long from here on.
     ///
     /// # Errors
-    /// One that ends the trial below this level, which is no limit of the system.
+    /// An error that ends the trial below this level, and is no limit of the system.
     pub fn expect_time(&self, needed: Duration) -> io::Result<()> {
         if needed <= self.time_left() { Ok(()) } else { Err(io::Error::other(OutOfTime)) }
     }
 
-    /// Names what is attempted from here on: the record has it if the system refuses the level.
+    /// Names the operation from here on, for the record of a refusal.
     pub fn doing(&mut self, what: &'static str) {
         self.doing = what;
     }

@@ -1,5 +1,5 @@
-//! What a load records beside its series: what the load generator saw of itself, which percentiles are only
-//! lower bounds, and the distribution of the latencies.
+//! The record of a load beside its series: the load generator's own observations, percentiles that are only
+//! lower bounds, and the distribution of latencies.
 
 use net::load::{Distribution, Level, Times};
 use record::{
@@ -41,7 +41,7 @@ pub fn record_load(level: &Level, series: &[&str], recorder: &mut LevelRecorder<
     record_latencies(&level.latency.hdr, recorder);
 }
 
-/// Records a load that found the capacity of the server, of which the levels are shares.
+/// Records a load that found the capacity of the server; levels are shares of it.
 pub fn record_capacity(level: &Level, trial: &mut Trial<'_>) {
     trial.facts.push(Line::Generator(generator_level(0, Purpose::Capacity, level)));
 }
@@ -67,7 +67,7 @@ pub fn record_times(name: &str, times: &Times, recorder: &mut LevelRecorder<'_>)
     }));
 }
 
-/// What the load generator saw of itself while it offered a load; the trial is filled in by the worker.
+/// The load generator's own observations while it offered a load; the worker fills in the trial.
 pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLevel {
     let per_second = |requests: u64| requests as f64 / level.elapsed_seconds.max(1e-9);
     let failures = level.failures.iter().map(|failure| FailureCount {
@@ -98,7 +98,7 @@ pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLeve
     }
 }
 
-/// What a sink saw of itself while a client at this level sent to it, and what the client had of it.
+/// A sink's observations while a client at this level sent to it, and the results of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct SinkLevel<'a> {
     /// The series that it may have limited.
@@ -153,7 +153,7 @@ fn quantile(times: &Distribution, share: f64) -> Option<f64> {
     (times.count > 0).then(|| times.quantile(share))
 }
 
-/// The percentiles beyond all responses: more requests than the rest had none.
+/// The percentiles beyond all responses, because too many requests had none.
 fn lower_bounds(n: u64, level: &Level, is_measured: impl Fn(&str) -> bool) -> Option<Limitation> {
     let is_beyond = |percent| level.latency.percentile(percent).is_none_or(|found| found.seconds.is_none());
     let beyond = PERCENTILES.into_iter().filter(|(name, percent)| is_measured(name) && is_beyond(*percent));

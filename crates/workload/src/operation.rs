@@ -1,4 +1,4 @@
-//! The operations of a workload: what is measured, in which unit, and what growth its page predicts.
+//! The operations of a workload: the measured values, their units, and the growth that the page predicts.
 
 use record::{Direction, Expect, JobPart, Side, Unit};
 
@@ -13,7 +13,7 @@ pub struct Operation {
     pub reported: bool,
     /// Whether n rises or falls while it is measured.
     pub direction: Direction,
-    /// Where its values come from.
+    /// The source of its values.
     pub side: Side,
     /// The growth that the page predicts, unless `expect_by_variant` names the variant.
     pub expect: Expect,
@@ -21,7 +21,7 @@ pub struct Operation {
     pub expect_by_variant: &'static [(&'static str, Expect)],
     /// The variants that measure it; empty for all of them.
     pub variants: &'static [&'static str],
-    /// What exactly is between the two clock readings, or what exactly was counted.
+    /// The exact work between the two clock readings, or the exact object of a count.
     pub summary: &'static str,
     /// Whether it answers no question of its own in a run where the user names no workload.
     pub detail: bool,
@@ -29,7 +29,7 @@ pub struct Operation {
     pub companion: bool,
     /// The operations of which this one is the sum; empty when it is measured itself.
     pub sum_of: &'static [&'static str],
-    /// What its values are of the time of the whole job, if they are a phase of it.
+    /// Its part in the time of the whole job, if it is a phase of it.
     pub part: Option<JobPart>,
 }
 
@@ -97,7 +97,7 @@ impl Operation {
         Operation { name, expect, summary, sum_of: of, ..Operation::TIMED }
     }
 
-    /// The same, of which the page predicts another growth for some variants.
+    /// The same, with another predicted growth for some variants.
     pub const fn except(self, expect_by_variant: &'static [(&'static str, Expect)]) -> Operation {
         Operation { expect_by_variant, ..self }
     }
@@ -112,8 +112,8 @@ impl Operation {
         self.variants.is_empty() || self.variants.contains(&variant)
     }
 
-    /// The same as a detail: something that is measured because another operation is, and that a run in which
-    /// the user names no workload neither waits for nor puts first.
+    /// The same as a detail: it is measured because another operation is, and a run without named workloads
+    /// neither waits for it nor shows it first.
     pub const fn detail(self) -> Operation {
         Operation { detail: true, ..self }
     }

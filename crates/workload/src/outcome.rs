@@ -1,11 +1,11 @@
-//! How a trial can go: refused, ended early, and what was proved in it.
+//! The outcomes of a trial: refused, ended early, and its checks.
 
 use std::fmt;
 use std::io;
 
 use record::Check;
 
-/// Why the way up ended before n was reached; what was measured until then stands.
+/// Why the way up ended before n was reached; the measurements so far stay.
 #[derive(Debug)]
 pub enum EarlyEnd {
     /// The system refused an operation.
@@ -27,9 +27,9 @@ pub enum EarlyEnd {
 /// A trial that cannot go on and whose measurements must not be trusted.
 #[derive(Debug)]
 pub struct TrialError {
-    /// What was attempted.
+    /// The attempt.
     pub attempted: String,
-    /// What came of it.
+    /// Its result.
     pub error: io::Error,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn merge(checks: &mut Vec<Check>, check: Check) {
 }
 
 impl TrialError {
-    /// For `map_err`: adds what was attempted.
+    /// For `map_err`: adds the attempt.
     pub fn at(attempted: impl Into<String>) -> impl FnOnce(io::Error) -> TrialError {
         let attempted = attempted.into();
         move |error| TrialError { attempted, error }

@@ -1,11 +1,11 @@
 //! References: operations that cannot depend on n, timed among those of a curve.
 //!
-//! Most noise of a shared machine is common to everything that runs at that moment. What a reference shares
-//! with the operation under test is such noise, and statistics can remove it: control variates (Lavenberg &
-//! Welch, Management Science 27, 1981). That works only at the scale of the noise, so references are taken
-//! every few microseconds and not before and after a trial.
+//! Most noise of a shared machine is common to everything that runs at that moment. The part that a reference
+//! shares with the operation under test is such noise, and statistics can remove it: control variates
+//! (Lavenberg & Welch, Management Science 27, 1981). That works only at the scale of the noise, so references
+//! are taken every few microseconds and not before and after a trial.
 //!
-//! A reference must be light, or it disturbs what is measured. A page fault on fresh memory is not light: the
+//! A reference must be light, or it disturbs the measurement. A page fault on fresh memory is not light: the
 //! next socket(2) took 1.33 times as long as the seven that followed (Linux 6.18), and 1.07 times after the
 //! references below. The median of the eight does not move by a percent. Reads at random places of 8 MiB are
 //! light, but varied by 7 to 28 % from trial to trial and had nothing in common with any of these operations.
@@ -27,7 +27,7 @@ const CALLS: usize = 4;
 /// How many references there are in one direction.
 const COUNT: usize = 2;
 
-/// What is timed: on the way up, then the same on the way down.
+/// The timed operations: on the way up, then the same on the way down.
 pub(crate) const REFERENCES: &[Operation] = &[
     Operation::up("null-call", Expect::Constant, CALL),
     Operation::up("stat", Expect::Constant, STATUS),
@@ -46,7 +46,7 @@ pub(crate) struct References<'a> {
 }
 
 impl<'a> References<'a> {
-    /// Makes what they need; their values go to these columns, in the order of [`REFERENCES`].
+    /// Makes their objects; their values go to these columns, in the order of [`REFERENCES`].
     ///
     /// # Errors
     /// A path that the system cannot have.
@@ -66,7 +66,7 @@ impl<'a> References<'a> {
             std::hint::black_box(sys::process::parent());
         }
         let called = clock.now();
-        // What counts is how long it took, even if it failed.
+        // Only the duration counts, even of a failure.
         let _ = sys::file::status(&self.path);
         let ended = clock.now();
         let columns = match direction {

@@ -19,9 +19,9 @@ pub use crate::load_facts::{
 pub use crate::web_files::{web, web_client, web_file, web_folder};
 use crate::{LevelRecorder, ProgramEnded, Trial, TrialError};
 
-/// A server that closes what has been idle would close what is counted.
+/// A server that closes idle connections would close some that are counted.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
-/// At the end responses are not waited for.
+/// The end does not wait for responses.
 const GRACE: Duration = Duration::from_secs(2);
 /// Time limit for a response, which is more than any load here needs.
 const RESPONSE_MAX: Duration = Duration::from_secs(5);
@@ -42,8 +42,8 @@ const READS_MAX: u32 = 50;
 const READ_INTERVAL: Duration = Duration::from_millis(10);
 /// A server that accepts nothing for this long will accept no more.
 const STILL_MAX: Duration = Duration::from_secs(1);
-/// If more than one connection in this many left TIME_WAIT meanwhile, the memory that they gave back
-/// hides what the others take.
+/// If more than one connection in this many left TIME_WAIT meanwhile, the memory that they gave back hides
+/// that of the others.
 const TIME_WAIT_SHARE: u64 = 10;
 
 /// A server, ready to be loaded. Dropped, it is ended.
@@ -56,7 +56,7 @@ pub struct ServerUnderTest {
 
 /// A load that was held.
 pub struct Held {
-    /// What the load generator measured.
+    /// The measurements of the load generator.
     pub level: Level,
     /// Processor time of the server for each response; `NAN` where it is unknown.
     pub server_seconds: f64,
@@ -92,7 +92,7 @@ impl ServerUnderTest {
         Ok(ServerUnderTest { server, address, seed: trial.seed() })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -108,9 +108,9 @@ impl ServerUnderTest {
         self.server.as_mut().map(Remote::report).transpose().map_err(io_error)
     }
 
-    /// Sends one request on every connection, which initialises what the first response needs, and
-    /// proves that client and server count alike. Then holds the load for its duration, and at least for
-    /// four such rounds, and measures it: these series, or all where none is named.
+    /// Sends one request on every connection, which initialises everything for the first response, and proves
+    /// that client and server count alike. Then holds the load for its duration, and at least for four such
+    /// rounds, and measures it: these series, or all where none is named.
     pub fn hold(
         &mut self,
         generator: &mut Generator,
@@ -124,8 +124,8 @@ impl ServerUnderTest {
         Ok(Held::new(level, taken))
     }
 
-    /// Offers what all rivals are offered at this level, in an open loop: bursts at equal distances, for
-    /// this time and until there were enough responses.
+    /// Offers the load of all rivals at this level, in an open loop: bursts at equal distances, for this time
+    /// and until there were enough responses.
     pub fn offer(
         &mut self,
         generator: &mut Generator,
@@ -136,7 +136,7 @@ impl ServerUnderTest {
     ) -> io::Result<Held> {
         let load = in_bursts(offered, time);
         recorder.expect_time(load.duration)?;
-        // Nothing else is under way, and what was offered is waited for.
+        // Nothing else is in flight, and all offered requests are waited for.
         let counted = self.count(generator, &load, recorder, Agreement::Exact);
         let (level, taken) = counted.map_err(|error| self.cause(error))?;
         if level.completed + level.late == 0 {
@@ -146,7 +146,7 @@ impl ServerUnderTest {
         Ok(Held::new(level, taken))
     }
 
-    /// The error, unless the end of the server is behind it; what has ended is not stopped any more.
+    /// The error, unless the end of the server caused it; a server that has ended is not stopped again.
     pub fn cause(&mut self, error: io::Error) -> io::Error {
         match self.server.as_mut().and_then(Remote::own_end) {
             Some(end) => {
@@ -165,7 +165,7 @@ impl ServerUnderTest {
     ) -> io::Result<(Level, Option<Taken>)> {
         recorder.expect_time(load.duration)?;
         let requests = Some(load.connections as u64);
-        // With a longer one, what follows would take longer than the trial may.
+        // With a longer one, the rest would take longer than the trial may.
         let duration = ROUND_MAX.min(recorder.time_left() / (ROUNDS_MIN + 2));
         let round = Load { requests, rate: None, warm_up: Duration::ZERO, duration, ..load.clone() };
         let (first, _) = self.count(generator, &round, recorder, Agreement::Exact)?;
@@ -207,7 +207,7 @@ impl ServerUnderTest {
         }
     }
 
-    /// Offers a load, and compares what both ends counted.
+    /// Offers a load, and compares the counts of both ends.
     fn count(
         &mut self,
         generator: &mut Generator,
@@ -229,7 +229,7 @@ impl ServerUnderTest {
         few_failures(&level, taken.as_ref().map_or(0, |taken| taken.exhausted))?;
         if let Some(taken) = &taken {
             let agree = match agreement {
-                // What failed, or came too late, may have been answered all the same.
+                // The server may have answered requests that failed or came too late.
                 Agreement::Exact => (good..=level.started).contains(&taken.responses),
                 Agreement::Least => good <= taken.responses,
             };
@@ -242,7 +242,7 @@ impl ServerUnderTest {
         Ok((level, taken))
     }
 
-    /// What the server did since that report, once it has counted this many responses.
+    /// The work of the server since that report, once it has counted this many responses.
     fn taken_since(&mut self, before: &Report, responses: u64) -> io::Result<Taken> {
         let mut reads = 0;
         loop {
@@ -316,16 +316,15 @@ fn in_bursts(offered: &OfferedLevel, time: Duration) -> Load {
     }
 }
 
-/// How well both ends must agree.
+/// The required agreement of both ends.
 enum Agreement {
     /// To the last response.
     Exact,
-    /// The server must have counted what the client did, and may have counted responses from before
-    /// and after.
+    /// The server must have counted the client's responses, and may have counted others before and after.
     Least,
 }
 
-/// What a server did during a load.
+/// The work of a server during a load.
 struct Taken {
     responses: u64,
     /// How often a connection was refused for lack of a resource.
@@ -375,9 +374,8 @@ impl Memory {
     }
 
     /// Reports `user memory` and `kernel memory` for each of the n connections that were added since. A
-    /// server that has given back more took nothing. Kernel memory is that of the whole machine: if
-    /// others gave memory back, the difference is meaningless, so it is not reported, and a remark says
-    /// why.
+    /// server that gave back memory took none. Kernel memory is that of the whole machine: if others gave
+    /// memory back, the difference is meaningless, so it is not reported, and a remark says why.
     pub fn report_each(&self, before: &Memory, recorder: &mut LevelRecorder<'_>) {
         let n = recorder.n() as f64;
         let user = self.user_bytes.zip(before.user_bytes);
@@ -422,7 +420,8 @@ fn grow_while_it_serves(
     Ok(grown.connect)
 }
 
-/// Why the architecture cannot run. Another machine may have what this one lacks, but no other program.
+/// Why the architecture cannot run. Another machine may have facilities that this one lacks, but no other
+/// program.
 fn unavailable_reason(name: &str, is_here: bool) -> io::Result<Option<String>> {
     let architecture = arch::find(name).map_err(io_error)?;
     let missing = architecture.serve.err().map(str::to_owned);

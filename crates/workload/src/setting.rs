@@ -1,18 +1,18 @@
-//! Settings of a workload: what the user may choose with `--set NAME=VALUE`.
+//! Settings of a workload, for `--set NAME=VALUE`.
 
 use std::fmt;
 
 use crate::ServerUrl;
 
-/// Something about a workload that the user may choose. What is measured depends on it, so the record has it,
-/// and figures with different settings are never compared.
+/// A choice of the user about a workload. Measurements depend on it, so the record has it, and figures with
+/// different settings are never compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Name on the command line.
     pub name: &'static str,
     /// Its value unless the user chooses another. A new default is a new version of the workload.
     pub default: &'static str,
-    /// What may be chosen.
+    /// The allowed values.
     pub values: Values,
     /// One line.
     pub summary: &'static str,
@@ -30,7 +30,7 @@ pub enum Values {
         /// The most.
         most: u64,
     },
-    /// This word, or the path of a file on the system under test, which a record has as an absolute one.
+    /// This word, or the path of a file on the system under test, recorded as an absolute path.
     WordOrFile(&'static str),
     /// This word, or the URL of a server ([`ServerUrl`]).
     WordOrUrl(&'static str),
@@ -49,7 +49,7 @@ impl Values {
         matches!(self, Values::WordOrUrl(_))
     }
 
-    /// The value as a record has it; `None` for what may not be chosen.
+    /// The value in the record; `None` for a value that is not allowed.
     pub fn parse(&self, value: &str) -> Option<String> {
         match *self {
             Values::OneOf(words) => words.contains(&value).then(|| value.to_owned()),

@@ -1,17 +1,17 @@
-//! Where a trial leaves its measurements: memory that outlives it, should it crash.
+//! The memory for the measurements of a trial, which outlives a crash.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::definition::Declaration;
 use crate::reference::REFERENCE_STRIDE;
 
-/// Where a trial leaves its measurements.
+/// The memory for the measurements of a trial.
 ///
 /// The first number is n at the top of the way up, once it is reached; of a workload with levels, the current
 /// level. Then follows, for each measured operation in the order of the workload's list, one number for each
 /// n: one more than its ticks, or than the bits of the value that was reported. Behind them, and in the same
-/// form, the references have one number for each time they were taken. Last, where a trial is sampled, is
-/// when each operation ended, in ticks, in the form of the operations. Zero is where nothing was measured.
+/// form, the references have one number for each time they were taken. Last, in a sampled trial, come the
+/// ends of the operations, in ticks, in the form of the operations. Zero stands where nothing was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<'a> {
     top: Option<&'a AtomicU64>,
@@ -40,7 +40,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Lays out the numbers for a trial of `workload` to `n`; as many as [`Slots::needed`] or
-    /// [`Slots::needed_with_ends`] returns. Of fewer, what finds no place is not kept.
+    /// [`Slots::needed_with_ends`] returns. With fewer, values without a place are dropped.
     pub fn new(workload: Declaration, n: u64, numbers: &'a [AtomicU64]) -> Slots<'a> {
         let rows = workload.sizes.count(n);
         let (top, columns) = match numbers.split_first() {
@@ -71,13 +71,12 @@ impl<'a> Slots<'a> {
         measured(self.column(index))
     }
 
-    /// Whether it is kept when operations ended.
+    /// Whether the ends of operations are kept.
     pub(crate) fn have_ends(&self) -> bool {
         !self.ends.is_empty()
     }
 
-    /// When the timed operation of that index ended each time, and what it took, in ticks, as far as both are
-    /// kept.
+    /// The ends and the durations of the timed operation of that index, in ticks, as far as both are kept.
     pub fn intervals(&self, index: usize) -> impl Iterator<Item = (u64, u64)> + use<'a> {
         let ends = self.ends(index).iter().map(|end| end.load(Ordering::Relaxed));
         ends.zip(self.ticks(index)).take_while(|&(end, _)| end > 0)

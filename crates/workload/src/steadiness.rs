@@ -1,6 +1,6 @@
 //! How steady a machine is: the lightest reference operation, repeated for some seconds.
 //!
-//! Whatever its time does, no workload did it: the processor was given to others, or became slower.
+//! No workload changes its time: the processor was given to others, or became slower.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! One trial of a workload: its parameters, and what it proves and remarks. It measures through the
-//! driver of its shape: `curve.rs`, `load.rs` or `job.rs`.
+//! One trial of a workload: its parameters, checks and remarks. It measures through the driver of its shape:
+//! `curve.rs`, `load.rs` or `job.rs`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,11 +20,11 @@ use crate::slots::Slots;
 /// trial: with 100 sockets before it, its first 100 cost 40 % less than all others on Linux 6.18.
 const WARM_UP_N: u64 = 8;
 
-/// How long an operation is done and undone right before it is timed. What it gains was not measured alone:
-/// it was meant for the first 300 mappings, a fifth more expensive on Linux 6.18, which they still are.
+/// How long an operation is done and undone right before it is timed. Its effect was not measured alone. It
+/// was meant for the first 300 mappings, which are a fifth more expensive on Linux 6.18, and still are.
 const WARM_UP: Duration = Duration::from_millis(2);
 
-/// Why an operation cannot be measured that is not in the list of its workload.
+/// Why an operation that its workload does not declare cannot be measured.
 pub(crate) const UNDECLARED: &str = "the workload declares no such operation";
 
 /// How long a load is held in the discarded pass.
@@ -60,7 +60,7 @@ pub struct Trial<'a> {
     pub(crate) tick_ticks: f64,
     pub(crate) slots: Slots<'a>,
     pub(crate) allowance_ticks: u64,
-    /// By the clock, when a load is to end whatever it has reached.
+    /// The time of the clock at which a load ends at any level.
     pub(crate) end_ticks: u64,
     pub(crate) ended: Option<EarlyEnd>,
     pub(crate) checks: Vec<Check>,
@@ -78,7 +78,7 @@ pub struct Trial<'a> {
     /// How many helpers there are to be.
     helper_count: u32,
     pub(crate) helpers: Option<Helpers>,
-    /// In a helper, what connects it with the trial.
+    /// In a helper, the pipe to the trial.
     pub(crate) duty: Option<Link>,
 }
 
@@ -134,12 +134,12 @@ impl<'a> Trial<'a> {
         self.window = Some(window);
     }
 
-    /// Has references timed among the operations of a curve.
+    /// Times references among the operations of a curve.
     pub fn want_references(&mut self) {
         self.wants_references = true;
     }
 
-    /// Has so many helper processes make objects of a curve too: of one more of them, the trial makes one.
+    /// Uses so many helper processes for objects of a curve: of `count + 1` objects the trial makes one.
     pub fn have_helpers(&mut self, helpers: u32) {
         self.helper_count = helpers;
     }
@@ -163,10 +163,10 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The end of the experiment: what helpers have proved must hold too. A helper ends here.
+    /// The end of the experiment: checks of helpers must hold too. A helper ends here.
     ///
     /// # Errors
-    /// That of the experiment, here or in a helper.
+    /// Those of the experiment, here or in a helper.
     pub fn conclude(&mut self, ran: Result<(), TrialError>) -> Result<(), TrialError> {
         if let Some(mut link) = self.duty.take() {
             let error = ran.err().map(|error| error.to_string());
@@ -185,7 +185,7 @@ impl<'a> Trial<'a> {
         (self.server, self.server_cpu) = (server, cpu);
     }
 
-    /// What all rivals are offered.
+    /// The load that all rivals are offered.
     pub fn set_offered(&mut self, offered: &'a [OfferedLevel]) {
         self.offered = offered;
     }
@@ -195,7 +195,7 @@ impl<'a> Trial<'a> {
         self.offered
     }
 
-    /// What the user chose; what is left out has its default.
+    /// The settings of the user; others have their defaults.
     ///
     /// # Errors
     /// [`TrialError`] for a setting or a value that the workload does not declare.
@@ -308,12 +308,12 @@ impl<'a> Trial<'a> {
         objects.into_iter()
     }
 
-    /// What ended the way up, if it ended early.
+    /// The reason why the way up ended early, if it did.
     pub fn ended(&self) -> Option<&EarlyEnd> {
         self.ended.as_ref()
     }
 
-    /// What was proved.
+    /// The checks.
     pub fn checks(&self) -> &[Check] {
         &self.checks
     }
@@ -338,16 +338,16 @@ impl<'a> Trial<'a> {
         &self.facts
     }
 
-    /// Does and undoes the operation for two milliseconds, untimed, so that the processor and the kernel
-    /// know the way when timing begins: what a workload prepares, such as files it reads, drives both out
-    /// of the caches. Leaves one object behind to be used again, not thousands.
+    /// Does and undoes the operation for two milliseconds, untimed, so that the caches of processor and
+    /// kernel are warm when timing begins: preparations of a workload, such as reading files, evict them.
+    /// Leaves one object behind to be used again, not thousands.
     pub fn warm(&mut self, mut do_and_undo: impl FnMut() -> io::Result<()>) {
         let begun = Instant::now();
         // An error here occurs again where it is reported.
         while begun.elapsed() < WARM_UP && do_and_undo().is_ok() {}
     }
 
-    /// The error of a workload that measures otherwise than it declares.
+    /// The error of a workload that does not measure as it declares.
     pub(crate) fn fault(&self, name: &str, why: &'static str) -> TrialError {
         TrialError {
             attempted: format!("to measure {name} in {}", self.workload.name),

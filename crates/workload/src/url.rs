@@ -1,4 +1,4 @@
-//! Address of a server of the user's, as `--set url=` has it.
+//! The address of a user's server, for `--set url=`.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,9 +8,9 @@ use std::net::{IpAddr, SocketAddr};
 pub struct ServerUrl {
     /// The protocol.
     pub scheme: String,
-    /// Who connects.
+    /// The user name.
     pub user: String,
-    /// Where the server is.
+    /// The address of the server.
     pub address: IpAddr,
     /// Its port, if it is not the one of the protocol.
     pub port: Option<u16>,
@@ -19,7 +19,7 @@ pub struct ServerUrl {
 }
 
 impl ServerUrl {
-    /// Parses it; `None` for whatever has another form, a password for instance.
+    /// Parses it; `None` for any other form, such as one with a password.
     #[must_use]
     pub fn parse(text: &str) -> Option<ServerUrl> {
         let (scheme, rest) = text.split_once("://")?;

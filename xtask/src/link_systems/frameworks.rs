@@ -1,5 +1,5 @@
-//! Exports of macOS's frameworks, which zig does not have: the functions with which `rustls-native-certs`
-//! reads the certificates that the system trusts.
+//! Exports of macOS's frameworks, which zig lacks: the functions with which `rustls-native-certs` reads the
+//! certificates that the system trusts.
 //!
 //! The names are those that Apple documents (Security, Core Foundation). Every other name that a program
 //! takes from a framework is undefined when it is linked, so nothing can begin to depend on one unnoticed.

@@ -1,8 +1,8 @@
 //! zig, as a C compiler and linker for systems whose own libraries Debian does not have.
 //!
 //! It comes as a Python package, into a folder below the build folder, and brings the headers of these
-//! systems and lists of what their libraries export. So the programs are linked as on the system itself, but
-//! nothing shows here that they run.
+//! systems and lists of their libraries' exports. So the programs are linked as on the system itself, but are
+//! not run here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::port::Tools;
 use crate::command::{exists, program, read};
 use crate::{AnyError, workspace};
 
-/// The first version with the libraries of OpenBSD; another one is to be tried before it is written here.
+/// The first version with the libraries of OpenBSD; try another one before it is written here.
 const PACKAGE: &str = "ziglang==0.17.1";
 
 /// Installs zig where it is missing, and writes its tools for a target, which zig calls otherwise.

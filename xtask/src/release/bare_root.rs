@@ -1,4 +1,4 @@
-//! The program works where there is nothing but itself: no library, no `/proc`, no `/tmp`, no shell.
+//! The program works alone: without any library, `/proc`, `/tmp` or shell.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(super) fn check(binary: &Path) -> Result<(), AnyError> {
         let output = enter(root.path()).args(arguments).output()?;
         let said =
             format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        // Exit code 3: something could not be measured, which is no failure.
+        // Exit code 3: a part could not be measured, which is no failure.
         match output.status.code() {
             Some(0 | 3) => Ok(said),
             _ => Err(format!(

@@ -143,7 +143,7 @@ fn reproduce(root: &Path, date: &str, first: &Packages) -> Result<(), AnyError> 
         if hash(one)? != hash(other)? {
             // Kept, so that the difference can be examined.
             let kept = elsewhere.keep();
-            return Err(format!("{} differs from what {} gave", one.display(), kept.display()).into());
+            return Err(format!("{} differs from that of {}", one.display(), kept.display()).into());
         }
     }
     println!("built again in {}: the same {} files, byte by byte", copy.display(), first.files.len());

@@ -1,5 +1,5 @@
-//! Rust source with everything that is not code blanked out, so that a rule about code does not stumble
-//! over prose. Lines and columns stay where they were.
+//! Rust source with everything but code blanked out, so that rules about code ignore prose. Lines and columns
+//! stay where they were.
 
 /// Replaces comments and the contents of string and character literals by spaces.
 pub(super) fn only(text: &str) -> String {
@@ -23,7 +23,7 @@ pub(super) fn only(text: &str) -> String {
     code
 }
 
-/// Where the words stand alone, not as a part of longer names.
+/// The places where the words stand alone, not as a part of longer names.
 pub(super) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let part = |letter: char| letter.is_alphanumeric() || letter == '_';
     code.match_indices(word).map(|(at, _)| at).filter(move |at| {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::code;
 use crate::workspace;
 
-/// Where the lists are that rules go by, each beside its rule.
+/// The folder of the lists for rules, each beside its rule.
 const LISTS: &str = "xtask/src/tidy";
 
 /// One broken rule.
@@ -27,7 +27,7 @@ impl fmt::Display for Breach {
     }
 }
 
-/// All files that rules look at.
+/// All files that rules read.
 pub(super) struct House {
     pub(super) root: PathBuf,
     pub(super) rust: Vec<Source>,
@@ -129,7 +129,7 @@ impl House {
         }
     }
 
-    /// A list that rules go by, such as `ratchet.txt`.
+    /// A list for a rule, such as `retired.txt`.
     pub(super) fn list(&self, name: &str) -> Option<&Source> {
         self.lists.iter().find(|list| list.path == Path::new(LISTS).join(name))
     }

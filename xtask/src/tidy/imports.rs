@@ -1,4 +1,4 @@
-//! Imports run downward only: which crate of ours may use which.
+//! Imports run downward only: the allowed imports between our crates.
 //!
 //! A crate edge is the one wall that also forbids a dependency, so the edges are the architecture. The code
 //! map of ARCHITECTURE.md has a line `NAME → IMPORTS` for each crate.

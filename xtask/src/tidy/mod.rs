@@ -30,10 +30,10 @@ const RULES: &[Rule] = &[
     ("pages, widths of lines, sizes of documents", lines::check),
     ("retired names and words stay retired", retired::check),
     ("a unit is one file and its place in one list", units::check),
-    ("what is public is used outside", unused::check),
+    ("public items are used outside", unused::check),
     ("no file is left out of every list", orphans::check),
     ("documents name only files that exist", links::check),
-    ("docs/answers.md says what the types of answers say", answers),
+    ("docs/answers.md equals the types of answers", answers),
 ];
 
 fn answers(house: &House) -> Vec<Breach> {
@@ -55,7 +55,7 @@ fn answers(house: &House) -> Vec<Breach> {
 /// Checks the workspace of this program.
 ///
 /// # Errors
-/// Says how many findings there are, after printing them.
+/// The number of findings, after printing them.
 pub fn run() -> Result<(), AnyError> {
     let findings = check(&workspace::root());
     for finding in &findings {

@@ -1,4 +1,4 @@
-//! A file is read in one go: it has at most 500 lines, and enough of them to be worth opening.
+//! A file is read in one go: it has at most 500 lines, and at least 60 of them.
 //!
 //! A file with fewer than 60 lines belongs to its only user. A file may be small where it is one of many of
 //! its kind (`units`), or one of several that stand for one module on different systems.

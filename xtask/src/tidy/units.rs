@@ -62,7 +62,7 @@ fn of_kind(house: &House, kind: &Kind) -> Vec<Breach> {
     let guide = house.documents.iter().find(|document| document.path == Path::new("CONTRIBUTING.md"));
     let place = format!("`{}/NAME.rs`", kind.folder);
     if let Some(guide) = guide.filter(|guide| !units.is_empty() && !guide.text.contains(&place)) {
-        findings.push(guide.finding(1, format!("says nowhere that {place} is what somebody adds")));
+        findings.push(guide.finding(1, format!("does not name {place} as a place for additions")));
     }
     findings
 }

@@ -1,8 +1,8 @@
 //! Every public item is used outside its crate: in another crate, a test, a bench, a fuzz target.
 //!
 //! An item counts as used where its name stands anywhere in their code, and a type also where a public
-//! signature of its own crate names it. So a common name hides an unused item, and a finding is
-//! certain. Methods of traits, fields and variants are not looked at.
+//! signature of its own crate names it. So a common name hides an unused item, and a finding is certain.
+//! Methods of traits, fields and variants are not checked.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};

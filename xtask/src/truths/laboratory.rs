@@ -27,7 +27,7 @@ pub(super) enum Need {
     Program(&'static str),
     /// To make such a file system and to mount it.
     Mount(Format),
-    /// A network of one's own.
+    /// A separate network.
     Network,
 }
 
@@ -81,7 +81,7 @@ impl Laboratory {
     /// Runs a workload and returns the verdict on one of its series.
     ///
     /// # Errors
-    /// When osdyno fails, or says nothing of the series.
+    /// When osdyno fails, or its answer lacks the series.
     pub(super) fn run(&self, arguments: &[&str], series: &str) -> Result<Found, AnyError> {
         self.run_by(program(self.osdyno()), arguments, series)
     }

@@ -73,7 +73,7 @@ const TRUTHS: &[Truth] = &[
     },
     Truth {
         name: "fork against the parent's memory",
-        known: "fork(2) copies the page tables of what the parent has written",
+        known: "fork(2) copies the page tables of written memory",
         needs: Need::Nothing,
         measure: |lab| lab.run(&["fork-memory", "-n", "512", "--preset", "full"], "fork"),
         claims: &[LINEAR, times(5.0)],
@@ -114,7 +114,7 @@ const TRUTHS: &[Truth] = &[
 /// Measures every truth and prints each with its verdict.
 ///
 /// # Errors
-/// When a verdict is wrong, or something that could be measured here was not.
+/// When a verdict is wrong, or a measurable entry was not measured.
 pub fn run() -> Result<(), AnyError> {
     let laboratory = Laboratory::open()?;
     let mut wrong = Vec::new();

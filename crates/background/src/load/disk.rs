@@ -21,7 +21,7 @@ const AT_ONCE: f64 = 8e6;
 
 pub(super) struct Disk {
     file: File,
-    /// Whether writes pass the cache by; if not, they are flushed.
+    /// Whether writes bypass the cache; if not, they are flushed.
     is_direct: bool,
     file_bytes: u64,
     place: u64,
@@ -43,7 +43,7 @@ impl Disk {
         }
         let path = folder.join(format!("background-{}", std::process::id()));
         let (file, is_direct) = create(&path).map_err(failed(&format!("make a file in {shown}")))?;
-        // Nobody need find it, and it is gone with this process.
+        // It has no name, and ends with this process.
         std::fs::remove_file(&path).map_err(failed(&format!("unlink a file in {shown}")))?;
         let memory = vec![0x5A; PIECE_MOST + BLOCK];
         let mut disk =

@@ -37,13 +37,13 @@ pub(crate) trait Work {
     /// Those of the system.
     fn work(&mut self, amount: f64) -> io::Result<()>;
 
-    /// How much the kernel has counted of this process until now.
+    /// The kernel's count for this process until now.
     ///
     /// # Errors
     /// Those of the system.
     fn counted(&mut self) -> io::Result<f64>;
 
-    /// How much it has counted of the whole system, where it does.
+    /// The kernel's count for the whole system, where it has one.
     fn counted_of_system(&mut self) -> Option<f64> {
         None
     }
@@ -60,11 +60,11 @@ pub(crate) trait Work {
 /// How a load is counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Means {
-    /// The smallest amount that is worth doing.
+    /// The least work at once.
     pub(crate) grain: f64,
-    /// Where the kernel counts it of this process; empty where the process counts itself.
+    /// The kernel's counter for this process; empty where the process counts itself.
     pub(crate) counter: &'static str,
-    /// Where the kernel counts it of the whole system; may be empty.
+    /// The kernel's counter for the whole system; may be empty.
     pub(crate) system_counter: &'static str,
 }
 

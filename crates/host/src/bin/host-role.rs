@@ -57,7 +57,7 @@ fn main() -> io::Result<()> {
     }
 }
 
-/// Replies with what it is sent.
+/// Replies with the bytes of its request.
 fn echo() -> io::Result<()> {
     let (mut requests, mut replies) = (FrameReader::standard_input(), FrameWriter::standard_output());
     while let Some(text) = requests.receive::<String>()? {

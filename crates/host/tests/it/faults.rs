@@ -204,7 +204,7 @@ fn a_command_that_hangs_is_given_up_in_time_with_all_its_processes() {
 
 #[test]
 fn a_line_that_changes_bytes_is_reported() {
-    // As a terminal does to what is typed; the program then ends early, or says what it is.
+    // Like a terminal that echoes its input; the program then ends early, or reports the fault.
     let folder = tempfile::tempdir().expect("a folder");
     let prefix = ["sh", "-c", "stdbuf -o0 tr '\\r' '\\n' | { \"$@\"; kill 0; }", "--"].map(str::to_owned);
     let error = open(&prefix, folder.path(), &[]).expect_err("no agent").to_string();
@@ -240,7 +240,7 @@ fn an_agent_that_is_killed_is_reported_and_leaves_nothing() {
 
 #[test]
 fn when_the_one_that_wants_it_is_killed_nothing_is_left() {
-    // The guard's end is what the end of its parent looks like to it: its standard input is closed.
+    // The guard sees the end of its parent as the end of its standard input.
     let folder = tempfile::tempdir().expect("a folder");
     let mark = unique();
     let mut place = place_of(&["env", &format!("MARK={mark}")], folder.path());

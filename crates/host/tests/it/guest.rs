@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::common::{ROLE, kill, processes, soon, unique, until};
 use host::{Deadline, Error, Host, NoReply};
 
-/// Opens what this command of a shell boots.
+/// Opens a guest that this shell command boots.
 fn open(script: &str, deadline: Deadline<'_>) -> Result<Host, Error> {
     let words = ["sh", "-c", script].map(str::to_owned);
     Host::open_guest(&words, Path::new(ROLE), Path::new(ROLE), deadline)
@@ -107,7 +107,7 @@ fn kernel_messages_within_a_frame_and_a_line_that_is_cut_are_reported() {
             let script = format!("mkdir -p {place}; {ROLE} trial agent {place} | {line}");
             let error =
                 open(&script, Deadline::within(Duration::from_secs(3))).expect_err("no guest").to_string();
-            // A frame that is damaged is text that nobody waits for.
+            // A damaged frame counts as other text.
             assert!(error.contains("did not reply") && error.contains(quoted), "{line}: {error}");
             until("no agent is left", || processes(&["agent", &place]).is_empty());
         }

@@ -10,7 +10,7 @@ use crate::name::{Kind, Name};
 pub(super) const FORMAT: Format =
     Format { name: "JSON of fio", trials: Trials::Files, form: FormatForm::Document { is_this, read } };
 
-/// Options that may be n, with what fio takes where they are not given; the last is n where none varies.
+/// Options that may be n, with fio's defaults; the last is n where none varies.
 const NUMBERS: [(&str, u64); 3] = [("bs", 4096), ("numjobs", 1), ("iodepth", 1)];
 /// Other options without which two jobs are not alike.
 const ORIGINS: [&str; 6] = ["rw", "ioengine", "direct", "fsync", "rwmixread", "filename"];

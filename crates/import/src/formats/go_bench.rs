@@ -1,6 +1,6 @@
 //! Text of `go test -bench`, in the format that the Go project documents: a line begins with `Benchmark`, and
 //! has the number of iterations and pairs of values and units. A line `key: value` holds for the results
-//! behind it. Other lines, such as those of tests, mean nothing.
+//! behind it. Other lines, such as those of tests, are ignored.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -72,7 +72,7 @@ fn result(line: &str) -> Option<(&str, Result<f64, String>)> {
     Some((name, times.next().unwrap_or_else(|| Err("it has no time for each operation".into()))))
 }
 
-/// What a line says that failed or was skipped.
+/// The subject of a line about a failure or a skip.
 fn failed(line: &str) -> Option<(&str, String)> {
     let line = line.trim_start();
     let ended = |mark: &str| {

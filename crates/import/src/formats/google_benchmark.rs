@@ -35,7 +35,7 @@ fn read(document: &Value, _: &Place<'_>, taken: &mut Taken) -> Result<(), String
 
 /// Whether it is a figure that was computed from repetitions.
 fn is_computed(entry: &Value) -> bool {
-    // Versions before 1.5 say it with the name alone.
+    // Versions before 1.5 show it in the name only.
     let of_name = || {
         let name = entry["name"].as_str().unwrap_or_default();
         ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"].iter().any(|end| name.ends_with(end))
@@ -61,7 +61,7 @@ fn time(entry: &Value) -> Result<f64, String> {
     Ok(time * factor)
 }
 
-/// The name without what says how it was measured, such as `repeats:3`.
+/// The name without words about the measurement, such as `repeats:3`.
 fn without_settings(name: &str) -> String {
     const SETTINGS: [&str; 4] = ["repeats", "iterations", "min_time", "min_warmup_time"];
     const KINDS: [&str; 3] = ["real_time", "process_time", "manual_time"];

@@ -41,7 +41,7 @@ fn read(document: &Value, _: &Place<'_>, taken: &mut Taken) -> Result<(), String
     Ok(())
 }
 
-/// `List.add/size=1000` of a package, with what else tells two results apart.
+/// `List.add/size=1000` of a package, with other words that distinguish results.
 fn name(entry: &Value) -> Name {
     let full = entry["benchmark"].as_str().unwrap_or_default();
     let class = full.rmatch_indices('.').nth(1).map_or(0, |(dot, _)| dot + 1);

@@ -10,7 +10,7 @@ use crate::name::{Kind, Name};
 pub(super) const FORMAT: Format =
     Format { name: "summary of k6", trials: Trials::Files, form: FormatForm::Document { is_this, read } };
 
-/// Metrics of time that k6 has itself; the export does not say which others are.
+/// Metrics of time that k6 has itself; the export does not mark others.
 const TIMES: [&str; 6] = [
     "http_req_",
     "iteration_duration",

@@ -41,9 +41,9 @@ pub(crate) const ALL: [&Format; 15] = [
 
 /// A format.
 pub(crate) struct Format {
-    /// What a user calls it.
+    /// Its name for users.
     pub(crate) name: &'static str,
-    /// What a trial is in it.
+    /// The meaning of a trial in it.
     pub(crate) trials: Trials,
     pub(crate) form: FormatForm,
 }
@@ -53,7 +53,7 @@ pub(crate) enum FormatForm {
     /// A JSON document.
     Document {
         is_this: fn(&Value) -> bool,
-        /// `Err` says what is there instead of times.
+        /// `Err` describes the content instead of times.
         read: fn(&Value, &Place<'_>, &mut Taken) -> Result<(), String>,
     },
     /// Lines of text, of which one is enough.

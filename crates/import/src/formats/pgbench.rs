@@ -1,5 +1,5 @@
-//! What pgbench prints at its end, perhaps of several runs one after the other: clients, and the mean
-//! latency. Each run is a process.
+//! The final report of pgbench, perhaps of several runs one after the other: clients, and the mean latency.
+//! Each run is a process.
 
 use super::{Format, FormatForm, Place};
 use crate::entries::{Taken, Trials};

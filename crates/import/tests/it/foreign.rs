@@ -1,5 +1,5 @@
-//! Output of other benchmarks: which series and which n each time belongs to, wherever in a file it stands and
-//! however the file is encoded, and that nothing is left out without a word.
+//! Output of other benchmarks: the series and n of each time, at any place of a file and in any encoding, and
+//! no silent omission.
 
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ fn lines(recording: &Recording) -> Vec<String> {
     all
 }
 
-/// Everything that a reader is told.
+/// All remarks.
 fn told(imported: &Imported) -> String {
     imported.remarks.join("\n").replace('\u{202f}', "")
 }

@@ -1,4 +1,4 @@
-//! Damaged output of other benchmarks: nothing in it is a panic, and nothing that was measured gets lost.
+//! Damaged output of other benchmarks: it causes no panic, and no measurement is lost.
 
 use import::{FileRead, Import, Imported, Options};
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn samples() -> Vec<(&'static str, String)> {
     texts.into_iter().chain(more.map(|text| ("criterion/g/f/new/sample.json", text.to_owned()))).collect()
 }
 
-/// What may stand where a number, a word or a line is expected.
+/// Texts in place of a number, a word or a line.
 const STRANGE: [&str; 16] = [
     "null",
     "{}",

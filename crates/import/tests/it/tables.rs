@@ -1,4 +1,4 @@
-//! Numbers that were measured elsewhere: what is read, what is not, and that nothing in a file is a panic.
+//! Tables of other programs: accepted and refused content, and that nothing in a file causes a panic.
 
 use std::fmt::Write;
 

@@ -8,7 +8,7 @@ use stats::TrialPart;
 /// A function: its name and its module.
 type Function = (String, String);
 
-/// Where the time of an operation goes.
+/// The distribution of an operation's time over functions.
 pub(super) struct Flow {
     pub(super) trials: Vec<TrialFlow>,
     /// The mean of all trials.
@@ -19,7 +19,7 @@ pub(super) struct Flow {
 pub(super) struct TrialFlow {
     /// Samples in which a function is the innermost, and in which it is anywhere, on both sides.
     functions: BTreeMap<Function, [[u64; 2]; 2]>,
-    /// What a sample is worth for one operation, on both sides.
+    /// The time of a sample for one operation, on both sides.
     seconds: [f64; 2],
     /// All samples.
     samples: [u64; 2],
@@ -133,7 +133,7 @@ pub struct CallTree {
     pub module: String,
     /// Processor time in it and in all that it calls, for one operation: where that is cheap, and expensive.
     pub seconds: [f64; 2],
-    /// What it calls, the most expensive first.
+    /// The functions that it calls, the most expensive first.
     pub calls: Vec<CallTree>,
 }
 

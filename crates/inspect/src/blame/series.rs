@@ -11,11 +11,11 @@ use super::flow::{CallTree, Flow, path};
 
 /// A function holds a growth if half of it is there.
 const MOST: f64 = 0.5;
-/// Smaller shares, and those that may be nothing, are not worth a row.
+/// Smaller shares, and those that may be zero, have no row.
 const SHARE_LEAST: f64 = 0.01;
-/// Waiting below this share of the growth is not worth a word.
+/// Waiting below this share of the growth is not reported.
 const WAITING_LEAST: f64 = 0.1;
-/// There is more of something from here on.
+/// An increase counts from this ratio on.
 const MORE: f64 = 1.1;
 
 /// The growth of one series, and the functions in which it is.
@@ -53,7 +53,7 @@ pub struct SeriesBlame {
     pub lost: u64,
     /// Why functions of the kernel have no names; empty where they have.
     pub nameless: String,
-    /// Where the processor time of the growth goes.
+    /// The kind of the answer about the processor time of the growth.
     pub place: GrowthPlace,
     /// The innermost function that holds most of the growth, with those that it calls; `null` for none.
     pub holder: Option<FunctionShare>,
@@ -65,7 +65,7 @@ pub struct SeriesBlame {
     pub uncounted: String,
     /// Why children and other threads were not sampled; empty where they were.
     pub unsampled: String,
-    /// Things of which there were certainly more: an operation may walk through them.
+    /// Objects that were certainly more numerous: an operation may walk through them.
     pub in_use: Vec<CounterGrowth>,
     /// Which function calls which.
     #[serde(skip)]
@@ -167,7 +167,7 @@ impl FunctionShare {
 impl SeriesBlame {
     /// Of the samples of all trials.
     pub(super) fn of(finding: &Finding, step: Option<u64>, profiles: &[&Profile]) -> SeriesBlame {
-        // What was not measured on both sides says nothing of a growth.
+        // A value that is missing on one side shows no growth.
         let profiles: Vec<&Profile> = profiles.iter().copied().filter(|one| is_whole(one)).collect();
         let flow = Flow::of(&profiles);
         let growths: Vec<f64> = flow.trials.iter().map(|trial| trial.growth()).collect();
@@ -298,7 +298,7 @@ fn counters(profiles: &[&Profile]) -> Vec<CounterGrowth> {
     })
 }
 
-/// Things of which there were certainly more: they may take the time, and others cannot.
+/// Objects that were certainly more numerous: only these may take the time.
 fn in_use(profiles: &[&Profile]) -> Vec<CounterGrowth> {
     let mut all = both_sides(profiles, |window| {
         window.in_use.iter().map(|one| (one.name.as_str(), one.mean)).collect()

@@ -1,4 +1,4 @@
-//! What a machine is to hold: `connections=100000`.
+//! A demand on a machine: `connections=100000`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,14 +15,14 @@ use workload::resource::{
 #[derive(Debug)]
 struct Kind {
     name: &'static str,
-    /// What one of them takes.
+    /// The resources of one of them.
     needs: &'static [Need],
     /// A listening socket accepts them.
     is_accepted: bool,
 }
 
-/// What the memory of a connection is: both ends with their entries in every table of the kernel, measured as
-/// 9.0 KiB on Linux 6.18 (`servers/crowd`); a server of a program takes more for itself.
+/// The memory of a connection: both ends with their entries in every table of the kernel, 9.0 KiB on Linux
+/// 6.18 (`servers/crowd`); the server program takes more for itself.
 const CONNECTION_BYTES: u64 = 9 << 10;
 
 const KINDS: &[Kind] = &[
@@ -86,8 +86,8 @@ const KINDS: &[Kind] = &[
 
 /// More of anything is a mistake.
 const COUNT_MOST: u64 = 10_000_000;
-/// Connections that arrive before a server accepts the next: what our servers ask listen(2) for, and nginx,
-/// at most.
+/// Connections that arrive before a server accepts the next: the largest backlog that our servers, or nginx,
+/// request from listen(2).
 const BACKLOG_MOST: u64 = 4096;
 
 /// How many of what, of one kind or several.
@@ -125,7 +125,7 @@ fn item(text: &str) -> Result<(usize, u64), Unreadable> {
 }
 
 impl MachineDemand {
-    /// What all of it takes together.
+    /// The resources of all together.
     pub fn needs(&self) -> Vec<Need> {
         let mut all: Vec<Need> = Vec::new();
         for &(place, count) in &self.items {

@@ -1,4 +1,4 @@
-//! The diagnosis as a document: the verdict, its reasons, what to raise, and how far workloads come.
+//! The diagnosis as a document: the verdict, its reasons, the limits to raise, and how far workloads come.
 
 use record::resource;
 use report::document::{Column, Document, Section, Table, Text, Tone};

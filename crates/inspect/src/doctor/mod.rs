@@ -1,8 +1,8 @@
-//! Is this machine ready? How far every workload comes and what stops it, what a demand needs, and what makes
-//! figures doubtful.
+//! Is this machine ready? How far every workload comes and the limit that stops it, the needs of a demand,
+//! and causes of doubtful figures.
 //!
-//! The input is what a system reported of itself; the extents are those that a run is planned with. Nothing
-//! is read here and nothing changed, so a system elsewhere is examined in the same way.
+//! The input is the report of a system about itself; the extents are those of a run's plan. Nothing is read
+//! here and nothing changed, so a system elsewhere is examined in the same way.
 
 mod demand;
 mod document;
@@ -30,7 +30,7 @@ const LOST_UNFIT: f64 = 0.25;
 /// From this drift on, trials one after the other differ by more than a small change does.
 const DRIFT_CARE: f64 = 0.05;
 
-/// What may be said of the machine.
+/// The verdict on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Readiness {
@@ -41,7 +41,7 @@ pub enum Readiness {
     Limited,
     /// Figures are usable, if one knows the reasons.
     UsableWithCare,
-    /// A run cannot give its answers: figures would be those of something else, nothing can be measured, or a
+    /// A run cannot give its answers: figures would describe something else, nothing can be measured, or a
     /// demand does not fit.
     NotFit,
 }
@@ -50,13 +50,13 @@ pub enum Readiness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReasonWeight {
-    /// There would be no answer, or that of something else.
+    /// There would be no answer, or one about something else.
     Unfit,
     /// Figures are usable, with care.
     Care,
     /// It lowers n.
     Limited,
-    /// It is part of every figure, and no fault.
+    /// It is part of every figure, and not a fault.
     Note,
 }
 
@@ -70,7 +70,7 @@ impl From<ConditionWeight> for ReasonWeight {
     }
 }
 
-/// One reason of the verdict, or something to know.
+/// One reason of the verdict, or a remark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReadinessReason {
     /// The subject, in a word or two.
@@ -86,7 +86,7 @@ pub struct ReadinessReason {
 pub struct DoctorAnswer {
     /// Version of this answer.
     pub schema: u32,
-    /// What the machine is to hold; `null` unless asked for.
+    /// The demand on the machine; `null` without one.
     #[serde(rename = "for")]
     pub demand: Option<MachineDemand>,
     /// The systems, and the machine of the server.
@@ -129,7 +129,7 @@ pub struct Diagnosis {
     pub processors: Option<Processors>,
 }
 
-/// Diagnoses a system for what is to be measured, or for a demand.
+/// Diagnoses a system for workloads, or for a demand.
 pub fn diagnose(
     system: &System,
     prognoses: Vec<Prognosis>,
@@ -150,7 +150,7 @@ pub fn diagnose(
             examination.steadiness
         }
         Err(error) => {
-            let text = format!("What makes figures doubtful could not be examined: {error}.");
+            let text = format!("Causes of doubtful figures could not be examined: {error}.");
             reasons.push(ReadinessReason {
                 weight: ReasonWeight::Care,
                 subject: "examination".to_owned(),
@@ -214,8 +214,8 @@ fn unmeasurable(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
         .collect()
 }
 
-/// Workloads that come less far than is wanted, as one reason for each limit. What to do about a setting is
-/// said beside it, among the shortfalls.
+/// Workloads that come less far than is wanted, as one reason for each limit. The remedy for a setting is
+/// among the shortfalls.
 fn shortened(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
     let by = |prognosis: &Prognosis| {
         let is_short = prognosis.extent.n > 0 && !prognosis.is_reached();
@@ -244,7 +244,7 @@ fn some_of(names: &[String]) -> String {
     if hidden > 0 { format!("{shown} and {hidden} others") } else { shown }
 }
 
-/// The names of what has the same reason, with that reason, in the order of their first.
+/// Names grouped by their reason, in the order of the first of each.
 fn grouped<K: PartialEq>(
     prognoses: &[Prognosis],
     reason: impl Fn(&Prognosis) -> Option<K>,
@@ -260,7 +260,7 @@ fn grouped<K: PartialEq>(
     groups
 }
 
-/// What two seconds of the reference operation have shown.
+/// The results of two seconds of the reference operation.
 fn unsteady(steadiness: &Steadiness) -> Vec<ReadinessReason> {
     let mut reasons = Vec::new();
     let lost = steadiness.lost_share;

@@ -11,10 +11,10 @@ pub struct Prognosis {
     pub name: String,
     /// What n counts.
     pub grows: &'static str,
-    /// How far, and by what it is stopped.
+    /// How far, and the limit that stops it.
     #[serde(flatten, serialize_with = "extent")]
     pub extent: Extent,
-    /// All limits on what it needs, the tightest first.
+    /// All limits on its needs, the tightest first.
     #[serde(skip)]
     pub ceilings: Vec<Ceiling>,
     /// Why this system cannot have it at all.
@@ -22,7 +22,7 @@ pub struct Prognosis {
 }
 
 impl Prognosis {
-    /// That of a workload in one variant, for which a run is planned like that.
+    /// The prognosis of a workload in one variant, with the extent of a run's plan.
     pub fn of(workload: &'static Workload, variant: &str, extent: Extent, system: &System) -> Prognosis {
         let name = if variant.is_empty() {
             workload.name.to_owned()
@@ -39,7 +39,7 @@ impl Prognosis {
     }
 }
 
-/// How far a workload comes, as an answer says it.
+/// How far a workload comes, in an answer.
 #[derive(Serialize)]
 struct ExtentAnswer<'a> {
     /// The largest n.
@@ -57,17 +57,17 @@ struct ExtentAnswer<'a> {
 struct StopAnswer<'a> {
     /// Its name: `RLIMIT_NOFILE`.
     limit: &'a str,
-    /// What it limits: `descriptors`.
+    /// The resource: `descriptors`.
     resource: Option<&'static str>,
     /// Its value.
     value: u64,
     /// The part of it that a trial can use.
     usable: u64,
-    /// What one n takes.
+    /// The amount that one n takes.
     per_n: u64,
-    /// What a trial takes whatever its n.
+    /// The amount that a trial takes at any n.
     in_any_case: u64,
-    /// What to do about it, as the end of a sentence.
+    /// The remedy, as the end of a sentence.
     advice: &'a str,
 }
 

@@ -1,9 +1,9 @@
-//! The settings behind limits: how each is raised now, and for good. Where no setting can be changed, what
-//! else helps is in the limit's own advice.
+//! The settings behind limits: how each is raised now, and for good. Where no setting can be changed, the
+//! limit's own advice has the remedy.
 
 use serde::Serialize;
 
-/// What kind of setting it is, which decides how it is raised.
+/// The kind of a setting, which decides how it is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingKind {
     /// A number of the kernel, sysctl(8). In a container some can be set for it alone.
@@ -42,7 +42,7 @@ pub struct LimitSetting {
     pub kind: SettingKind,
     /// Where it is documented.
     pub manual: &'static str,
-    /// More than that the system does not take.
+    /// The largest value that the system accepts.
     pub most: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ pub struct LimitSetting {
 pub struct Lasting {
     /// Where it is written: `systemd unit`, `sysctl.d`, `limits.d`, `container`.
     pub place: &'static str,
-    /// What to write there.
+    /// The line to write there.
     pub text: String,
 }
 
@@ -60,7 +60,7 @@ pub struct Lasting {
 pub struct Remedy {
     /// The command that does it now.
     pub now: String,
-    /// What does it for good; each is enough where it applies.
+    /// The ways to raise it for good; each is enough where it applies.
     pub lasting: Vec<Lasting>,
 }
 
@@ -140,7 +140,7 @@ impl LimitSetting {
         matches!(self.kind, SettingKind::Sysctl { .. } | SettingKind::PortRange)
     }
 
-    /// Its value for so much, as it is written.
+    /// Its value for that amount, as text.
     pub(crate) fn value_for(&self, needed: u64) -> String {
         match self.kind {
             SettingKind::PortRange => {
@@ -152,7 +152,7 @@ impl LimitSetting {
         }
     }
 
-    /// How it is raised to so much. `file` is that of a control group.
+    /// How it is raised to that amount. `file` is that of a control group.
     pub(super) fn remedy(&self, needed: u64, file: Option<&str>) -> Remedy {
         let (name, value) = (self.name, self.value_for(needed));
         let lasting = |place, text| Lasting { place, text };

@@ -1,4 +1,5 @@
-//! Settings that are too low: what each is now, what is needed, for which workloads, and how it is raised.
+//! Settings that are too low: the present value, the needed one, the workloads that need it, and how it is
+//! raised.
 
 use record::{ResourceLimit, System, resource};
 use serde::Serialize;
@@ -13,7 +14,7 @@ use super::setting::{Lasting, LimitSetting, Remedy};
 pub struct Shortfall {
     /// Its name: `RLIMIT_NOFILE`.
     pub limit: String,
-    /// What it limits, of [`resource`].
+    /// The resource, of [`resource`].
     pub resource: &'static str,
     /// Its value.
     pub now: u64,
@@ -28,7 +29,7 @@ pub struct Shortfall {
     pub command: Option<String>,
     /// The ways to raise it for good; each is enough where it applies.
     pub lasting: Option<Vec<Lasting>>,
-    /// What to do about it, as the end of a sentence.
+    /// The remedy, as the end of a sentence.
     pub advice: String,
     /// The setting behind it.
     #[serde(skip)]
@@ -39,7 +40,7 @@ pub struct Shortfall {
 }
 
 impl Shortfall {
-    /// Stands for the demand among those that want something.
+    /// Stands for the demand among the workloads.
     const DEMAND: &'static str = "--for";
 
     /// Whether the demand wants it, and not workloads alone.
@@ -71,7 +72,7 @@ pub fn shortfalls(
     if let Some(demand) = demand {
         of_demand(system, demand, &mut found);
     }
-    // The list has what the table of workloads names, however near they come.
+    // The list has every limit in the table of workloads, however near they come.
     for prognosis in prognoses.iter().filter(|prognosis| prognosis.extent.stopped_by().is_some()) {
         let wanted = prognosis.extent.wanted;
         for ceiling in &prognosis.ceilings {
@@ -84,7 +85,7 @@ pub fn shortfalls(
     found.into_iter().map(Shortfall::with_remedy).collect()
 }
 
-/// Whether a setting is behind it: memory and disks are bought, and a workload ends where they do.
+/// Whether a setting is behind it: memory and disks cannot be raised, and end a workload.
 fn can_be_raised(ceiling: &Ceiling) -> bool {
     let is_bought =
         matches!(ceiling.resource, Some(resource::MEMORY | resource::DISK | resource::INODES) | None);
@@ -106,7 +107,7 @@ fn of_demand(system: &System, demand: &MachineDemand, found: &mut Vec<Shortfall>
     }
 }
 
-/// Adds one, or raises what is known of it.
+/// Adds one, or raises its needed value.
 fn add(
     found: &mut Vec<Shortfall>,
     resource: &'static str,
@@ -139,13 +140,13 @@ fn add(
     });
 }
 
-/// Reserves are at most so large; where nothing is usable, only that much is known of them.
+/// Reserves are at most so large; where nothing is usable, their exact size is unknown.
 const RESERVE_MOST: u64 = 512;
 
 /// The value of a limit with which so much is usable.
 fn needed(resource: &str, limit: &ResourceLimit, total: u64) -> u64 {
     let lacking = total.saturating_sub(limit.usable);
-    // Of some limits only a part is usable: a tenth of memory and disk stays free, and a thread takes two
+    // Only a part of some limits is usable: a tenth of memory and disk stays free, and a thread takes two
     // mappings.
     let lacking = match (resource, limit.name.as_str()) {
         (resource::THREADS, "vm.max_map_count") => lacking.saturating_mul(2),

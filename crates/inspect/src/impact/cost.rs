@@ -9,7 +9,7 @@ use wildmatch::WildMatch;
 
 use super::amount;
 
-/// For what a cost is paid.
+/// The unit that a cost is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PaidFor {
@@ -31,7 +31,7 @@ pub struct Cost {
     /// Seconds of one operation; of one byte where it is paid for bytes. Without an interval both ends are
     /// `null`.
     pub seconds: Interval,
-    /// For what it is paid.
+    /// The unit that it is paid for.
     pub paid_for: PaidFor,
     /// How often one response has it.
     pub times: f64,
@@ -52,7 +52,7 @@ impl UsedOperation {
     /// Reads `accept`, `20x read` or `connect/v4*`.
     ///
     /// # Errors
-    /// [`Unreadable`] with what to write instead.
+    /// [`Unreadable`] with a correct example.
     pub fn parse(text: &str) -> Result<UsedOperation, Unreadable> {
         let (times, pattern) = times(text.trim())?;
         let pattern = pattern.trim();
@@ -62,7 +62,7 @@ impl UsedOperation {
         }
     }
 
-    /// What was typed, without how often.
+    /// The typed text, without the count.
     pub fn pattern(&self) -> &str {
         &self.pattern
     }
@@ -86,11 +86,10 @@ fn times(text: &str) -> Result<(f64, &str), Unreadable> {
 }
 
 impl Cost {
-    /// Reads a typed cost: `accept=2us`, `read=20x5us`, `copy=1.9s/MB`, with what is known of its error
-    /// `copy=95.5s+-1.2s`.
+    /// Reads a typed cost: `accept=2us`, `read=20x5us`, `copy=1.9s/MB`, with its error `copy=95.5s+-1.2s`.
     ///
     /// # Errors
-    /// [`Unreadable`] with what to write instead.
+    /// [`Unreadable`] with a correct example.
     pub fn parse(text: &str) -> Result<Cost, Unreadable> {
         let example = "a cost is a name and a time, such as accept=2us, read=20x5us or copy=30ms/MB";
         let (name, value) = text.split_once('=').ok_or_else(|| Unreadable::new(text, example))?;
@@ -127,7 +126,7 @@ impl Cost {
         })
     }
 
-    /// What it takes for one response, or for that many bytes.
+    /// Its time for one response, or for that many bytes.
     pub fn of(&self, bytes: f64) -> Interval {
         let times = match self.paid_for {
             PaidFor::Response => self.times,
@@ -163,8 +162,8 @@ fn cost(findings: &Findings, finding: &Finding, times: f64) -> Option<Cost> {
     let verdict = finding.verdict.as_ref().filter(|_| finding.unit == Unit::Seconds)?;
     let workload = findings.workload(&finding.key.workload)?;
     let mebibyte = 1_048_576.0;
-    // A job reports seconds for each unit of its work. n of a copy is that unit; n of a curve is what is
-    // there.
+    // A job reports seconds for each unit of its work. n of a copy is that unit; n of a curve counts existing
+    // objects.
     let (paid_for, unit) = match workload.shape {
         Shape::Job if workload.grows == "MiB" => (PaidFor::Byte, mebibyte),
         _ => (PaidFor::Response, 1.0),

@@ -5,7 +5,7 @@
 use serde::Serialize;
 use stats::Interval;
 
-/// How many times faster the wished-for system is: the question of 1996.
+/// How many times faster the hypothetical system is: the question of 1996.
 pub(super) const TIMES_FASTER: f64 = 2.0;
 
 /// The part of a cost in the time that a user waits.
@@ -23,7 +23,7 @@ pub struct UserShare {
 }
 
 impl UserShare {
-    /// Of a cost on a path that takes so long without it.
+    /// The effect of a cost on a path that takes so long without it.
     pub(super) fn of(cost: Interval, path_seconds: f64) -> UserShare {
         let share = over(cost, |cost| cost / (cost + path_seconds));
         UserShare {
@@ -46,7 +46,7 @@ pub struct CapacityEffect {
     /// Responses per second from which a system twice as fast saves a whole core.
     #[serde(rename = "saves_a_core_from_per_second")]
     pub matters_from: Interval,
-    /// The cores at the rate that is wanted; `null` where none was named.
+    /// The cores at the given rate; `null` without one.
     pub at_rate: Option<CoresAtRate>,
 }
 
@@ -60,7 +60,7 @@ pub struct CoresAtRate {
     /// Cores that a system twice as fast would save.
     #[serde(rename = "cores_saved")]
     pub saved: Interval,
-    /// The price of those; `null` where no price of a core was named.
+    /// The price of those; `null` without a price of a core.
     pub money_saved: Option<Interval>,
 }
 

@@ -59,7 +59,7 @@ pub struct ImpactAnswer {
 pub struct PathAnswer {
     /// Its parts, from the server to the user.
     pub parts: Vec<PathPart>,
-    /// Whether it is that of the user; otherwise it is one that many have.
+    /// Whether it is that of the user; otherwise it is a typical one.
     pub is_typed: bool,
     /// Seconds that all parts together add to a response.
     pub delay_seconds: f64,

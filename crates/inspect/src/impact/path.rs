@@ -1,6 +1,6 @@
 //! The path between a server and its user: parts that take time, and parts that limit the rate.
 //!
-//! The known paths of today are typical values rounded to a digit, from what is published of each technology:
+//! The known paths of today are typical values rounded to a digit, from published figures of each technology:
 //! FCC, *Measuring Fixed Broadband* (fibre, cable, DSL and geostationary satellites), the operators' and
 //! Ookla's figures for mobile networks and low orbits. They show the order of magnitude; `--path` has the
 //! real one.
@@ -35,7 +35,7 @@ impl NetworkPath {
     /// and a time or a rate or both.
     ///
     /// # Errors
-    /// [`Unreadable`] with what to write instead.
+    /// [`Unreadable`] with a correct example.
     pub fn parse(text: &str) -> Result<NetworkPath, Unreadable> {
         let parts: Vec<PathPart> = text.split(',').map(part).collect::<Result<_, _>>()?;
         if parts.len() > PARTS_MOST {
@@ -54,7 +54,7 @@ impl NetworkPath {
         &self.parts
     }
 
-    /// What all parts together add to the time of one response.
+    /// The time that all parts together add to one response.
     pub fn delay_seconds(&self) -> f64 {
         self.parts.iter().filter_map(|part| part.delay_seconds).sum()
     }
@@ -119,7 +119,7 @@ pub(super) struct KnownPath {
     pub(super) text: &'static str,
 }
 
-/// The path of users who describe none of their own, because many have it.
+/// The path of users that describe none, because it is common.
 pub(super) const USUAL_PATH: KnownPath =
     KnownPath { name: "fibre to the home", text: "internet 10ms, fibre 3ms 1gbit" };
 

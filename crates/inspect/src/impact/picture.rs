@@ -49,7 +49,7 @@ const NARROW: Layout = Layout {
     words: 6.0,
 };
 const TOP: f64 = 34.0;
-/// Which of both is shown.
+/// The class that selects one of both.
 pub(super) const STYLE: &str = ".shares-narrow { display: none; }
 @media screen and (max-width: 820px) {
   .shares-wide { display: none; } .shares-narrow { display: block; }

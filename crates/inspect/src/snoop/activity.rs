@@ -1,4 +1,4 @@
-//! Which threads worked beside an event loop, while connections came.
+//! The threads that worked beside an event loop while connections came.
 
 use sys::process_table::WaitCall;
 
@@ -6,7 +6,7 @@ use super::evidence::{ProcessEvidence, TaskEvidence};
 
 /// So many threads that work beside a loop are a pool, and no helpers of it.
 const POOL: usize = 4;
-/// A thread that works under load uses at least this share of what the busiest one does.
+/// A thread that works under load uses at least this share of the busiest one's time.
 const WORKS: f64 = 0.02;
 
 /// Work that was handed to threads.
@@ -21,11 +21,11 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// What a process did from one moment to another. Threads that were started meanwhile count as well:
+    /// The work of a process from one moment to another. Threads that were started meanwhile count as well:
     /// pools grow with their work.
     pub(super) fn between(before: &ProcessEvidence, now: &ProcessEvidence) -> Activity {
         let then = |task: &TaskEvidence| before.tasks.iter().find(|then| then.thread == task.thread);
-        // A thread that was there, and that was not looked at then, tells nothing.
+        // A thread that existed and was not sampled then shows nothing.
         let was_all_seen = before.threads_not_seen() == 0;
         let known = |task: &&TaskEvidence| was_all_seen || then(task).is_some();
         let spent = |task: &TaskEvidence| {

@@ -16,7 +16,7 @@ pub struct SnoopAnswer {
     pub schema: u32,
     /// The servers, in the order of their ports.
     pub servers: Vec<ServerAnswer>,
-    /// Whether all servers of the machine were wanted, and not one.
+    /// Whether all servers of the machine were requested, and not one.
     #[serde(skip)]
     pub is_list: bool,
 }
@@ -30,7 +30,7 @@ pub struct ServerAnswer {
     pub name: String,
     /// The places where it listens.
     pub listens: BTreeSet<ListeningPlace>,
-    /// Its architecture; `null` where nothing was seen of how it waits.
+    /// Its architecture; `null` where its waits were not seen.
     #[serde(rename = "answer")]
     pub recognition: Option<Recognition>,
     /// The use of our connections; `null` where none were held.
@@ -177,7 +177,7 @@ impl Serialize for Confidence {
     }
 }
 
-/// An observation that speaks for or against an architecture. In an answer it is a sentence.
+/// An observation for or against an architecture. In an answer it is a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Clue {
     /// Each connection is held by a process of its own.
@@ -299,9 +299,9 @@ pub enum Clue {
         /// Of so many.
         of: u64,
     },
-    /// Most of the threads were not looked at.
+    /// Most of the threads were not sampled.
     ThreadsNotSeen {
-        /// How many threads were counted and not looked at.
+        /// How many threads were counted and not sampled.
         threads: u64,
     },
     /// Children of it have run and ended, perhaps one for each connection.
@@ -313,7 +313,7 @@ pub enum Clue {
         /// How many.
         connections: u64,
     },
-    /// There was no connection to look at, or one or two.
+    /// There was no connection, or one or two.
     FewConnections {
         /// How many.
         connections: usize,

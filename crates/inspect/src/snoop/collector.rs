@@ -14,10 +14,10 @@ use super::evidence::{
 use super::scan::{Reading, Scan};
 use super::server::{ObservedServer, SnoopError, ended_or};
 
-/// Threads whose waits are looked at in every round: of a process, and of all.
+/// Threads whose waits are sampled in every round: of a process, and of all.
 const TASKS_OF_A_PROCESS: usize = 64;
 const TASKS_OF_ALL: usize = 192;
-/// Threads that are looked at once beside those, of all processes.
+/// Threads that are sampled once beside those, of all processes.
 const GLANCES: usize = 2048;
 /// How often a moment looks.
 const ROUNDS: u32 = 12;
@@ -35,7 +35,7 @@ const SIGNALS_READ: usize = 4;
 pub struct Collector {
     server: ObservedServer,
     evidence: ServerEvidence,
-    /// Processes that had nothing to do with the server when they were looked at first.
+    /// Processes that had nothing to do with the server at the first look.
     strangers: BTreeSet<(u32, u64)>,
 }
 
@@ -46,7 +46,7 @@ struct OwnSockets {
 }
 
 impl Collector {
-    /// One that has seen nothing yet.
+    /// A collector without evidence.
     pub fn new(server: ObservedServer) -> Collector {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let evidence = ServerEvidence { root: server.root, processors, ..ServerEvidence::default() };
@@ -63,7 +63,7 @@ impl Collector {
     /// # Errors
     /// [`SnoopError::Ended`] where none of its processes is left.
     pub fn look(&mut self, stage: Stage, duration: Duration) -> Result<&Moment, SnoopError> {
-        // What the server was found by a moment ago is not read again.
+        // The entries that found the server a moment ago are not read again.
         let reading = self.server.reading.take().map_or_else(|| self.read().map(Arc::new), Ok)?;
         let scan = &reading.scan;
         if !scan.processes.contains_key(&self.server.root) {
@@ -85,7 +85,7 @@ impl Collector {
         let walked_bytes = if matches!(stage, Stage::Held(_)) { WALKED_BYTES_HELD } else { WALKED_BYTES };
         read_memory(&mut processes, walked_bytes);
         self.evidence.missing = worst(self.evidence.missing, missing);
-        // What waits for a moment only is accepted soon.
+        // A connection that waits only for a moment is accepted soon.
         let still_unaccepted = self.connections().map_or(0, |(_, unaccepted)| unaccepted as u64);
         let unaccepted = own.unaccepted.min(still_unaccepted);
         self.evidence.moments.push(Moment { stage, processes, unaccepted });
@@ -121,12 +121,13 @@ impl Collector {
         Ok((own.connections.len(), own.unaccepted as usize))
     }
 
-    /// The processes of the server: the root and what it started, and whatever holds one of its sockets.
+    /// The processes of the server: the root and its descendants, and all that hold one of its sockets.
     fn members(&mut self, scan: &Scan, own: &OwnSockets) -> Vec<u32> {
         let holds =
             |pid: u32| scan.holds_any(pid, &self.server.listening) || scan.holds_any(pid, &own.connections);
         let family = scan.family(self.server.root);
-        // The system's first process starts everything; of that only what serves is a part of the server.
+        // The system's first process starts everything; only its children that serve are a part of the
+        // server.
         let is_member = |pid: u32| match self.server.root {
             1 => pid == 1 || holds(pid),
             _ => family.contains(&pid) || (pid != 1 && holds(pid)),
@@ -199,7 +200,7 @@ impl Collector {
         own: &OwnSockets,
     ) -> EpollEvidence {
         let inode = |watch: &EpollWatch| {
-            // Older kernels tell the descriptor only.
+            // Older kernels report only the descriptor.
             watch.inode.or_else(|| {
                 descriptors.iter().find_map(|one| match one.kind {
                     DescriptorKind::Socket(inode) if one.number == watch.descriptor => Some(inode),
@@ -227,8 +228,8 @@ fn worst(one: Missing, other: Missing) -> Missing {
     }
 }
 
-/// Chooses the threads that are looked at: where there are many, some that lie evenly among them are
-/// followed, and the others are looked at once. Work that few of many threads do would be missed otherwise.
+/// Chooses the threads to sample: where there are many, an even selection is followed, and the others are
+/// sampled once, because work of few threads would be missed otherwise.
 fn choose_tasks(processes: &mut [ProcessEvidence], missing: &mut Missing) {
     let (mut left, mut glances) = (TASKS_OF_ALL, GLANCES);
     let all = processes.len();
@@ -254,14 +255,14 @@ fn choose_tasks(processes: &mut [ProcessEvidence], missing: &mut Missing) {
     }
 }
 
-/// Looks at what each thread waits for, in rounds, and in the end at what it used.
+/// Samples the wait of each thread, in rounds, and reads its usage at the end.
 fn sample(processes: &mut [ProcessEvidence], duration: Duration, missing: &mut Missing) {
     let began = Instant::now();
     let mut sources: BTreeMap<(u32, u32), Option<WaitSource>> = BTreeMap::new();
     for round in 1..=ROUNDS {
         for process in processes.iter_mut() {
             for (place, task) in process.tasks.iter_mut().enumerate() {
-                // Those that are looked at once are spread over the rounds.
+                // Threads that are sampled once are spread over the rounds.
                 if !task.is_followed && place % ROUNDS as usize != round as usize - 1 {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! The answer as a document: of each server the word first, then the evidence, then the prediction.
+//! The answer as a document: for each server the architecture first, then the evidence, then the prediction.
 
 use std::collections::BTreeMap;
 
@@ -171,7 +171,7 @@ impl ServerAnswer {
     }
 }
 
-/// The prediction; for a guess, how to know more.
+/// The prediction; for a guess, the way to know more.
 fn predicted(seen: &Recognition) -> Vec<String> {
     match &seen.prediction {
         Some(prediction) => prediction.sentences(),

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use sys::process_table::{EpollWatch, ProcessMemory, ThreadUse, ThreadWait, WaitCall};
 
-/// Everything that was seen of one server.
+/// The evidence about one server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerEvidence {
     /// The process that started the others.
     pub root: u32,
     /// How many processors the machine has.
     pub processors: usize,
-    /// The moments at which it was looked at, in the order of time.
+    /// The moments of observation, in the order of time.
     pub moments: Vec<Moment>,
     /// The evidence that is missing.
     pub missing: Missing,
@@ -32,19 +32,19 @@ pub enum Stage {
 /// The evidence that is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// Processes of the server whose descriptors are kept from us.
+    /// Processes of the server whose descriptors this user may not read.
     #[serde(rename = "processes_without_descriptors")]
     pub descriptors: usize,
     /// Processes of other users that may belong to the server.
     #[serde(rename = "processes_of_others")]
     pub strangers: usize,
-    /// Threads whose waits are kept from us.
+    /// Threads whose waits this user may not read.
     #[serde(rename = "threads_without_wait")]
     pub waits: usize,
-    /// Threads of which only the wait channel is known, without the call's arguments.
+    /// Threads with a known wait channel, but without the call's arguments.
     #[serde(rename = "threads_without_arguments")]
     pub arguments: usize,
-    /// Threads that were counted and not looked at, because there are so many.
+    /// Threads that were counted and not sampled, because there are so many.
     #[serde(rename = "threads_not_sampled")]
     pub threads: u64,
     /// Whether /proc hides the processes of others.
@@ -105,7 +105,7 @@ pub struct ConnectionEvidence {
     pub descriptor: i32,
     /// The inode of its socket.
     pub inode: u64,
-    /// Whether a signal says that it is ready; `None` where that was not looked at.
+    /// Whether a signal says that it is ready; `None` where that was not checked.
     pub sends_signals: Option<bool>,
 }
 
@@ -148,7 +148,7 @@ pub struct TaskEvidence {
     pub thread: u32,
     /// The processor time and the waits so far.
     pub used: ThreadUse,
-    /// Whether it was looked at in every round; otherwise once.
+    /// Whether it was sampled in every round; otherwise once.
     pub is_followed: bool,
     /// The waits in which it was seen, and how often.
     pub waits: BTreeMap<ThreadWait, u32>,
@@ -177,12 +177,12 @@ impl ProcessEvidence {
         self.connections.iter().map(|connection| connection.inode).collect::<BTreeSet<_>>().len()
     }
 
-    /// Threads that were counted and not looked at.
+    /// Threads that were counted and not sampled.
     pub(super) fn threads_not_seen(&self) -> u64 {
         self.threads.saturating_sub(self.tasks.len() as u64)
     }
 
-    /// So many threads stand for each one that was looked at.
+    /// Each sampled thread represents so many.
     pub(super) fn weight(&self) -> f64 {
         (self.threads as f64 / self.tasks.len().max(1) as f64).max(1.0)
     }
@@ -215,8 +215,8 @@ impl Moment {
         self.processes.iter().map(|process| process.descriptors.all).sum()
     }
 
-    /// Memory of all processes, in which shared pages count once; where that is kept from us it is what is
-    /// resident, which counts them several times. Processes that were left out count as the others do.
+    /// Memory of all processes, with shared pages counted once; where that may not be read it is the resident
+    /// memory, which counts them several times. Processes that were left out count like the others.
     pub fn memory_bytes(&self) -> Option<f64> {
         let bytes = self.processes.iter().filter_map(|process| process.memory);
         let bytes: Vec<u64> =

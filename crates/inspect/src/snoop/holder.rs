@@ -1,6 +1,6 @@
 //! Holds connections to a server of this machine. Where it speaks HTTP and keeps connections, each has a
 //! response; where it speaks HTTP and closes them, each has a request that does not end; otherwise they stay
-//! silent, so that no server gets what it does not understand.
+//! silent, so that no server gets input that it does not understand.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -28,9 +28,9 @@ const FIRST_RESPONSE: Duration = Duration::from_secs(3);
 const APART: Duration = Duration::from_millis(2);
 /// A request without its end.
 const UNFINISHED: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: osdyno\r\n";
-/// From so many connections on it is seen whether they are accepted.
+/// From so many connections on it is visible whether they are accepted.
 const FEW: usize = 3;
-/// What the server does with a new connection takes some time.
+/// The work of the server for a new connection takes some time.
 const SETTLING: Duration = Duration::from_millis(250);
 
 /// Connections to one server.
@@ -64,7 +64,7 @@ impl Holder {
     /// [`SnoopError::NoPath`] and [`SnoopError::Load`].
     pub fn new(place: &ListeningPlace) -> Result<Holder, SnoopError> {
         let target = Target::of(place)?;
-        // What cannot be reached shows that when connections are held.
+        // An unreachable server shows when connections are held.
         let (address, spoken) = match &target {
             Target::Network(address) => (Some(*address), spoken(*address).unwrap_or(Spoken::Other)),
             #[cfg(unix)]
@@ -197,7 +197,7 @@ impl Target {
     }
 }
 
-/// What a server speaks.
+/// The protocol of a server.
 enum Spoken {
     /// HTTP, and it keeps the connection after its response.
     KeptHttp,
@@ -222,7 +222,7 @@ fn spoken(address: SocketAddr) -> io::Result<Spoken> {
     if !input[..read].starts_with(b"HTTP/1.") {
         return Ok(Spoken::Other);
     }
-    // What follows is the rest of the response, or its end.
+    // The rest of the response follows, or its end.
     stream.set_read_timeout(Some(BANNER))?;
     loop {
         match stream.read(&mut input) {

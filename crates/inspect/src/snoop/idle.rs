@@ -1,5 +1,5 @@
-//! Which architecture a server may have that has no connection, or one or two: what waits for the next one
-//! says little of how it is served.
+//! The possible architectures of a server without connections, or with one or two: the wait for the next
+//! connection shows little about how it is served.
 
 use sys::process_table::WaitCall;
 
@@ -12,7 +12,7 @@ use super::mechanism::{self, Mechanism};
 const POOL: usize = 6;
 
 impl Observed<'_> {
-    /// Without connections: by what waits for them.
+    /// Without connections: by the threads that wait for them.
     pub(super) fn idle(&self) -> Option<Ruling> {
         let serving: Vec<(&ProcessEvidence, Mechanism)> = self
             .peak
@@ -79,7 +79,8 @@ impl Observed<'_> {
         Some(ruling)
     }
 
-    /// Processes that wait for a connection in an event interface, which does not yet say that they serve so.
+    /// Processes that wait for a connection in an event interface, which does not prove that they serve in
+    /// this way.
     fn idle_loop(
         &self,
         process: &ProcessEvidence,

@@ -10,7 +10,7 @@ use super::evidence::{Moment, ProcessEvidence, ServerEvidence, Stage};
 use super::mechanism::{self, Mechanism};
 use super::prediction;
 
-/// From so many connections on, how they are spread says something.
+/// From so many connections on, their distribution is evidence.
 pub(super) const FEW: usize = 3;
 /// From so many connections on, an answer may be sure.
 const MANY: usize = 10;
@@ -165,7 +165,7 @@ impl Observed<'_> {
         if ended * 2 > owners.len() {
             for_fork.push(Clue::EndedWithConnection { processes: ended, of: owners.len() });
         }
-        // What became of the processes decides, where that was seen.
+        // The end of the processes decides, where that was seen.
         let is_prefork = match (outlived, ended) {
             (0, 0) => !for_prefork.is_empty(),
             (outlived, ended) => outlived > ended,
@@ -363,7 +363,7 @@ impl Observed<'_> {
         process.pid != self.evidence.root && parent.is_none_or(|parent| parent.program == process.program)
     }
 
-    /// One or two connections: what they brought with them.
+    /// One or two connections: the processes and threads that came with them.
     fn by_growth(&self) -> Option<Ruling> {
         let owner = self.peak.owners().next()?;
         let before = self.before.filter(|_| self.was_loaded())?.process(owner.pid, owner.started_ticks)?;
@@ -401,7 +401,7 @@ impl Observed<'_> {
         has_children && !is_server
     }
 
-    /// What can be seen of any server.
+    /// The evidence that any server may show.
     fn add_common(&self, ruling: &mut Ruling) {
         let listening: BTreeSet<u64> =
             self.peak.processes.iter().flat_map(|process| process.listening.iter().copied()).collect();
@@ -430,7 +430,7 @@ impl Observed<'_> {
             ruling.architecture,
             ServerArchitecture::Inetd | ServerArchitecture::Fork | ServerArchitecture::Prefork
         );
-        // What most threads do was not seen.
+        // Most threads were not sampled.
         if is_of_threads && not_seen * 2 > self.peak.threads() {
             ruling.doubts.push(Clue::ThreadsNotSeen { threads: not_seen });
             ruling.confidence = ruling.confidence.min(Confidence::Likely);

@@ -7,11 +7,11 @@ use sys::process_table::{EpollWatch, WaitCall};
 use super::answer::{Clue, ServerArchitecture};
 use super::evidence::{ProcessEvidence, TaskEvidence};
 
-/// How one process waits, and why that is thought.
+/// How one process waits, with the evidence.
 #[derive(Clone, Debug)]
 pub(super) struct Mechanism {
-    /// `Pool` where its threads wait for one connection each, and `Iterative` where only one does; whether
-    /// they were made for it is not seen in one moment.
+    /// `Pool` where its threads wait for one connection each, and `Iterative` where only one does; one moment
+    /// does not show whether they were made for it.
     pub(super) kind: ServerArchitecture,
     /// Threads that wait for events, or for one connection each.
     pub(super) threads: usize,
@@ -98,7 +98,7 @@ fn epoll(process: &ProcessEvidence) -> Option<Mechanism> {
     let is_used = match held {
         0 => !listening.is_empty(),
         _ if is_handing_over => are_most_blocked || (watched.len() + blocked) * 2 >= held,
-        // One that is busy has not registered each that came yet.
+        // A busy process has not registered each new one yet.
         _ => watched.len() * 2 >= held || (!listening.is_empty() && !watched.is_empty() && blocked == 0),
     };
     if !is_used {
@@ -126,7 +126,7 @@ fn epoll(process: &ProcessEvidence) -> Option<Mechanism> {
     if is_runtime {
         clues.push(if is_for_one { Clue::ListeningOnce } else { Clue::ListeningForWriting });
     }
-    // Where all of them were busy at each look, it is not said that none waits.
+    // Where all of them were busy at each look, some may still wait.
     if threads > 0 {
         clues.push(Clue::WaitsIn { call: WaitCall::Epoll, threads, descriptors: None });
     }
@@ -152,7 +152,7 @@ fn waits_for_one(process: &ProcessEvidence, task: &TaskEvidence) -> bool {
     }
 }
 
-/// Threads that wait for one connection each. Where some were looked at, they stand for all.
+/// Threads that wait for one connection each. Where some were sampled, they represent all.
 fn blocked_threads(process: &ProcessEvidence) -> usize {
     let blocked = process.tasks.iter().filter(|task| waits_for_one(process, task)).count();
     (blocked as f64 * process.weight()) as usize
@@ -187,7 +187,7 @@ fn descriptors(process: &ProcessEvidence) -> Option<Mechanism> {
             return made(kind, threads, vec![clue]);
         }
     }
-    // One thread that only works, or whose waits are kept from us.
+    // One thread that only works, or whose waits this user may not read.
     None
 }
 

@@ -1,10 +1,9 @@
 //! Which architecture does a running server use? It is recognised from its processes, without its source.
 //!
 //! - `scan` reads the system's processes and sockets, `server` finds where a server listens and which
-//!   processes belong to it, `holder` holds connections to it, `collector` looks at it;
-//! - `evidence` is the result, `mechanism` says how one process waits, `judgement` recognises the
-//!   architecture, and `idle` those of servers without connections; `prediction` continues to many
-//!   connections;
+//!   processes belong to it, `holder` holds connections to it, `collector` observes it;
+//! - `evidence` is the result, `mechanism` recognises how one process waits, `judgement` the architecture,
+//!   and `idle` that of servers without connections; `prediction` continues to many connections;
 //! - `answer` has all decisions, `words` their sentences, `document` the page.
 
 mod activity;
@@ -34,7 +33,7 @@ pub use holder::Holder;
 pub use server::{ListeningPlace, ObservedServer, SnoopError};
 
 impl Recognition {
-    /// Recognises the architecture; `None` where nothing was seen of how the server waits.
+    /// Recognises the architecture; `None` where the waits of the server were not seen.
     pub fn of(evidence: &ServerEvidence) -> Option<Recognition> {
         judgement::of(evidence)
     }

@@ -5,7 +5,7 @@ use super::evidence::{Moment, ServerEvidence, Stage};
 
 /// The number of connections that is predicted for.
 const CONNECTIONS: u64 = 10_000;
-/// A difference of so many connections says how much memory each takes.
+/// A difference of so many connections shows the memory of each.
 const CONNECTIONS_APART: usize = 10;
 
 /// How it grew, moment by moment.
@@ -85,7 +85,7 @@ fn grew(rows: &[&ServerGrowth]) -> bool {
 }
 
 /// How much more there is for each connection: from the moment with the fewest to that with the most. The
-/// first connections bring what a server makes once, so levels of ours count where there are two of them.
+/// first connections include costs that a server pays once, so our levels count if there are two of them.
 fn ratio(rows: &[&ServerGrowth], value: impl Fn(&ServerGrowth) -> f64) -> Option<f64> {
     let most = rows.iter().max_by_key(|row| row.connections)?;
     let fewer: Vec<_> =

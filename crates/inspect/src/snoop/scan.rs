@@ -1,4 +1,4 @@
-//! What is read of the system to find a server: its processes with their descriptors, and its sockets.
+//! The scan that finds a server: the processes of the system with their descriptors, and its sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -7,7 +7,7 @@ use sys::process_table::{
     self, Descriptor, DescriptorKind, ProcessEntry, SocketEntry, is_gone, is_kept_from_us,
 };
 
-/// What was read at one time.
+/// One scan.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) scan: Scan,
@@ -19,7 +19,7 @@ pub(super) struct Reading {
 pub(super) struct Scan {
     pub(super) processes: BTreeMap<u32, ProcessEntry>,
     descriptors: BTreeMap<u32, Vec<Descriptor>>,
-    /// Processes whose descriptors are kept from us.
+    /// Processes whose descriptors this user may not read.
     pub(super) kept: BTreeSet<u32>,
 }
 

@@ -12,7 +12,7 @@ use super::scan::{Reading, Scan};
 
 const HIDDEN: &str = "; /proc is mounted with hidepid, so it may be another user's: run osdyno as root";
 
-/// Why a server cannot be looked at.
+/// Why a server cannot be observed.
 #[derive(Debug, thiserror::Error)]
 pub enum SnoopError {
     /// No such process.
@@ -39,7 +39,7 @@ pub enum SnoopError {
         /// Its name.
         name: String,
     },
-    /// Its descriptors are kept from us.
+    /// This user may not read its descriptors.
     #[error("process {pid} ({name}) belongs to another user; run osdyno as root or as that user")]
     Kept {
         /// Its number.
@@ -59,12 +59,12 @@ pub enum SnoopError {
         name: String,
     },
     /// Nobody listens at that port.
-    #[error("nothing listens on TCP port {0}; ss -ltn lists what does")]
+    #[error("nothing listens on TCP port {0}; ss -ltn lists the ports in use")]
     NoListener(u16),
-    /// A process listens there that is kept from us.
-    #[error("port {0} is listened on by a process that is kept from us; run osdyno as root or as its user")]
+    /// A process listens there that this user may not read.
+    #[error("port {0} belongs to a process of another user; run osdyno as root or as that user")]
     HiddenListener(u16),
-    /// The server ended while it was looked at.
+    /// The server ended during the observation.
     #[error("the server ended while it was looked at")]
     Ended,
     /// A name of a listening socket that is no path.
@@ -111,7 +111,7 @@ pub struct ObservedServer {
     pub is_in_our_network: bool,
     /// Processes that had nothing to do with it when it was found, with the time of their start.
     pub(super) strangers: BTreeSet<(u32, u64)>,
-    /// What it was found by, where it is looked at right after.
+    /// The scan that found it, for an observation right after.
     pub(super) reading: Option<Arc<Reading>>,
 }
 
@@ -180,7 +180,7 @@ impl ObservedServer {
                 .filter(|entry| port(entry).is_some_and(|p| ports.contains(&p)))
                 .collect();
         }
-        // What speaks TCP is the service; a path beside it is for its administrator.
+        // A place of TCP is the service; a path beside it is for its administrator.
         if own.iter().any(|entry| port(entry).is_some()) {
             own.retain(|entry| port(entry).is_some());
         }
@@ -219,7 +219,7 @@ impl ObservedServer {
         ObservedServer { reading: Some(Arc::new(reading)), ..self }
     }
 
-    /// Every server that listens on a port of TCP, and ports whose process is kept from us.
+    /// Every server that listens on a port of TCP, and ports whose process this user may not read.
     ///
     /// # Errors
     /// [`SnoopError::System`].

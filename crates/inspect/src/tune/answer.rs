@@ -19,7 +19,7 @@ pub struct TuneAnswer {
     pub changes: Vec<PlannedChange>,
     /// Limits that no setting of the system raises.
     pub left: Vec<Shortfall>,
-    /// What the machine is to hold, in place of a run without names.
+    /// The demand on the machine, in place of a run without names.
     #[serde(skip)]
     pub demand: Option<MachineDemand>,
     /// Whether the changes were asked for.
@@ -50,7 +50,7 @@ impl TuneAnswer {
         if !self.changes.is_empty() {
             document.push(self.changed());
         } else if self.is_asked {
-            document.say("Nothing was changed: what is missing is no setting of the system.");
+            document.say("Nothing was changed: no setting of the system raises these limits.");
         }
         if !self.left.is_empty() {
             let mut left = Section::new("Left to you");

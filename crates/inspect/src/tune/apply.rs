@@ -8,7 +8,7 @@ use super::{SettingChange, TuneError, UndoRecord};
 /// back, and the file is removed once they are.
 ///
 /// # Errors
-/// [`TuneError`]; it says what was changed, which is nothing wherever that can be had.
+/// [`TuneError`]; it names the changes that remain, which are none if they could be taken back.
 pub fn apply(changes: &[SettingChange], path: &Path) -> Result<(), TuneError> {
     if let Some(change) = changes.iter().find(|change| !sys::tunable::is_writable(&change.name)) {
         return Err(TuneError::NotPermitted { name: change.name.clone() });
@@ -29,7 +29,7 @@ pub fn apply(changes: &[SettingChange], path: &Path) -> Result<(), TuneError> {
     Ok(())
 }
 
-/// Makes one change and verifies it. Of an error, whether the value may be another one now.
+/// Makes one change and verifies it. The error says whether the value may have changed.
 fn make(change: &SettingChange) -> Result<(), (String, bool)> {
     let SettingChange { name, before, after } = change;
     let now = sys::tunable::read(name).map_err(|error| (error.to_string(), false))?;
@@ -45,7 +45,7 @@ fn make(change: &SettingChange) -> Result<(), (String, bool)> {
     }
 }
 
-/// Takes changes back that were made a moment ago, and says what became of them.
+/// Takes back changes that were made a moment ago, and returns the results.
 fn take_back(made: &[SettingChange], path: &Path) -> String {
     let is_back = |change: &SettingChange| {
         let _ = sys::tunable::write(&change.name, &change.before);

@@ -1,8 +1,8 @@
 //! Raises the settings of a system that are too low for a demand, and puts them back.
 //!
-//! What is changed is what [`doctor`](crate::doctor) named and nothing else. The old values are written and
-//! synced before the first change, so they can be put back however the program ends. A value that is neither
-//! the old nor the new one was set by somebody else, and stays.
+//! Only settings that [`doctor`](crate::doctor) named are changed. The old values are written and synced
+//! before the first change, so they can be put back however the program ends. A value that is neither the old
+//! nor the new one was set by another program or user, and stays.
 
 mod answer;
 mod apply;
@@ -56,7 +56,7 @@ pub enum TuneError {
         value: String,
         /// Why.
         reason: String,
-        /// What became of the changes before it.
+        /// The results of the changes before it.
         taken_back: String,
     },
     /// The record cannot be read.
@@ -67,7 +67,7 @@ pub enum TuneError {
         /// Why.
         source: io::Error,
     },
-    /// What it holds is no record of old values.
+    /// The file is no record of old values.
     #[error("{} is no record of `osdyno tune --apply`: {reason}; nothing was changed", path.display())]
     NoRecord {
         /// Its path.

@@ -1,4 +1,4 @@
-//! What would be changed, and what is left to the user.
+//! The changes, and the limits that are left to the user.
 
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub struct PlannedChange {
     pub why: Shortfall,
 }
 
-/// What would be changed, and what cannot be.
+/// The plan: changes, and limits that cannot be changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TunePlan {
     /// The changes.
@@ -37,7 +37,7 @@ pub struct TunePlan {
 }
 
 impl TunePlan {
-    /// The plan for what a diagnosis found too low.
+    /// The plan for the shortfalls of a diagnosis.
     ///
     /// # Errors
     /// [`TuneError::Read`].

@@ -1,4 +1,4 @@
-//! Puts the old values back, as far as nobody else has changed them.
+//! Puts the old values back, unless another program or user has changed them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{SettingChange, TuneError, UndoRecord};
 
-/// What became of one setting.
+/// The result for one setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "became", content = "detail")]
 pub enum Undone {
@@ -14,7 +14,7 @@ pub enum Undone {
     Restored,
     /// It had its old value: it was never changed, or was put back before.
     AlreadyBack,
-    /// Somebody else has set it to this value, which stays.
+    /// Another program or user has set it to this value, which stays.
     LeftAlone(String),
     /// It could not be put back.
     Failed(String),
@@ -31,7 +31,7 @@ pub struct UndoneChange {
     pub undone: Undone,
 }
 
-/// Puts back what is in the record, the last change first.
+/// Puts back the values of the record, the last change first.
 ///
 /// # Errors
 /// [`TuneError`] where nothing was tried.

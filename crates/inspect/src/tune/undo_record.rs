@@ -16,7 +16,7 @@ const BYTES_MOST: u64 = 64 << 10;
 /// No value is longer.
 const VALUE_MOST: usize = 64;
 
-/// What was before, and what was set.
+/// The old and the new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UndoRecord {
@@ -65,10 +65,10 @@ impl UndoRecord {
         self.network_namespace.as_deref().filter(|_| has)
     }
 
-    /// Reads a record from bytes of anybody: only known settings of the system, with values that are numbers.
+    /// Reads a record from untrusted bytes: only known settings of the system, with values that are numbers.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Its fault.
     pub fn parse(bytes: &[u8]) -> Result<UndoRecord, String> {
         let record: UndoRecord = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if record.osdyno_tune != FORMAT {
@@ -107,7 +107,7 @@ impl UndoRecord {
         UndoRecord::parse(&bytes).map_err(no_record)
     }
 
-    /// Writes it to a new file, so that it is complete on the disk or not there at all.
+    /// Writes it to a new file, so that it is complete on the disk or absent.
     ///
     /// # Errors
     /// Those of the file system; a file of that name is one.

@@ -1,11 +1,11 @@
-//! Shares of a growth, of samples that are known.
+//! Shares of a growth, from known samples.
 
 use inspect::blame::BlameAnswer;
 use judge::Findings;
 use record::{Line, Recording};
 
-/// A run whose cost is linear in n, and what was sampled of it in `trials` trials: (stack, samples at low n,
-/// at high n), the innermost function first.
+/// A run whose cost is linear in n, and its samples in `trials` trials: (stack, samples at low n, at high n),
+/// the innermost function first.
 fn recording(trials: u32, stacks: &[(&str, u64, u64)]) -> Recording {
     let mut lines = vec![
         r#"{"type":"run","schema":2,"tool":{"name":"osdyno","version":"","build":""},"started_at":"","command":[],"preset":"quick","seed":1,"budget_seconds":null,"looks":[],"pinned":true,"paired":false}"#.to_owned(),

@@ -1,4 +1,4 @@
-//! Verdicts on a machine from what it reported of itself: a machine as a test makes it up.
+//! Verdicts on a machine from its report about itself: a machine that a test makes up.
 
 use std::collections::BTreeMap;
 

@@ -27,11 +27,11 @@ fn the_table_of_1996_and_its_conclusion() {
         assert!(transfer.gain.value < 0.005, "half a percent at most: {transfer:?}");
         assert!(transfer.gain.value > 0.003, "and not nothing: {transfer:?}");
     }
-    // What he measured between the two systems is a tenth of a percent behind a modem, and 15 % on the LAN.
+    // The difference that he measured is a tenth of a percent behind a modem, and 15 % on the LAN.
     let difference = (112.75 - 95.47) / (SIZE * 8.0 / 28_800.0);
     assert!((0.001..0.0015).contains(&difference));
 
-    // On the LAN nothing but the wire stands beside the system, and it is most of what a user waits for.
+    // On the LAN only the wire stands beside the system, which takes most of a user's waiting time.
     let wire = SIZE * 8.0 / 10e6;
     let beyond_wire = [format!("Linux={}s/50MB", 95.47 - wire), format!("NT={}s/50MB", 112.75 - wire)];
     let beyond_wire = costs(&beyond_wire.each_ref().map(String::as_str));
@@ -42,9 +42,9 @@ fn the_table_of_1996_and_its_conclusion() {
     }
 }
 
-/// A response to a user behind a modem waits for router, LAN, modem and provider; what the system adds is lost
-/// among them. The parts are those of 1996, their times those of the time: 100 ms and more for a modem there
-/// and back (S. Cheshire, *It's the Latency, Stupid*, 1996).
+/// A response to a user behind a modem waits for router, LAN, modem and provider; the part of the system is
+/// lost among them. Parts and times are those of 1996: 100 ms and more for a modem there and back (S.
+/// Cheshire, *It's the Latency, Stupid*, 1996).
 #[test]
 fn the_latency_of_1996() {
     let budget = "router 2ms, lan 1ms 10mbit, modem 150ms 28.8kbit, provider 30ms";

@@ -1,4 +1,4 @@
-//! What is asked of a machine or a run beside its verdicts.
+//! Questions about a machine or a run beside its verdicts.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 mod blame;

@@ -1,4 +1,4 @@
-//! Which architecture a server has, from evidence as it was recorded of real ones, in small.
+//! The architecture of a server, from small evidence like that of real servers.
 
 use std::collections::BTreeMap;
 
@@ -224,7 +224,7 @@ fn threads_that_no_connection_woke_are_helpers() {
 fn threads_that_were_looked_at_stand_for_those_that_were_not() {
     let all = beside_a_loop(&[5; 4], 0);
     assert!(all.has_pool && all.confidence == Confidence::Sure, "{all:?}");
-    // One of a hundred was looked at: the two that worked stand for all that did.
+    // One of a hundred was sampled: the two that worked represent all.
     let sample = [&[1, 1][..], &[0; 8]].concat();
     let few = beside_a_loop(&sample, 1100);
     assert!(few.has_pool && few.threads == 200, "{few:?}");
@@ -317,7 +317,7 @@ fn one_by_one(stage: Stage, unaccepted: u64, seen: ThreadWait) -> Moment {
 #[test]
 fn a_process_that_leaves_all_but_one_waiting_serves_one_after_the_other() {
     let reading = || wait(WaitCall::Read, Some(4), None);
-    // Nobody of ours is connected.
+    // None of our connections is open.
     let found = judged(vec![one_by_one(Stage::Found, 3, reading())]);
     assert_eq!((found.architecture, found.confidence), (ServerArchitecture::Iterative, Confidence::Likely));
     assert!(found.reasons.contains(&Clue::Unaccepted { connections: 3 }), "{found:?}");
@@ -326,7 +326,7 @@ fn a_process_that_leaves_all_but_one_waiting_serves_one_after_the_other() {
     let held = vec![moment(Stage::Found, vec![idle]), one_by_one(Stage::Held(40), 39, reading())];
     let held = judged(held);
     assert_eq!((held.architecture, held.confidence), (ServerArchitecture::Iterative, Confidence::Sure));
-    // With nobody waiting, one connection may be one of a process or a thread each.
+    // If no connection waits, one connection may have a process or a thread of its own.
     let alone = judged(vec![one_by_one(Stage::Found, 0, reading())]);
     assert_eq!(alone.confidence, Confidence::Guess);
     assert!(alone.alternatives.contains(&ServerArchitecture::Thread), "{alone:?}");

@@ -133,7 +133,8 @@ mod keys {
             })
         }
 
-        /// The public key is had as the last bytes of its DER form only: an uncompressed point, RFC 5480.
+        /// The public key is available only as the last bytes of its DER form: an uncompressed point, RFC
+        /// 5480.
         fn ecdsa_public(&self) -> io::Result<ecdsa::VerifyingKey<ecdsa::P256>> {
             let mut der = [0; 256];
             let der = self.ecdsa.to_spki_der(&mut der).map_err(failed)?;

@@ -22,7 +22,7 @@ pub(super) trait Library: Sync {
 
 /// For a wrong result of a library.
 pub(super) fn wrong(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("{what} did not compute what it should"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("{what} gave a wrong result"))
 }
 
 /// Whether these are the digests of "abc": FIPS 180-4, examples of NIST.
@@ -34,7 +34,7 @@ pub(super) fn is_digest_of_abc(digest: &[u8]) -> bool {
     }
 }
 
-/// As a protocol has it: a nonce counts records.
+/// As in a protocol: a nonce counts records.
 pub(super) fn nonce(number: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&number.to_be_bytes());

@@ -7,7 +7,7 @@
 //! **Method.** For each operation, n threads repeat it through an equal part of the window of time; the value
 //! is the mean time of one, and the record has the distribution. `seal` and digests take 16 KiB, a record of
 //! TLS. Every signature has a context of its own, as in a program that makes one. Before the time is taken,
-//! each operation is proved: what was signed verifies, what was changed does not, and digests are those of
+//! each operation is proved: a signature verifies, that of a changed text does not, and digests are those of
 //! FIPS 180-4. `total` is the sum of one of each, without DSA, and `processor` the processor time of the
 //! same. The threads use all processors. Keys are new in each trial; `--set rsa=BITS` (2048) is their length
 //! for RSA.
@@ -88,7 +88,7 @@ const OPENSSL: &[&str] = &["openssl", "openssl-avx2", "openssl-sse4", "openssl-s
 /// Values that are computed from several operations.
 const SUMS: [&str; 2] = ["total", "processor"];
 
-const CLAIM_PROVED: &str = "each operation computed what it should";
+const CLAIM_PROVED: &str = "each operation gave the right result";
 const CLAIM_INSTRUCTIONS: &str = "the library read which instructions it may use";
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {

@@ -1,5 +1,5 @@
-//! What the workload needs of a protocol: a server for one trial, and a client that copies one file at a
-//! time.
+//! The interface of a protocol for the workload: a server for one trial, and a client that copies one file at
+//! a time.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ pub(super) trait Server {
     /// A client of it.
     fn client(&self) -> io::Result<Box<dyn Client>>;
 
-    /// The error, or why the server has ended, where that is behind it.
+    /// The error, or why the server has ended, if that caused it.
     fn cause(&mut self, error: io::Error) -> io::Error;
 
     /// Ends it in order, and checks its results.
@@ -53,8 +53,7 @@ pub(super) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// A port of loopback that nobody listens at. Another program may take it before the server, which then says
-/// so.
+/// An unused port of loopback. Another program may take it before the server, which then reports that.
 pub(super) fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

@@ -21,7 +21,7 @@ const MIB: usize = 1 << 20;
 /// The phases of a copy that are timed, where the protocol has them.
 const PHASES: [&str; 7] = ["connect", "authenticate", "open", "transfer", "receive", "write", "close"];
 
-const CLAIM: &str = "the copy contained what the server has";
+const CLAIM: &str = "the copy was equal to the file of the server";
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let (served, folder) = (web_folder(trial), trial.scratch().join("network-copy"));
@@ -82,7 +82,7 @@ fn name(mib: u64) -> String {
     format!("{mib}.bin")
 }
 
-/// Writes the files of all levels: a server on another machine is sent them when it starts.
+/// Writes the files of all levels: they are sent to a server on another machine when it starts.
 fn prepare(served: &Path, folder: &Path, levels: &[u64], seed: u64) -> io::Result<()> {
     fresh_folder(served)?;
     fresh_folder(folder)?;

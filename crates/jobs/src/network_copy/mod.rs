@@ -1,13 +1,13 @@
 //! Time to copy a file of n MiB from a server, by each protocol that serves files.
 //!
 //! **Question.** How long does a user wait for a file that is on a server, for each MiB, and for which part:
-//! connecting, proving who the user is, opening, transferring, closing?
+//! connecting, authenticating, opening, transferring, closing?
 //!
 //! **Method.** A server on this machine has a file of n MiB of random content, in memory. Until the window of
 //! time ends, and at least once, a client connects to it on loopback, copies the file to a new file in the
 //! scratch folder, and closes the connection. `total` is all of it, as a user waits for a copy. `receive` and
 //! `write` are the parts of `transfer`: taking the content from the connection, and write(2). Before each
-//! copy the disk has nothing left to write, and the last copy is compared with what the server has. Server
+//! copy the disk has nothing left to write, and the last copy is compared with the file of the server. Server
 //! and client are pinned to different processors if there are two.
 //!
 //! `http` is osdyno's own server with the architecture `epoll`, or the one that `--set arch=NAME` chooses.
@@ -72,13 +72,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
             name: "protection",
             default: "none",
             values: Values::OneOf(&["none", "signatures", "encryption"]),
-            summary: "what `smb` protects messages with",
+            summary: "the protection of messages by `smb`",
         },
         Setting {
             name: "cipher",
             default: "chacha20-poly1305",
             values: Values::OneOf(&["chacha20-poly1305", "aes128-gcm", "aes256-gcm"]),
-            summary: "what `sftp` encrypts with",
+            summary: "the cipher of `sftp`",
         },
     ],
     operations: &[
@@ -100,7 +100,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::phase("close", Expect::Constant, "closing the file, the connection and the new file")
             .of_all(),
     ],
-    // The file at each level, of which all together are less than twice the largest; and the copy.
+    // The files of all levels, together less than twice the largest; and the copy.
     needs: &[Need::new(MEMORY, 3 << 20), Need::new(DISK, 3 << 20)],
     fixed_needs: &[Need::new(DESCRIPTORS, DESCRIPTORS_OF_SMBD).only_in("smb")],
     top: Some(100),

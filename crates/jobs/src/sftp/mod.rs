@@ -145,7 +145,7 @@ impl SftpConnection {
         SftpConnection::default()
     }
 
-    /// The first request: which version of the protocol is spoken.
+    /// The first request: the version of the protocol.
     pub fn begin(&mut self) -> Vec<u8> {
         self.is_begun = true;
         Request::new(INIT).number(VERSION).finish()
@@ -247,7 +247,7 @@ fn words(bytes: &[u8]) -> String {
 /// (section 3).
 pub const READ_BYTES_MAX: u32 = 32 << 10;
 
-/// The longest packet: the requested bytes, and whatever else a server may send in one.
+/// The longest packet: the requested bytes, and the other fields of a packet.
 const PACKET_BYTES_MAX: usize = 256 << 10;
 
 /// The length of the packet that begins with these four bytes.

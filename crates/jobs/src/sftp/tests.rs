@@ -1,4 +1,4 @@
-//! What a server may send, and what a hostile one does: a response or an error, and never a panic.
+//! Input of good and hostile servers: a response or an error, never a panic.
 
 use proptest::prelude::*;
 

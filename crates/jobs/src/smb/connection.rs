@@ -15,7 +15,7 @@ const PACKET_BYTES_MAX: usize = (8 << 20) + 1024;
 
 /// So many bytes of a request or a response take one credit.
 const CREDIT_BYTES: u32 = 64 << 10;
-/// How many credits are asked for, so that requests need not wait for them.
+/// How many credits are requested, so that requests need not wait for them.
 const CREDITS_WANTED: u16 = 256;
 
 /// How many bytes follow the length before a packet.
@@ -236,7 +236,7 @@ impl SmbConnection {
         self.awaited.swap_remove(place);
         match self.signs() {
             true if !was_sealed => self.verify(message, &header)?,
-            // Who did not want them would measure them unawares.
+            // Otherwise the user would measure them unawares.
             false if self.tree != 0 && header.is_signed => return Err(SmbError::Lacking("signatures")),
             _ => {}
         }

@@ -122,7 +122,7 @@ pub(super) fn session_setup(token: &[u8]) -> Vec<u8> {
 /// The answer to a step of logging on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetUp<'a> {
-    /// The server takes the user for a guest, or for nobody.
+    /// The server treats the user as a guest, or as anonymous.
     pub is_guest: bool,
     /// Everything must be encrypted.
     pub wants_encryption: bool,
@@ -223,7 +223,7 @@ pub(super) fn close(file: &OpenFile) -> Vec<u8> {
     [&24_u16.to_le_bytes()[..], &[0; 6], &file.id].concat()
 }
 
-/// For commands that say nothing more.
+/// For commands without further fields.
 pub(super) fn nothing() -> Vec<u8> {
     vec![4, 0, 0, 0]
 }

@@ -25,7 +25,7 @@ pub use protection::Protection;
 use std::fmt;
 use std::io;
 
-/// Who logs on.
+/// The user that logs on.
 #[derive(Clone, Debug)]
 pub struct Account {
     /// Name of the user.

@@ -1,4 +1,4 @@
-//! A hostile server: whatever it sends is an error or a response, and never a panic.
+//! A hostile server: all of its input is an error or a response, never a panic.
 
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use super::password::Password;
 use crate::instance::Daemon;
 
-/// How the servers end and are called.
+/// The name of the servers, and how they end.
 pub(super) const DATABASE: Daemon = Daemon { name: "the database", end: sys::process::quit };
 
 /// The stream of a session.
@@ -21,13 +21,13 @@ pub(super) struct Login {
 }
 
 impl Login {
-    /// Of an instance of ours, which wants no password.
+    /// For our own instance, which needs no password.
     pub(super) fn open(user: &str, database: &str) -> Login {
         Login { user: user.to_owned(), password: None, database: database.to_owned() }
     }
 
     /// # Errors
-    /// Where there is none.
+    /// Without a password.
     pub(super) fn password(&self) -> io::Result<&Password> {
         let missing = "the database wants a password; --set password-file=FILE names a file with it";
         self.password.as_ref().ok_or_else(|| io::Error::new(io::ErrorKind::PermissionDenied, missing))

@@ -1,5 +1,5 @@
 //! MariaDB: a server of this system, and its protocol (MariaDB Knowledge Base, "Client/Server Protocol"). The
-//! instance has no table of users, and lets in whoever reaches its socket, which lies in a folder of the
+//! instance has no table of users, and accepts every client of its socket, which lies in a folder of the
 //! owner.
 
 use std::collections::HashMap;
@@ -87,7 +87,7 @@ const NATIVE: &[u8] = b"mysql_native_password";
 const CACHING: &[u8] = b"caching_sha2_password";
 const NONCE_BYTES: usize = 20;
 
-/// A server asks for less until a session has begun.
+/// A server sends less until a session has begun.
 const QUESTIONS_MAX: usize = 8;
 
 /// The server's answer to a cached password: it is right, or the whole password is wanted.
@@ -187,7 +187,7 @@ impl Session {
         Ok(sequence)
     }
 
-    /// How many rows were changed, of a message that says so.
+    /// How many rows were changed, from a message with that number.
     fn affected(&self) -> io::Result<u64> {
         let mut fields = Fields(&self.message);
         match fields.array()? {

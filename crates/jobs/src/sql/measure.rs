@@ -177,7 +177,8 @@ fn level(
     let left = sessions[0].client.execute("select count(*) from added", &[])?;
     job.level().check(CLAIM_LEFT, left.sum == expected as i64);
     sessions[0].client.script("delete from added")?;
-    // Tables that there was no time to drop; the next level makes others of the same names.
+    // Tables that are left because there was no time to drop them; the next level makes others of the same
+    // names.
     sessions.iter_mut().try_for_each(|session| {
         while session.drop_table()? > 0 {}
         Ok(())
@@ -221,7 +222,7 @@ struct Session {
     deleted: u64,
     created: u64,
     dropped: u64,
-    /// The first statement that gave something else than it should.
+    /// The first statement with a wrong result.
     wrong: Option<(&'static str, Outcome)>,
 }
 

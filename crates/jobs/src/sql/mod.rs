@@ -1,8 +1,8 @@
 //! Time of statements of SQL while n clients work at once.
 //!
 //! **Question.** How long does a database need for the statements that programs send most, alone and beside
-//! other clients? What it stores durably depends on the file system, and what it selects on processors,
-//! memory and, with a server, on the calls between two processes.
+//! other clients? Durable writes depend on the file system, and selects on processors, memory and, with a
+//! server, on the calls between two processes.
 //!
 //! **Method.** The database has a table of `--set rows=COUNT` (10000) in 100 kinds. For each operation, n
 //! clients, each with a connection and a thread of its own, repeat it through an equal part of the window of

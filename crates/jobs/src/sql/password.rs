@@ -10,13 +10,13 @@ use base64::prelude::BASE64_STANDARD;
 use graviola::hashing::hmac::Hmac;
 use graviola::hashing::{Hash, HashContext, Sha256};
 
-/// RFC 7677, section 4: with fewer, a server that is none could soon guess the password from the proof.
+/// RFC 7677, section 4: with fewer, a false server could soon guess the password from the proof.
 const ITERATIONS_MIN: u32 = 4096;
 
-/// A server that wants more would keep the client busy.
+/// More would keep the client busy.
 const ITERATIONS_MAX: u32 = 1_000_000;
 
-/// Of a file that is read.
+/// The most bytes of the file.
 const FILE_BYTES_MAX: u64 = 4096;
 
 /// A password. It is never printed.
@@ -78,7 +78,7 @@ pub(super) struct Scram<'a> {
 }
 
 impl<'a> Scram<'a> {
-    /// For PostgreSQL, which ignores the name of the user here: it knows it already.
+    /// For PostgreSQL, which ignores the name of the user here, because it has it already.
     ///
     /// # Errors
     /// Where the system has no random bytes.
@@ -145,7 +145,7 @@ impl<'a> Scram<'a> {
 }
 
 fn wrong() -> io::Error {
-    let reason = "the database does not speak SCRAM-SHA-256 as RFC 7677 has it";
+    let reason = "the database violates SCRAM-SHA-256 (RFC 7677)";
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 

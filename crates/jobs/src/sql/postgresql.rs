@@ -1,5 +1,5 @@
 //! PostgreSQL: a server of this system, and its protocol, version 3.0 (PostgreSQL documentation, chapter
-//! "Frontend/Backend Protocol"). The instance trusts whoever reaches its socket, which lies in a folder of
+//! "Frontend/Backend Protocol"). The instance accepts every client of its socket, which lies in a folder of
 //! the owner.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ const MISSING: Unsupported =
 
 const USER: &str = "osdyno";
 
-/// A server asks for less until a session has begun.
+/// A server sends less until a session has begun.
 const QUESTIONS_MAX: usize = 8;
 
 /// The longest message: the rows of a test are far smaller.
@@ -113,7 +113,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Authenticates, as the server asks for it.
+    /// Authenticates by the method that the server requests.
     fn authenticate(&mut self, login: &Login) -> io::Result<()> {
         let mut scram = None;
         for _ in 0..QUESTIONS_MAX {

@@ -1,4 +1,4 @@
-//! A database server of the user's. What is measured is in a schema of the trial's own, which is removed.
+//! A database server of the user. The measurement uses a schema of its own, which is removed.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -57,7 +57,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Connects and makes the schema, of a name that nobody has.
+    /// Connects and makes the schema, with an unused name.
     ///
     /// # Errors
     /// Unsupported for a server of another variant; the server's reason for a refusal.

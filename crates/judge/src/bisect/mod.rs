@@ -1,7 +1,7 @@
-//! From which system of an ordered list a cost differs.
+//! Finds the system of an ordered list from which a cost differs.
 //!
-//! [`Search`] says which of the list to measure together; [`Steps`] says what such a run shows of each and
-//! the one before it, and whether more boots would show more.
+//! [`Search`] selects the systems to measure together; [`Steps`] compares each with the one before it in such
+//! a run, and says whether more boots would help.
 
 mod search;
 mod steps;

@@ -1,13 +1,13 @@
-//! The search for the first of an ordered list from which a cost differs.
+//! The search for the first system of an ordered list from which a cost differs.
 //!
 //! Each round measures some of a part of the list, interleaved, with the ends of that part, and sets each
 //! against the one before it. Where two differ, the part between them is searched in the same way, until they
-//! are neighbours; two neighbours are measured once more by themselves, with boots of their own. Only what
-//! that round shows is a change: whatever chance made of the earlier rounds has no say in it.
+//! are neighbours; two neighbours are measured once more by themselves, with boots of their own. Only a
+//! change that this round shows counts: chance in the earlier rounds has no effect on it.
 //!
 //! A round takes nine, and not three as a bisection does. Pairs need both ends to be measured again in each
-//! round, so for a list of nine one round of nine boots less often than three rounds of three; and it sees
-//! changes that cancel, which a bisection passes by.
+//! round, so for a list of nine one round of nine boots less often than three rounds of three; and it finds
+//! changes that cancel, which a bisection misses.
 
 use std::collections::BTreeSet;
 
@@ -16,20 +16,21 @@ use stats::Change;
 /// Measured in one round at the most.
 const ROUND_MOST: usize = 9;
 
-/// What is measured together.
+/// The systems of one round, which are measured together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
     /// The part of the list that is searched.
     pub part: ListPart,
     /// Places in the list, rising; two at least.
     pub places: Vec<usize>,
-    /// Whether these are neighbours, or what is between them cannot be measured: then a change is one.
+    /// Whether these are neighbours, at least among the systems that can be measured: then a difference is a
+    /// change.
     pub is_proof: bool,
     /// Whether an earlier round found a change between the first and the last.
     pub is_suspected: bool,
 }
 
-/// What a round showed.
+/// The result of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundAnswers {
     /// The places that gave numbers, rising.
@@ -43,7 +44,7 @@ pub struct RoundAnswers {
 /// A part of the list, by the places of its first and its last.
 pub type ListPart = (usize, usize);
 
-/// A search at work, and what it has found.
+/// A search in progress, with its findings.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// To be searched, and whether a change was seen there.
@@ -62,7 +63,7 @@ impl Search {
         Search { due, ..Search::default() }
     }
 
-    /// What is to be measured next, the leftmost first; `None` when all is found.
+    /// The next round, the leftmost first; `None` when the search has ended.
     pub fn next(&self) -> Option<Round> {
         let &(first, last, is_suspected) = self.due.first()?;
         let all = self.left(first, last);
@@ -72,12 +73,12 @@ impl Search {
         Some(Round { part: (first, last), is_proof: places.len() == 2, places, is_suspected })
     }
 
-    /// What may be measured of a part.
+    /// The systems of a part that may be measured.
     fn left(&self, first: usize, last: usize) -> Vec<usize> {
         (first..=last).filter(|place| !self.unmeasured.contains(place)).collect()
     }
 
-    /// Takes what the round that was next has shown.
+    /// Takes the result of the round that was next.
     pub fn learn(&mut self, round: &Round, answers: &RoundAnswers) {
         let (first, last) = round.part;
         self.due.remove(&(first, last, round.is_suspected));
@@ -124,17 +125,17 @@ impl Search {
         &self.changes
     }
 
-    /// Where no step was certain, however many boots there were.
+    /// The parts where no step was certain after all boots.
     pub fn open(&self) -> &[ListPart] {
         &self.open
     }
 
-    /// Where a change was seen and not seen again.
+    /// The places where a change was seen once and not confirmed.
     pub fn unconfirmed(&self) -> &[ListPart] {
         &self.unconfirmed
     }
 
-    /// Where the last differs from the first, and none from the one before it.
+    /// The parts whose last differs from the first although no step was found.
     pub fn spread(&self) -> &[ListPart] {
         &self.spread
     }
@@ -195,7 +196,7 @@ mod tests {
     fn a_list_that_changes_more_than_once_or_not_at_all() {
         assert!(search(&list(9, |_| 1.0)).0.changes().is_empty());
         assert!(Search::new(1).next().is_none() && Search::new(0).next().is_none());
-        // There and back again, which the ends do not show.
+        // A change that is taken back, which the ends do not show.
         let (back, _) = search(&list(9, |place| f64::from(u8::from((3..6).contains(&place)))));
         assert_eq!(back.changes(), [(2, 3), (5, 6)]);
         let (two, _) = search(&list(40, |place| f64::from(place >= 7) + f64::from(place >= 33)));

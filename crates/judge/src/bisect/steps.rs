@@ -1,4 +1,4 @@
-//! What one run shows of the systems of an ordered list, each set against the one before it.
+//! The comparisons of one run of an ordered list of systems, each with the one before it.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use crate::compare::series_of;
 use crate::finding::{ALPHA, Finding, looks};
 use crate::findings::Findings;
 
-/// What a run shows.
+/// The steps of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
     /// The places of the systems that gave numbers, rising.
     pub measured: Vec<usize>,
-    /// Every series of which two were compared.
+    /// Every series that two systems have.
     pub series: Vec<SeriesSteps>,
     /// Error rate of each step.
     pub level: f64,
@@ -28,7 +28,7 @@ pub struct SeriesSteps {
     pub label: String,
     /// Name of the variant.
     pub variant: String,
-    /// What its values are in.
+    /// The unit of its values.
     pub unit: Unit,
     /// For each of [`Steps::measured`] but the first, its cost over that of the one before it; `None` where
     /// one of the two lacks the series.
@@ -49,10 +49,11 @@ pub struct SeriesStep {
 }
 
 impl Steps {
-    /// Of a run of which the systems are in the order of the list. A change below `margin`, a share, is none.
+    /// The steps of a run with its systems in the order of the list. A change below `margin`, a share, does
+    /// not count.
     ///
-    /// Every comparison has its share of the error rate: of all steps and the two ends, in all series, at all
-    /// looks (Bonferroni).
+    /// Every comparison has an equal part of the error rate: all steps and the two ends, in all series, at
+    /// all looks (Bonferroni).
     pub fn new(recording: &Recording, findings: &Findings, margin: f64) -> Steps {
         let findings: Vec<Finding> =
             findings.series.iter().filter(|finding| !finding.detail).cloned().collect();
@@ -87,7 +88,7 @@ impl Steps {
         Steps { measured, series: series.filter(is_compared).collect(), level }
     }
 
-    /// What it says to a search of which the round measured these places of the list.
+    /// The result for a search whose round measured these places of the list.
     pub fn answers(&self, places: &[usize]) -> RoundAnswers {
         let measured: Vec<usize> =
             self.measured.iter().filter_map(|&place| places.get(place)).copied().collect();
@@ -103,7 +104,7 @@ impl Steps {
     }
 }
 
-/// What all series say of one step: it has changed where one has, and is the same where all are.
+/// One step over all series: changed where one series changed, the same where all are the same.
 fn together(series: impl Iterator<Item = Option<SeriesStep>>) -> Change {
     let steps: Vec<Change> = series.flatten().map(|one| one.change).collect();
     match () {
@@ -113,8 +114,7 @@ fn together(series: impl Iterator<Item = Option<SeriesStep>>) -> Change {
     }
 }
 
-/// The variants of which more boots may settle a step. What has changed is settled whatever the other series
-/// of that step say.
+/// The variants for which more boots may settle a step. A change in one series settles the step.
 pub fn unsettled(recording: &Recording, findings: &Findings, margin: f64) -> BTreeSet<String> {
     let steps = Steps::new(recording, findings, margin);
     let count = steps.measured.len().saturating_sub(1);

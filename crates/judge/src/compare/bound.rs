@@ -1,9 +1,8 @@
-//! Rates that are lower bounds: a contender that a saturated load generator measured can do that, and perhaps
-//! more.
+//! Rates that are lower bounds, because a saturated load generator measured the contender.
 //!
 //! Such a rate is censored. It ranks above every rate that is smaller for certain, and nothing else follows:
-//! neither that the contender is slower than another one, nor that two are alike. Of two that are both
-//! censored nothing can be said.
+//! neither that the contender is slower than another, nor that two are alike. Two censored rates cannot be
+//! compared.
 
 use stats::{Answer, Contrast, SeriesComparison};
 
@@ -61,7 +60,7 @@ pub(super) fn may_claim(contrast: &Contrast, censored: Option<usize>) -> bool {
     }
 }
 
-/// Takes back what does not follow from a bound; more trials would not help.
+/// Removes the claims that do not follow from a bound; more trials would not help.
 pub(super) fn restrict(answer: &mut SeriesComparison, censored: Option<usize>) {
     let follows = match censored {
         None => return,

@@ -1,4 +1,4 @@
-//! What a ratio claims, and over which n.
+//! The claim of a ratio, and its range of n.
 
 use stats::{Answer, Interval, SeriesComparison};
 
@@ -7,7 +7,7 @@ use super::result::{Mean, More, Ratio};
 /// Ratios of two ranges of n that are further apart than this are not one ratio.
 const FAR: f64 = 1.2;
 
-/// What may be claimed of the cost of a contender against that of the reference.
+/// The claim about the cost of a contender relative to the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Claim {
     /// For certain it is faster at some n and slower at others; the crossings are the places.
@@ -16,7 +16,7 @@ pub enum Claim {
     InPart {
         /// Whether it is slower there.
         is_slower: bool,
-        /// At which n.
+        /// The range of n.
         part: Part,
         /// Where it differs most.
         most: Interval,
@@ -36,7 +36,7 @@ pub enum Claim {
     DifferentButSmall,
     /// None of these.
     Unresolved {
-        /// What may resolve it; `None` where more of the same would not help.
+        /// The trials or boots that may resolve it; `None` where more would not help.
         more: Option<More>,
     },
 }
@@ -52,7 +52,7 @@ pub enum Part {
     Between(u64, u64),
 }
 
-/// What may be claimed of a geometric mean.
+/// The claim about a geometric mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeanClaim {
     /// It is below 1 for certain, and by more than the noise floor.
@@ -61,12 +61,12 @@ pub enum MeanClaim {
     Slower,
     /// It may be 1, or noise.
     Nothing,
-    /// It is an estimate: trials that are no pairs carry no claim.
+    /// It is an estimate: unpaired trials support no claim.
     Estimate,
 }
 
 impl Ratio {
-    /// What may be claimed of it, and at which n.
+    /// The claim about it, with its range of n.
     pub fn claim(&self) -> Claim {
         match depends_on_n(&self.comparison) {
             true => Claim::DependsOnN,
@@ -74,7 +74,7 @@ impl Ratio {
         }
     }
 
-    /// What may be claimed of it for all n taken together.
+    /// The claim about it for all n together.
     pub fn claim_overall(&self) -> Claim {
         let comparison = &self.comparison;
         match comparison.answer {
@@ -96,7 +96,7 @@ impl Ratio {
         matches!(self.comparison.answer, Answer::Faster | Answer::Slower | Answer::DifferentButSmall)
     }
 
-    /// What may resolve it.
+    /// The trials or boots that may resolve it.
     pub(super) fn more(&self) -> Option<More> {
         let more = |needed: u32, (first, other): (usize, usize)| {
             (needed as usize).saturating_sub(first.max(other)).max(1)
@@ -110,7 +110,7 @@ impl Ratio {
 }
 
 impl Mean {
-    /// What may be claimed of it.
+    /// The claim about it.
     pub fn claim(&self) -> MeanClaim {
         let sure = 1.0 + self.floor;
         match self.ratio {
@@ -135,7 +135,7 @@ fn is_certain(comparison: &SeriesComparison, is_slower: bool, ratio: &Interval) 
     if is_slower { ratio.low > beyond } else { ratio.high < 1.0 / beyond }
 }
 
-/// A difference at some n next to each other, with none that matters elsewhere.
+/// A difference in one range of n, with none that matters elsewhere.
 fn in_part(comparison: &SeriesComparison) -> Option<Claim> {
     let is_slower = match comparison.answer {
         Answer::Slower => true,

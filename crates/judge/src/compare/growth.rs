@@ -1,4 +1,5 @@
-//! How the times of each contender of a load go with n: what a response costs the server, and what it takes.
+//! The trends of the times of each contender of a load over n: the server's processor time for a response,
+//! and the latencies.
 
 use record::{SeriesKey, Side, Unit};
 use stats::{Class, Interval, Verdict};
@@ -9,7 +10,7 @@ use crate::findings::Findings;
 use crate::generator::LimitedLevels;
 use crate::verdict::known_bound;
 
-/// How the times of one contender go with n.
+/// The trends over n of the times of one contender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContenderGrowth {
     /// Name of the contender.
@@ -20,7 +21,7 @@ pub struct ContenderGrowth {
     pub series: Vec<SeriesGrowth>,
 }
 
-/// How one time goes with n.
+/// The trend of one time over n.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesGrowth {
     /// Name of the series: `server cpu`, `p50`.
@@ -29,11 +30,11 @@ pub struct SeriesGrowth {
     pub side: Side,
     /// The judged levels, from the first to the last.
     pub range: (u64, u64),
-    /// What may be said.
+    /// The claim.
     pub growth: GrowthClaim,
 }
 
-/// What may be said of a time over the levels of a load.
+/// The claim about a time over the levels of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GrowthClaim {
     /// It differs at no level by more than this share, for certain.
@@ -51,7 +52,7 @@ pub enum GrowthClaim {
         /// The largest change; negative where it falls.
         most: f64,
     },
-    /// Nothing is certain, but that it differs by no more than this share, where trials are enough to know.
+    /// Only an upper bound of the change is certain, if there are enough trials.
     Undecided {
         /// The share.
         at_most: Option<f64>,
@@ -61,7 +62,7 @@ pub enum GrowthClaim {
 }
 
 impl Findings {
-    /// How the times of each contender go with n, the best first; empty where the contenders are no load.
+    /// The trends of each contender over n, the best first; empty for workloads other than loads.
     pub fn growths(&self, compared: &Comparison) -> Vec<ContenderGrowth> {
         let is_time = |ranking: &&Ranking| ranking.levels && ranking.unit == Unit::Seconds;
         let times = || compared.rankings.iter().filter(is_time);

@@ -1,8 +1,8 @@
-//! What each contender measured of each series, level by level, from the record.
+//! The values of each contender in each series, level by level, from the record.
 //!
-//! A load has its levels. Of a curve, which has a value for each n, levels are 1, 2, 5, 10 and so on, and the
-//! value of a trial at one is the median of the tenth of n below it: so near that a slope hardly shows, and
-//! enough of them that a spike does not.
+//! A load has its levels. A curve, which has a value for each n, gets the levels 1, 2, 5, 10 and so on; the
+//! value of a trial at a level is the median of the tenth of n below it: near enough to hide a slope, and
+//! wide enough to hide a spike.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::generator::{BoundsOf, is_of_server};
 use crate::series::{is_of_levels, median, sweep};
 use crate::stops;
 
-/// A load with more levels than these is taken as a curve.
+/// A load with more levels than these counts as a curve.
 const LEVELS_MAX: usize = 512;
 
 /// The trials of one variant.
@@ -40,7 +40,7 @@ pub(super) enum OfCurve {
     Windows,
 }
 
-/// What a contender, known by the variant, has of a series.
+/// The sample of a contender, known by the variant, in a series.
 pub(super) fn sample<'a>(
     recording: &'a Recording,
     system: &'a System,
@@ -61,7 +61,7 @@ pub(super) fn sample<'a>(
     let levels: Vec<u64> = values.keys().copied().collect();
     let limited = bounds.not_compared(trials, &key.name, &levels);
     let limited = limited.filter(|_| !values.is_empty() && !kind.is_some_and(is_of_server));
-    // As many as the generator could ask for: the contender can do that, and perhaps more.
+    // As many requests as the generator could send: a lower bound of the contender's rate.
     let at_least = bounds.limited(trials, &key.name, &levels);
     let at_least = at_least.filter(|_| limited.is_some() && unit.more_is_better());
     let level = |(n, values): (&u64, &Vec<(u32, f64)>)| LevelValue {
@@ -131,7 +131,7 @@ fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
         let sweep = sweep(series);
         let ends = [0, series.values.len().saturating_sub(1)].map(|place| series.n(place));
         let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-        // What is cold at the start of a curve, or settles after its turn, is left out as in a verdict.
+        // The cold n at the start of a curve and after its turn are left out as in a verdict.
         let (start, end) = stats::steady_range(high, series.direction == Direction::Down);
         let decades = (0..19).map(|power| 10_u64.pow(power));
         let steps = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
@@ -147,9 +147,9 @@ fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
     levels
 }
 
-/// By level, the load under which a series was measured; empty where that was not one that all were offered.
+/// By level, the load that all rivals were offered while a series was measured; empty where there was none.
 fn offered_loads(recording: &Recording, trials: &[&Trial], key: &SeriesKey) -> BTreeMap<u64, OfferedLoad> {
-    // What a closed loop measured does not depend on what is offered after it.
+    // A measurement of a closed loop does not depend on the rate that is offered later.
     let is_closed_loop = |level: &GeneratorLevel| {
         let of = [&level.of.system, &level.of.workload, &level.of.variant];
         let is_of = of == [&key.system, &key.workload, &key.variant] && level.intended_per_second.is_none();

@@ -1,8 +1,8 @@
 //! Contenders compared, series by series: the variants of a workload, or systems.
 //!
 //! A variant among variants and a system among systems are one thing. Both are set against a reference, which
-//! is the first that was given or the best, over every n that two of them reached or level by level. What
-//! cannot be compared has a reason.
+//! is the first that was given or the best, over every n that two of them reached or level by level. A pair
+//! that cannot be compared has a reason.
 
 mod bound;
 mod claim;

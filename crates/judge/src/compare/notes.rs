@@ -1,4 +1,4 @@
-//! What shortened the comparison of two, or why there is none.
+//! The causes that shortened the comparison of two, or the reason why there is none.
 
 use super::pairs::offered_apart;
 use super::result::{AnswerNote, NoAnswer, Reference, Shortened, WithoutNumber};
@@ -7,10 +7,10 @@ use crate::environment;
 use crate::generator::LimitedLevels;
 use crate::stops::{Cause, Stop};
 
-/// A shorter range than this share of the other's is worth a word even where nothing stopped it.
+/// A range shorter than this share of the other's is reported even where nothing stopped it.
 const SHORTER: f64 = 0.98;
 
-/// What stands beside the answer of the second against the first, or in its place; of one alone, why it has
+/// The notes beside the comparison of the second with the first, or in its place; for one alone, why it has
 /// none.
 pub(super) fn note(
     samples: &[&Sample<'_>],
@@ -56,8 +56,8 @@ fn without_number(sample: &Sample<'_>) -> Option<WithoutNumber> {
     Some(WithoutNumber { contender: sample.name.clone(), stop: stop.cloned(), is_planned: sample.is_planned })
 }
 
-/// How one of two stopped short of the other. What shortened neither range is said once a workload, with the
-/// series that it met.
+/// How one of two stopped short of the other. A cause that shortened neither range is reported once for each
+/// workload, with its series.
 fn shortened(
     first: &Sample<'_>,
     other: &Sample<'_>,
@@ -76,7 +76,7 @@ fn shortened(
         let stops = if censored { &sample.stops } else { &sample.own_stops };
         stops.iter().filter(counts).cloned().collect()
     });
-    // With the best a rate that the generator limited is compared all the same, as the bound that it is.
+    // A rate that the generator limited is still compared with the best, as a bound.
     let is_compared = |sample: &Sample<'_>| reference == Reference::Best && sample.unit.more_is_better();
     let limited = |sample: &Sample<'_>| sample.limited.clone().filter(|_| !is_compared(sample));
     let limited: [Option<LimitedLevels>; 2] = [limited(first), limited(other)];

@@ -1,5 +1,5 @@
-//! The contenders of a load in the mean of several systems, as the comparison of 2001 showed them, and the
-//! trend of each over n.
+//! The contenders of a load in the mean of several systems, as in the comparison of 2001, and the trend of
+//! each over n.
 
 use record::Unit;
 
@@ -113,7 +113,7 @@ fn mean_levels(entries: &[&RankingEntry]) -> Vec<LevelValue> {
 }
 
 /// The trend over n: the power law that is nearest to the levels in logarithms, by least squares. As (n,
-/// value) at the first of them and the last; `None` where too few say something.
+/// value) at the first of them and the last; `None` where there are too few.
 pub fn trend(levels: &[LevelValue]) -> Option<[(f64, f64); 2]> {
     let says_something = levels.iter().filter(|level| !level.limited && level.value > 0.0 && level.n > 0);
     let points: Vec<(f64, f64)> = says_something.map(|l| ((l.n as f64).ln(), l.value.ln())).collect();
@@ -144,7 +144,7 @@ mod tests {
         let is_near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
         assert!(is_near(first.0, 1.0) && is_near(first.1, 3e-6), "{first:?}");
         assert!(is_near(last.0, 1000.0) && is_near(last.1, 3e-6 * 1000_f64.sqrt()), "{last:?}");
-        // What the load generator limited has no part in it.
+        // Levels that the load generator limited have no part in it.
         let mut bounded = levels;
         bounded[3] = LevelValue { limited: true, value: 1.0, ..bounded[3] };
         let [_, last] = trend(&bounded).expect("a trend");

@@ -6,7 +6,7 @@ use super::result::{OfferedApart, OfferedLoad};
 use super::sample::{Costs, Sample};
 use crate::finding::{ALPHA, SEED, looks};
 
-/// Over which n two are compared.
+/// The n over which two are compared.
 #[derive(Clone, Copy)]
 pub(super) enum Over<'l> {
     /// Over every n that both reached.
@@ -34,8 +34,8 @@ pub(super) fn contrast(
     let settings = JudgeSettings {
         margin,
         alpha: ALPHA,
-        // When a run ended was decided by changes within its trials: their levels had no say in it, but how
-        // the ratio goes with n had.
+        // Changes within trials decided when the run ended: the levels of trials had no influence on that,
+        // but the trend of the ratio over n had.
         looks: looks(&first.recording.run).max(looks(&second.recording.run)),
         tick_seconds: first.tick_seconds.max(second.tick_seconds),
         seed: SEED,
@@ -45,7 +45,7 @@ pub(super) fn contrast(
     let (design, numbers) = pairing(first, second);
     let apart = offered_apart(first, second).map_or(Vec::new(), |apart| apart.levels);
     let mut sides = [costs(first, &numbers[0], over, &apart), costs(second, &numbers[1], over, &apart)];
-    // Variants of one system were measured in the same boots, and what a boot does to both cancels.
+    // Variants of one system were measured in the same boots, so the effect of a boot cancels.
     if !is_one_system(first, second) {
         tell_boots(first, &numbers[0], &mut sides[0]);
         tell_boots(second, &numbers[1], &mut sides[1]);
@@ -58,7 +58,7 @@ fn is_one_system(first: &Sample<'_>, second: &Sample<'_>) -> bool {
     std::ptr::eq(first.recording, second.recording) && first.key.system == second.key.system
 }
 
-/// Says of which boot each trial is.
+/// Adds the boot of each trial.
 fn tell_boots(sample: &Sample<'_>, trials: &[u32], costs: &mut [Costs<'_>]) {
     for (trial, costs) in trials.iter().zip(costs) {
         costs.boot = sample.boots.get(trial).copied().unwrap_or(0);
@@ -97,7 +97,7 @@ fn pairing(first: &Sample<'_>, second: &Sample<'_>) -> (Design, [Vec<u32>; 2]) {
 }
 
 /// The numbers of the trials of two variants, where they were run in rounds: no trial of the next round began
-/// before all of this one had. What drifts for longer than a round meets both, and so they are pairs.
+/// before all of this one had. A drift that lasts longer than a round affects both, and so they are pairs.
 fn rounds(one: &Sample<'_>, two: &Sample<'_>) -> Option<Vec<u32>> {
     if one.key.system != two.key.system {
         return None;
@@ -108,7 +108,7 @@ fn rounds(one: &Sample<'_>, two: &Sample<'_>) -> Option<Vec<u32>> {
     let times: Vec<(f64, f64)> = both.iter().filter_map(of).collect();
     let follows = |pair: &[(f64, f64)]| pair[0].0.max(pair[0].1) < pair[1].0.min(pair[1].1);
     let most = one.started.len().max(two.started.len());
-    // Where one has many more trials than the other, pairs would leave out most of what is known.
+    // Where one has many more trials than the other, pairs would leave out most of them.
     (2 * both.len() > most && times.len() > 1 && times.windows(2).all(follows)).then_some(both)
 }
 

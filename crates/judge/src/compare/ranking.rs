@@ -44,7 +44,7 @@ impl Field<'_> {
     }
 }
 
-/// What comes of comparing.
+/// The result of comparing.
 pub(super) struct Compared {
     pub(super) rankings: Vec<Ranking>,
     pub(super) means: Vec<Option<Mean>>,
@@ -56,9 +56,9 @@ pub(super) struct Compared {
 /// One series: its pairs, before an error rate is chosen.
 struct Contrasted<'a> {
     field: Field<'a>,
-    /// For each contender the place of that which it is set against; nothing where there is none.
+    /// For each contender the place of its reference; empty where there is none.
     references: Vec<usize>,
-    /// The place of the best among the contenders, or of the first, and where the best is the best.
+    /// The place of the best among the contenders, or of the first, and the level at which it is the best.
     reference: Option<usize>,
     n: Option<u64>,
     last: Vec<Pair>,
@@ -69,17 +69,17 @@ struct Contrasted<'a> {
 struct Pair {
     first: usize,
     second: usize,
-    /// The levels that it is over; none where every n counts.
+    /// The levels that it covers; empty where every n counts.
     levels: Vec<u64>,
     contrast: Contrast,
     /// LevelValue by level, where one of the two is the best and there are several.
     by_level: Option<Contrast>,
-    /// Which of the two can do better than was measured: the first or the second.
+    /// The one of the two that is censored: the first or the second.
     censored: Option<usize>,
     answer: Option<stats::SeriesComparison>,
 }
 
-/// Compares contenders, of which every field has a sample of each.
+/// Compares contenders; each field has a sample of each.
 pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64) -> Compared {
     let contenders = fields.iter().map(|field| field.samples.len()).max().unwrap_or(0);
     let mut all: Vec<Contrasted<'_>> = fields
@@ -151,8 +151,8 @@ fn against_best(field: Field<'_>, margin: f64) -> Contrasted<'_> {
     Contrasted { references, reference, n: best.map(|(_, n)| n), last, overall, field }
 }
 
-/// The one that has the best median at the largest level that two reached: of those that have as many trials
-/// as a claim needs, where any has, because nothing could be said of the others against one that has fewer.
+/// The one that has the best median at the largest level that two reached: if possible among those with
+/// enough trials for a claim, because others could not be compared with one that has fewer.
 fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
     let reached = |sample: &Sample<'_>| sample.reached().map(|level| level.n).collect::<Vec<u64>>();
     let mut levels: Vec<u64> = samples.iter().flat_map(reached).collect();
@@ -167,8 +167,8 @@ fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
     Some((best.0, n))
 }
 
-/// Moderates the variances of all ratios by what all of them say: those of the last level, and those of all
-/// levels, each among themselves. What a system takes of memory has noise of its own.
+/// Moderates the variances of all ratios by all of them: those of the last level, and those of all levels,
+/// each among themselves. Memory use has noise of its own.
 fn moderate(all: &mut [Contrasted<'_>]) {
     let is_memory = |one: &Contrasted<'_>| one.field.names().2 == Unit::Bytes;
     for memory in [false, true] {
@@ -181,8 +181,7 @@ fn moderate(all: &mut [Contrasted<'_>]) {
     }
 }
 
-/// The degrees of freedom that the trials behind some series have between them: several series of the same
-/// trials have those once.
+/// The degrees of freedom of the trials behind some series: several series of the same trials count once.
 fn freedom<'f>(all: impl Iterator<Item = &'f Contrasted<'f>>) -> f64 {
     let mut of_trials: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for one in all {
@@ -197,13 +196,13 @@ fn freedom<'f>(all: impl Iterator<Item = &'f Contrasted<'f>>) -> f64 {
     of_trials.values().sum()
 }
 
-/// Whether a ratio is shown: of systems that to the reference of the second.
+/// Whether a ratio is shown: between systems only the one to the reference of the second.
 fn is_asked(references: &[usize], reference: Reference, pair: &Pair) -> bool {
     reference == Reference::Best || references.get(pair.second) == Some(&pair.first)
 }
 
-/// Answers the ratios to the reference, all of them together; says how many these are. The largest level and
-/// the mean of all are families of their own.
+/// Answers all ratios to the reference together; returns how many these are. The largest level and the mean
+/// of all are families of their own.
 fn answer(all: &mut [Contrasted<'_>], reference: Reference) -> usize {
     let mut suite: Vec<Vec<&Contrast>> = Vec::new();
     for one in &*all {
@@ -232,7 +231,8 @@ fn answer(all: &mut [Contrasted<'_>], reference: Reference) -> usize {
     ratios
 }
 
-/// For every series the places of every contender; of two that were given in an order the answer says it.
+/// For every series the ranks of every contender; with two systems in a given order the answer itself is the
+/// rank.
 fn ranks(all: &[Contrasted<'_>], reference: Reference, contenders: usize) -> Vec<Vec<Option<Rank>>> {
     let fewest = if reference == Reference::First { 3 } else { 2 };
     if !(fewest..=RANKED_MOST).contains(&contenders) {
@@ -252,8 +252,8 @@ fn ranks(all: &[Contrasted<'_>], reference: Reference, contenders: usize) -> Vec
     stats::ranks(&matches, contenders, ALPHA)
 }
 
-/// The geometric mean over all series of one contender against its reference. What a system takes of memory
-/// is not averaged with its time.
+/// The geometric mean over all series of one contender against its reference. Memory use is not averaged with
+/// times.
 fn mean(all: &[Contrasted<'_>], second: usize) -> Option<Mean> {
     let is_time = |one: &&Contrasted<'_>| {
         one.field.samples.iter().filter(|sample| sample.is_planned).all(|sample| sample.unit != Unit::Bytes)
@@ -289,7 +289,7 @@ fn ranking(one: &Contrasted<'_>, ranks: &[Option<Rank>], against: Reference) -> 
         let order = |standing: &RankingEntry| match &standing.last {
             _ if Some(standing.place) == *reference => (0, 0.0),
             Some(last) => (1, last.comparison.ratio.value),
-            // Two that may both be better than was measured: by what was.
+            // Two censored rates are ordered by the measured values.
             None => match measured(&field.samples[standing.place], *n).zip(best) {
                 Some((own, best)) => (1, best / own),
                 None => (if standing.levels.is_empty() { 3 } else { 2 }, 0.0),
@@ -326,7 +326,7 @@ fn standing(
         let is_it = |pair: &&Pair| Some(pair.first) == reference && pair.second == place;
         let pair = pairs.iter().find(is_it)?;
         let mut comparison = pair.answer.clone()?;
-        // The trial stands at the last of its levels, and speaks of all.
+        // The trial stands at the last of its levels, and represents all.
         comparison.n_low = pair.levels.first().copied().unwrap_or(comparison.n_low);
         if let Some(by_level) = &pair.by_level {
             let by_level = by_level.at(&PerClaim::all(comparison.level));

@@ -1,4 +1,4 @@
-//! What a comparison found: one result for variants and for systems.
+//! The result of a comparison, of variants or of systems.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::environment::Difference;
 use crate::generator::LimitedLevels;
 use crate::stops::{Cause, Stop};
 
-/// A difference below this share is not worth a word.
+/// The smallest difference that matters, as a share.
 pub const MARGIN: f64 = 0.03;
 
 /// What the others are set against.
@@ -26,18 +26,19 @@ pub enum Reference {
 /// Contenders set against a reference, series by series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What the others are set against.
+    /// The reference of the others.
     pub reference: Reference,
     /// The workload whose variants are compared; `None` where systems are.
     pub workload: Option<String>,
-    /// What is compared, in the order given; a contender has its colour by its place here.
+    /// The contenders, in the order given; a contender has its colour by its place here.
     pub contenders: Vec<Contender>,
-    /// For each contender the place of that which it is set against: systems against the first of their
-    /// engine. Empty between variants.
+    /// For each contender the place of its reference: for systems the first of their engine. Empty between
+    /// variants.
     pub references: Vec<usize>,
-    /// Facts in which the systems differ, what says most first; none between variants.
+    /// Facts in which the systems differ, the most important first; none between variants.
     pub differences: Vec<Difference>,
-    /// Every series: of systems each that one of them was to measure, of variants each that two measured.
+    /// Every series: between systems each that one of them was to measure, between variants each that two
+    /// measured.
     pub rankings: Vec<Ranking>,
     /// Geometric mean of the ratios of each contender but the first; `None` where fewer than two series have
     /// one, or trials enough. Empty where the reference is the best.
@@ -48,7 +49,7 @@ pub struct Comparison {
     pub ratios: usize,
     /// Of how many pairs; the places come from these.
     pub pairs: usize,
-    /// A difference below this share is not worth a word.
+    /// The smallest difference that matters, as a share.
     pub margin: f64,
     /// Share of false ones to expect among the claims of each kind, and error rate of each geometric mean.
     pub alpha: f64,
@@ -57,7 +58,7 @@ pub struct Comparison {
 /// One of those that are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
-    /// Its name for a reader: of a variant that, of a system with its run where there are several.
+    /// Its name for a reader: that of the variant, or of the system, with its run where there are several.
     pub name: String,
     /// The system it was measured on.
     pub system: System,
@@ -78,7 +79,7 @@ pub struct Ranking {
     pub direction: Direction,
     /// What n counts.
     pub grows: String,
-    /// What its values are in. Ratios are of costs: of a rate, of the time that one takes.
+    /// The unit of its values. Ratios are of costs: for a rate, of the time that one takes.
     pub unit: Unit,
     /// Where they were measured.
     pub side: Side,
@@ -99,12 +100,11 @@ pub struct RankingEntry {
     pub name: String,
     /// Its place among the contenders.
     pub place: usize,
-    /// The place of that which it is set against, its own if the others are set against it; `None` where
-    /// there is none.
+    /// The place of its reference, its own if it is the reference; `None` where there is none.
     pub reference: Option<usize>,
-    /// What it reached, level by level, n rising; none of a curve whose every n is compared.
+    /// Its values, level by level, n rising; empty for a curve that is compared at every n.
     pub levels: Vec<LevelValue>,
-    /// What may be said of it by itself, where systems are compared.
+    /// Its own verdict, where systems are compared.
     pub verdict: Option<Verdict>,
     /// Its cost over that of the best at the largest level that both reached; `None` for the reference, and
     /// where there is none.
@@ -117,7 +117,7 @@ pub struct RankingEntry {
     pub limited: Option<LimitedLevels>,
     /// How its trials stopped short.
     pub stops: Vec<Stop>,
-    /// What shortened its comparison with the reference, or why there is none.
+    /// The cause that shortened its comparison with the reference, or the reason why there is none.
     pub note: Option<AnswerNote>,
 }
 
@@ -146,12 +146,12 @@ pub struct Ratio {
     pub evidence: stats::RatioEvidence,
     /// Over how many levels; 0 where every n counts.
     pub levels: usize,
-    /// Whether the better of the two was measured with a saturated load generator: it may be better still,
-    /// and the distance is at least this.
+    /// Whether the better of the two was measured with a saturated load generator: then the distance is at
+    /// least this.
     pub at_least: bool,
 }
 
-/// What more may resolve a ratio.
+/// The trials or boots that may resolve a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum More {
     /// So many more trials.
@@ -176,22 +176,22 @@ pub struct Mean {
 pub struct Refused {
     /// Name of the workload.
     pub workload: String,
-    /// In what it differs.
+    /// The kind of the difference.
     pub mismatch: Mismatch,
 }
 
-/// In what the workloads of several systems differ, by the names of the systems.
+/// The differences between the workloads of several systems, by the names of the systems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// In the version of the definition.
     Versions(Vec<(String, u32)>),
     /// In the settings that the user chose; those left out have their defaults.
     Settings(Vec<(String, BTreeMap<String, String>)>),
-    /// In the loads beside the trials; each system of a run may have others, but not each run.
+    /// In the loads beside the trials, which may differ between the systems of one run, but not between runs.
     Background(Vec<(String, Vec<Vec<String>>)>),
 }
 
-/// What stands beside an answer.
+/// A note beside an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerNote {
     /// How one of the two stopped short, or what else shortened the comparison.
@@ -200,7 +200,7 @@ pub enum AnswerNote {
     NoAnswer(NoAnswer),
 }
 
-/// What shortened a comparison of two.
+/// The cause that shortened a comparison of two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortened {
     /// How the trials of the first and of the other stopped short.
@@ -209,7 +209,7 @@ pub struct Shortened {
     pub limited: [Option<LimitedLevels>; 2],
     /// Where the two were offered different loads.
     pub offered: Option<OfferedApart>,
-    /// The contender that nothing stopped and that was yet measured to this n only.
+    /// The contender that was measured only to this n although nothing stopped it.
     pub measured_to: Option<(String, u64)>,
     /// Where the comparison ends, when one of the two went on.
     pub compared_to: Option<u64>,
@@ -249,14 +249,14 @@ pub struct OfferedApart {
     pub last: [(String, OfferedLoad); 2],
 }
 
-/// One that has no number of a series, or of any.
+/// A contender without a value in a series, or in any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WithoutNumber {
     /// Name of the contender.
     pub contender: String,
     /// How its trials stopped short; `None` where nothing did.
     pub stop: Option<Stop>,
-    /// Whether it was to be measured at all.
+    /// Whether the run was to measure it.
     pub is_planned: bool,
 }
 
@@ -285,8 +285,8 @@ impl Comparison {
         on && self.workload.as_deref() == Some(workload)
     }
 
-    /// Whether a series of a load is answered here: then how far each variant is from the best says more than
-    /// the growth of each by itself.
+    /// Whether a series of a load is ranked here: then the distance of each variant from the best is more
+    /// informative than its growth.
     pub fn answers(&self, key: &SeriesKey) -> bool {
         let is_of = |ranking: &&Ranking| ranking.name == key.name && ranking.direction == key.direction;
         let answers = |ranking: &Ranking| ranking.levels && ranking.n.is_some();
@@ -306,7 +306,7 @@ impl Ranking {
         self.n.and(self.standings.first())
     }
 
-    /// Those that are set against the one that stands first, or against the first of their engine.
+    /// Those whose reference is the first contender, or the first of their engine.
     pub fn others(&self) -> impl Iterator<Item = &RankingEntry> {
         self.standings.iter().skip(1).filter(|entry| !entry.is_apart())
     }
@@ -319,12 +319,12 @@ impl Ranking {
             .filter_map(|standing| Some((standing, standing.last.as_ref().filter(|last| last.is_sure())?)))
     }
 
-    /// What may show a difference, the least of all ratios.
+    /// The fewest trials or boots that may show a difference, over all ratios.
     pub fn more(&self) -> Option<More> {
         self.standings.iter().flat_map(RankingEntry::ratios).filter_map(Ratio::more).min()
     }
 
-    /// Over how many levels most means are.
+    /// The number of levels that most means cover.
     pub fn most_levels(&self) -> usize {
         let of = |standing: &RankingEntry| standing.overall.as_ref().map(|overall| overall.levels);
         self.standings.iter().filter_map(of).max().unwrap_or(0)
@@ -380,12 +380,12 @@ impl RankingEntry {
         self.overall.as_ref().map(|ratio| &ratio.comparison)
     }
 
-    /// What it reached at a level that says something of it.
+    /// Its value at a level that was not limited.
     pub fn at(&self, n: u64) -> Option<f64> {
         self.levels.iter().find(|level| level.n == n && !level.limited).map(|level| level.value)
     }
 
-    /// What it reached at least at a level where the load generator was the limit.
+    /// The lower bound of its value at a level where the load generator was the limit.
     pub fn at_least(&self, n: u64) -> Option<f64> {
         self.levels.iter().find(|level| level.n == n && level.at_least).map(|level| level.value)
     }
@@ -405,7 +405,7 @@ impl RankingEntry {
 }
 
 impl Ratio {
-    /// The ratio of the values: of a rate, of which more is better, the other way round than of its costs.
+    /// The ratio of the values: for a rate, where more is better, the inverse of that of its costs.
     pub fn of_values(&self, unit: Unit) -> Interval {
         let ratio = self.comparison.ratio;
         if unit.more_is_better() {

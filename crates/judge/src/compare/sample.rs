@@ -1,4 +1,4 @@
-//! What one contender has of one series, before it is set against others.
+//! The sample of one contender in one series, before it is compared with others.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::generator::LimitedLevels;
 use crate::series::sweep;
 use crate::stops::Stop;
 
-/// What one contender has of one series.
+/// The sample of one contender in one series.
 pub(super) struct Sample<'a> {
     /// Name of the contender.
     pub(super) name: String,
@@ -21,29 +21,29 @@ pub(super) struct Sample<'a> {
     pub(super) unit: Unit,
     /// Where it was measured.
     pub(super) side: Side,
-    /// Whether it was to be measured at all.
+    /// Whether the run was to measure it.
     pub(super) is_planned: bool,
-    /// By level, what each trial measured: its number and its value, the numbers rising.
+    /// By level, the number and the value of each trial, the numbers rising.
     pub(super) values: BTreeMap<u64, Vec<(u32, f64)>>,
     pub(super) levels: Vec<LevelValue>,
     /// Whether these are the levels of a load, and not places of a curve.
     pub(super) is_load: bool,
     pub(super) verdict: Option<Verdict>,
     pub(super) limited: Option<LimitedLevels>,
-    /// By level, what all rivals were offered while it was measured; empty where nothing was.
+    /// By level, the load that all rivals were offered while it was measured; empty where there was none.
     pub(super) offered: BTreeMap<u64, OfferedLoad>,
     /// How its trials stopped short: at all, and in this series.
     pub(super) stops: Vec<Stop>,
     pub(super) own_stops: Vec<Stop>,
     /// When each trial that counts began, by its number.
     pub(super) started: BTreeMap<u32, f64>,
-    /// Of which boot each trial is, by its number.
+    /// The boot of each trial, by the trial's number.
     pub(super) boots: BTreeMap<u32, u32>,
-    /// Smallest step of the clock where single operations were timed; 0 of a load.
+    /// Smallest step of the clock where single operations were timed; 0 for a load.
     pub(super) tick_seconds: f64,
 }
 
-/// The measurements of one trial as costs, of which less is better: a rate is the time that one takes.
+/// The measurements of one trial as costs, where less is better: a rate becomes the time that one takes.
 #[derive(Clone, Default)]
 pub(super) struct Costs<'a> {
     series: Option<&'a Series>,
@@ -55,7 +55,7 @@ pub(super) struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    /// As statistics takes them; nothing stands for a trial that is missing.
+    /// The sweeps for statistics; an empty one stands for a missing trial.
     pub(super) fn sweep(&self) -> Sweep<'_> {
         let sweep = match self.series {
             Some(series) => sweep(series).with_values(&self.values),
@@ -66,8 +66,8 @@ impl Costs<'_> {
 }
 
 impl<'a> Sample<'a> {
-    /// The levels at which it may be ranked, rising: half of its trials were there, and either the contender
-    /// was measured, or what it can do at least.
+    /// The levels at which it may be ranked, rising: half of its trials were there, and measured the
+    /// contender, or a lower bound of its rate.
     pub(super) fn reached(&self) -> impl DoubleEndedIterator<Item = &LevelValue> {
         let trials = self.values.values().map(Vec::len).max().unwrap_or(0);
         let is_ranked = |level: &LevelValue| !level.limited || level.at_least;
@@ -81,8 +81,8 @@ impl<'a> Sample<'a> {
         settings.map_or(floor.share, |settings| floor.series_share(&self.key, settings))
     }
 
-    /// All measurements of a trial but those at some levels. What the generator limited says nothing of the
-    /// contender: it is no cost.
+    /// All measurements of a trial but those at some levels. Values that the generator limited are no cost of
+    /// the contender.
     pub(super) fn every_n(&self, trial: u32, except: &[u64]) -> Costs<'a> {
         let trials = self.recording.trials_of(&self.key);
         let place = trials.binary_search_by_key(&trial, |series| series.trial);
@@ -101,7 +101,7 @@ impl<'a> Sample<'a> {
         Costs { series: Some(series), values, ..Costs::default() }
     }
 
-    /// A trial at some levels; nothing where it lacks one.
+    /// A trial at some levels; empty where it lacks one.
     pub(super) fn at_levels(&self, levels: &[u64], trial: u32) -> Costs<'a> {
         let at = |n: &u64| {
             let of_level = self.values.get(n)?;
@@ -115,7 +115,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// A trial as the geometric mean of its costs at some levels, which stands at the last of them; nothing
+    /// A trial as the geometric mean of its costs at some levels, which stands at the last of them; empty
     /// where it lacks one.
     pub(super) fn mean_of_levels(&self, levels: &[u64], trial: u32) -> Costs<'a> {
         let at_levels = self.at_levels(levels, trial).values;

@@ -1,4 +1,4 @@
-//! Systems, of one run or of several, set against the first of them.
+//! Systems, of one run or of several, compared with the first of them.
 
 use record::{Direction, Recording, SeriesKey, System};
 
@@ -11,14 +11,14 @@ use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN};
 use crate::findings::Findings;
 use crate::generator::Bounds;
 
-/// Why nothing could be compared at all.
+/// Why nothing could be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// There is only one system.
     Alone(String),
     /// Every workload that they have in common has another version, other settings or another background.
     Different(Vec<Refused>),
-    /// These have no number at all.
+    /// These have no values.
     NoNumber(Vec<WithoutNumber>),
     /// No two run on the same engine: each with its own.
     OtherEngines(Vec<(String, String)>),
@@ -44,8 +44,8 @@ impl Comparison {
         of_recordings(recordings, margin, |recording| Findings::from_import(recording, GROWTH_MARGIN).series)
     }
 
-    /// Compares the systems of one recording that was judged already; anew if that was with a margin of the
-    /// reader's own.
+    /// Compares the systems of one recording that was judged already; judges again if the user chose another
+    /// margin.
     pub fn of_judged(name: &str, recording: &Recording, findings: &Findings) -> Result<Comparison, Refusal> {
         let series = match findings.margin == GROWTH_MARGIN {
             true => findings.series.clone(),
@@ -112,7 +112,7 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
     })
 }
 
-/// What executes each of them.
+/// The engine of each.
 fn engines(sources: &[Source<'_>]) -> Vec<(String, String)> {
     let engine = |source: &Source<'_>| environment::engine(source.system).to_owned();
     sources.iter().map(|source| (source.contender.name.clone(), engine(source))).collect()
@@ -151,7 +151,7 @@ impl<'a> Source<'a> {
         self.findings.iter().find(|finding| Kind::from_key(&finding.key) == *kind)
     }
 
-    /// What it has of a series.
+    /// Its sample of a series.
     fn sample(&self, kind: &Kind) -> Sample<'a> {
         let Kind { workload, variant, name, direction } = kind.clone();
         let key = SeriesKey { system: self.system.name.clone(), workload, variant, name, direction };
@@ -164,7 +164,8 @@ impl<'a> Source<'a> {
             name: self.contender.name.clone(),
             is_planned: finding.is_some(),
             verdict: finding.and_then(|finding| finding.verdict.clone()),
-            // A stop belongs to one series of its workload, and meets all; what was not planned has none.
+            // A stop belongs to one series of its workload, and affects all; a series that was not planned
+            // has none.
             stops: if finding.is_some() { sample.stops } else { Vec::new() },
             own_stops: finding.map(|finding| finding.stops.clone()).unwrap_or_default(),
             ..sample
@@ -191,7 +192,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Every system of every recording with what was found of it.
+/// Every system of every recording with its findings.
 fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source<'a>> {
     let mut sources = Vec::new();
     for (name, recording, findings) in recordings {
@@ -211,7 +212,7 @@ fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source
     sources
 }
 
-/// Every series of every system, with its name for a reader; names of series with numbers say most.
+/// Every series of every system, with its name for a reader, from series with values if possible.
 fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
     let mut kinds: Vec<(Kind, &str, &str)> = Vec::new();
     for finding in sources.iter().flat_map(|source| &source.findings) {
@@ -261,7 +262,7 @@ fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
     refused
 }
 
-/// What the sources have, each with the name of its contender.
+/// The samples of the sources, each with the name of its contender.
 fn of_each<T>(sources: &[Source<'_>], of: impl Fn(&Source<'_>) -> Option<T>) -> Vec<(String, T)> {
     sources.iter().filter_map(|source| Some((source.contender.name.clone(), of(source)?))).collect()
 }

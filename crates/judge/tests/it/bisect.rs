@@ -34,7 +34,7 @@ fn trials(rng: &mut Rng, log_cost: f64, boots: usize, noise: &Noise) -> Vec<(u32
     trials
 }
 
-/// What a round shows, with boots until each step is decided.
+/// The result of a round, with boots until each step is decided.
 fn round(rng: &mut Rng, costs: &[f64], places: &[usize], noise: &Noise) -> RoundAnswers {
     let most = LOOKS[LOOKS.len() - 1];
     let all: Vec<_> = places.iter().map(|place| trials(rng, costs[*place], most, noise)).collect();

@@ -1,4 +1,4 @@
-//! A run goes on by the rule of its report: verdicts, variants and systems have a say, and nothing else.
+//! A run continues by the rule of its report: only verdicts, variants and systems count.
 
 use std::collections::BTreeSet;
 
@@ -99,10 +99,10 @@ fn systems_that_are_not_resolved_go_on() {
     let only_a =
         [MeasuredVariant { system: "old", variant: "a" }, MeasuredVariant { system: "new", variant: "a" }];
     let open = undecided(&two, &Findings::from_recording(&two), &only_a, true);
-    assert_eq!(open, names(&[]), "what was not measured has no say");
+    assert_eq!(open, names(&[]), "an unmeasured variant does not count");
 }
 
-/// Every look judges the series with new trials, once; what is asked between looks judges nothing.
+/// Every look judges the series with new trials, once; questions between looks judge nothing.
 #[test]
 fn a_series_is_judged_once_at_each_look() {
     let costs = |_: &str, variant: &str| if variant == "a" { 1e-3 } else { 1.05e-3 };

@@ -1,5 +1,5 @@
 //! Our own authoritative DNS server: it answers for `test` from a [`ZonePlan`], in one thread, over UDP and
-//! TCP, and is as late, lossy and untruthful as its conduct says.
+//! TCP, and delays, loses and forges responses by its settings.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,7 +19,7 @@ use super::lookup::Transport;
 use super::response::respond;
 use super::zone::ZonePlan;
 
-/// How long it waits at most before it looks whether to stop.
+/// The longest wait before it checks whether to stop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Datagrams of one turn, so that connections are served under a flood.
@@ -52,11 +52,11 @@ struct Stream {
     output: Vec<u8>,
     /// When it was accepted, sent the last byte of a query, or took some of a response.
     active: Instant,
-    /// When the first byte of the query came that is not whole yet.
+    /// When the first byte of the incomplete query came.
     query_began: Option<Instant>,
 }
 
-/// Where a response goes.
+/// The destination of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Destination {
     Peer(SocketAddr),
@@ -315,7 +315,7 @@ pub struct AuthorityConduct {
     /// The share of responses over UDP before which two others come that must not be believed: one with
     /// another id, and one to another question.
     pub lies: f64,
-    /// Decides which.
+    /// Decides them.
     pub seed: u64,
 }
 
@@ -330,7 +330,7 @@ pub struct AuthorityCounts {
     pub aaaa: u64,
     /// Queries for anything else.
     pub other: u64,
-    /// Messages that are no query that it can read.
+    /// Messages that are not readable queries.
     pub malformed: u64,
     /// Responses with records, or without, where the name has none of the type.
     pub answered: u64,

@@ -31,7 +31,7 @@ const DATAGRAM_BYTES: usize = 1 << 16;
 /// Why a client cannot be made.
 #[derive(Debug, Error)]
 pub enum DnsError {
-    /// There is nobody to ask.
+    /// There is no server.
     #[error("no DNS server is known: name one with --dns ADDRESS:PORT")]
     NoServer,
     /// A public server that the user has not named.
@@ -56,8 +56,8 @@ struct Server {
     is_unread: bool,
 }
 
-/// Finds exchangers over the network. The owner of the loop asks, gives it the events with its tokens, calls
-/// [`DnsClient::on_time`] when [`DnsClient::next_deadline_ns`] has come, and takes the answers.
+/// Finds exchangers over the network. The owner of the loop starts queries, passes on the events with its
+/// tokens, calls [`DnsClient::on_time`] at [`DnsClient::next_deadline_ns`], and takes the answers.
 pub struct DnsClient {
     resolver: Resolver,
     servers: Vec<Server>,
@@ -97,7 +97,7 @@ impl DnsClient {
         })
     }
 
-    /// Has the loop wait for responses.
+    /// Makes the loop wait for responses.
     ///
     /// # Errors
     /// Those of [`Poller::add`].
@@ -257,7 +257,7 @@ impl DnsClient {
             && !P::FORGETS_CLOSED
         {
             let token = DnsClient::FIRST_TOKEN + SERVERS_MAX + number;
-            // A failure here ends with the descriptor all the same.
+            // An error here does not matter: the descriptor is closed.
             let _ = poller.remove(stream.handle(), token);
         }
     }
@@ -346,7 +346,7 @@ impl StreamQuery {
         Ok(Some(&self.input[PREFIX_BYTES..]))
     }
 
-    /// Bytes that the response still lacks; of a length that is not here yet those of the length.
+    /// Bytes that are missing of the response, or of its length.
     fn wanted(&self) -> usize {
         match self.input.first_chunk::<PREFIX_BYTES>() {
             Some(length) => PREFIX_BYTES + usize::from(u16::from_be_bytes(*length)) - self.input.len(),
@@ -355,8 +355,8 @@ impl StreamQuery {
     }
 }
 
-/// Nothing can be sent or received now. Some systems say that of a connection that is not made yet in another
-/// way.
+/// Nothing can be sent or received now. Some systems have another error for a connection that is not
+/// established yet.
 fn is_not_yet(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected)
 }
@@ -364,11 +364,11 @@ fn is_not_yet(error: &io::Error) -> bool {
 /// The port of DNS (RFC 1035, section 4.2).
 const PORT: u16 = 53;
 
-/// Servers that are asked; resolv.conf(5) has as many.
+/// The most servers, as in resolv.conf(5).
 const SERVERS_MAX: usize = 3;
 
-/// The servers that a resolv.conf(5) names, the first three. Lines that are none are passed over, as the
-/// system's own resolver does.
+/// The servers that a resolv.conf(5) names, the first three. Other lines are skipped, as by the system's own
+/// resolver.
 pub fn servers_of_resolv_conf(text: &str) -> Vec<SocketAddr> {
     let server = |line: &str| {
         let mut words = line.split_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! Lookups of a name and a type: the cache, one query for all that ask the same, retries, other servers, TCP
+//! Lookups of a name and a type: the cache, one query for all equal questions, retries, other servers, TCP
 //! for truncated responses, and names that are aliases.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -32,8 +32,8 @@ pub struct Transmit {
     pub message: Vec<u8>,
 }
 
-/// A reply that says "not now" is not followed by the next attempt at once, but after this part of the time
-/// that a missing reply would be waited for.
+/// A reply that says "not now" is not followed by the next attempt at once, but after this part of the
+/// timeout of a missing reply.
 const REFUSAL_PART: u64 = 10;
 
 struct Query<W> {
@@ -168,7 +168,7 @@ impl<W> Lookups<W> {
         self.deadlines.insert((deadline_ns, number));
     }
 
-    /// Goes on with queries that nothing was heard of in time.
+    /// Goes on with queries without a response in time.
     pub(super) fn on_time(&mut self, now_ns: u64) {
         while let Some(&(deadline_ns, number)) = self.deadlines.first()
             && deadline_ns <= now_ns
@@ -187,7 +187,7 @@ impl<W> Lookups<W> {
         }
     }
 
-    /// A message has come from a server. One that answers nothing that this server was asked is dropped.
+    /// A message has come from a server. A response without a matching query to this server is dropped.
     /// Returns whether it was an answer.
     pub(super) fn on_message(
         &mut self,
@@ -250,7 +250,7 @@ impl<W> Lookups<W> {
         let query = &self.queries[number];
         let (rtype, holds_s) = (query.key.1, query.holds_s);
         match self.cache.get(&(target, rtype), now_ns) {
-            // How much longer that holds is not known here: it is asked for again where it is needed.
+            // Its remaining time is not known here: it is looked up again where it is needed.
             Some(answer) => self.finish(number, (*answer).clone(), Some(holds_s.min(1)), now_ns),
             None => self.begin(number, now_ns),
         }
@@ -276,7 +276,7 @@ impl<W> Lookups<W> {
     }
 }
 
-/// The shortest and the longest that an answer is kept, whatever its record says.
+/// The shortest and the longest time that an answer is kept, for any TTL.
 const TTL_MIN_S: u32 = 1;
 const TTL_MAX_S: u32 = 86_400;
 

@@ -14,13 +14,13 @@ use super::{Answer, DnsFailure, HostName};
 /// Names that an alias may lead to one after the other.
 pub(super) const ALIASES_MAX: usize = 8;
 
-/// Records of one response that are looked at.
+/// Records of one response that are read.
 const RECORDS_MAX: usize = 512;
 
 /// Bytes before the question.
 const HEADER_BYTES: usize = 12;
 
-/// A recursive query without EDNS: what does not fit in 512 bytes is asked for again over TCP. Letters of the
+/// A recursive query without EDNS: a response beyond 512 bytes is requested again over TCP. Letters of the
 /// name have the case of the `letters`, bit by bit, and a response must repeat it: this makes a forged one
 /// harder (draft-vixie-dnsext-dns0x20).
 pub(super) fn query(id: u16, name: &HostName, rtype: Rtype, mut letters: u128) -> Vec<u8> {
@@ -63,7 +63,7 @@ pub(super) enum Reply {
     Is(Answer, Option<u32>),
     /// The name is an alias, and the response lacks the records of its target. How many seconds that holds.
     Alias(HostName, u32),
-    /// The rest must be asked for over TCP.
+    /// The rest must be requested over TCP.
     Truncated,
     /// This server does not answer.
     Failed(DnsFailure),
@@ -110,7 +110,7 @@ fn follow(message: &Message<[u8]>, rtype: Rtype, seen: &mut Vec<HostName>) -> Re
         Some(target) if seen.len() > before && negative_ttl_s.is_none() => {
             Reply::Alias(target.clone(), holds_s)
         }
-        // Other servers are named, and this one neither knows nor asks them.
+        // A referral: other servers are named, and this one does not resolve.
         _ if authority.is_referral => Reply::Failed(DnsFailure::Lame),
         _ => Reply::Is(Answer::Nothing, negative_ttl_s),
     })

@@ -46,7 +46,7 @@ pub enum RouteAnswer {
     NoSuchDomain,
     /// The domain has neither exchangers with an address nor, without exchangers, an address. Permanent.
     NoExchanger,
-    /// It could not be found out; another attempt may succeed.
+    /// The lookup failed; another attempt may succeed.
     Temporary(DnsFailure),
 }
 
@@ -61,7 +61,7 @@ pub struct Exchanger {
     pub addresses: Vec<IpAddr>,
 }
 
-/// Why something could not be found out.
+/// Why a lookup failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DnsFailure {
     /// No server has replied in time.

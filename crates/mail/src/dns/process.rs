@@ -1,6 +1,6 @@
 //! Our own DNS server in a process of its own, started from here as a role: it receives its plan, replies
-//! where it answers, and then replies to every request with the processor time that it has taken. At the end
-//! of its input it stops, and sends its counters.
+//! with its address, and then replies to every request with its processor time. At the end of its input it
+//! stops, and sends its counters.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -39,7 +39,7 @@ pub struct NameServerPlan {
 #[derive(Debug, Serialize, Deserialize)]
 enum Reply {
     Listening(SocketAddr),
-    /// Processor time in seconds, where the system tells it.
+    /// Processor time in seconds, where the system reports it.
     Taken(Option<f64>),
     /// The last one.
     Counted(AuthorityCounts),
@@ -59,7 +59,7 @@ pub struct NameServer {
 }
 
 impl NameServer {
-    /// Starts a server, and waits until it answers. The program calls [`serve_names`] for [`NAMES_ROLE`].
+    /// Starts a server, and waits until it responds. The program calls [`serve_names`] for [`NAMES_ROLE`].
     ///
     /// # Errors
     /// When it cannot be started, or does not begin.
@@ -82,7 +82,7 @@ impl NameServer {
         self.address
     }
 
-    /// The processor time that it has taken until now, in seconds; `None` where the system does not tell.
+    /// Its processor time until now, in seconds; `None` where the system does not report it.
     ///
     /// # Errors
     /// When it does not reply.
@@ -124,7 +124,7 @@ fn unexpected(reply: &Reply) -> io::Error {
     io::Error::other(words)
 }
 
-/// The other side of [`NameServer`]: receives a plan and answers so, until the input ends.
+/// The other side of [`NameServer`]: receives a plan and serves by it, until the input ends.
 ///
 /// # Errors
 /// When it cannot be set up or go on; the other side has the error too.
@@ -146,13 +146,13 @@ fn serve_until_end(
     mut requests: FrameReader<impl Read + Send + 'static>,
     replies: &Arc<Mutex<FrameWriter<impl Write + Send + 'static>>>,
 ) -> io::Result<AuthorityCounts> {
-    // Where it runs is the system's choice when it cannot be ours.
+    // The system chooses the processor where it cannot be set.
     let _ = plan.cpu.map(sys::cpu::pin);
     let authority = Authority::bind(plan.address, plan.zone, AuthorityConduct::default())?;
     send(replies, &Reply::Listening(authority.address()?))?;
     let stop = Arc::new(AtomicBool::new(false));
     let (replies, ordered) = (Arc::clone(replies), Arc::clone(&stop));
-    // It may wait for input for as long as the process lives, so nobody waits for it.
+    // It may wait for input as long as the process lives, so it is not joined.
     std::thread::Builder::new().spawn(move || {
         while let Ok(Some(TakenNow)) = requests.receive() {
             let seconds = sys::process::process_tree_usage().ok().map(|taken| taken.cpu_seconds);

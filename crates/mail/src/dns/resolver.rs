@@ -13,7 +13,7 @@ use slab::Slab;
 use super::lookup::{Lookups, Transmit, Transport};
 use super::{Answer, DnsFailure, Exchanger, HostName, RouteAnswer};
 
-/// Exchangers of a domain that are asked for, the preferred ones, and addresses of each that are kept.
+/// The most exchangers of a domain that are looked up, the preferred ones, and the most addresses of each.
 const EXCHANGERS_MAX: usize = 16;
 const ADDRESSES_MAX: usize = 16;
 
@@ -49,7 +49,7 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// A resolver that was asked nothing yet.
+    /// A resolver without questions.
     pub fn new(settings: ResolverSettings) -> Resolver {
         Resolver {
             lookups: Lookups::new(settings),
@@ -82,7 +82,7 @@ impl Resolver {
         }
     }
 
-    /// Whether another domain would be resolved at once. One that is not asked for yet takes no memory here.
+    /// Whether another domain would be resolved at once. A waiting domain takes no memory here.
     pub fn has_room(&self) -> bool {
         self.waiting.is_empty() && self.lookups.has_room()
     }
@@ -97,7 +97,7 @@ impl Resolver {
         self.answers.pop_front()
     }
 
-    /// A message has come from a server. One that answers nothing that this server was asked is dropped.
+    /// A message has come from a server. A response without a matching query to this server is dropped.
     /// Returns whether it was an answer.
     pub fn on_message(&mut self, server: usize, transport: Transport, message: &[u8], now_ns: u64) -> bool {
         let is_answer = self.lookups.on_message(server, transport, message, now_ns);
@@ -276,10 +276,10 @@ fn host_name(name: &str) -> Option<HostName> {
     (!name.is_root()).then_some(name)
 }
 
-/// How a resolver asks.
+/// The settings of a resolver.
 #[derive(Clone, Copy, Debug)]
 pub struct ResolverSettings {
-    /// Servers, each asked when the one before has failed; they are known by their numbers.
+    /// The number of servers; each is used when the one before has failed.
     pub servers: usize,
     /// Queries under way at once, at most 16,384; more wait in order.
     pub queries: usize,

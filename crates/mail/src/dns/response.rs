@@ -69,7 +69,7 @@ pub fn respond(
     finish(answer, plan, code != Rcode::SERVFAIL, counts).ok()
 }
 
-/// Without what was asked: names of a query can be compressed, and hundreds of questions that share one would
+/// Without the questions: names of a query can be compressed, and hundreds of questions that share one would
 /// make a response longer than a datagram.
 fn refusal(query: Header, code: Rcode) -> Vec<u8> {
     let mut response = MessageBuilder::new_vec();
@@ -123,7 +123,7 @@ fn push(
     }
 }
 
-/// With the record SOA where there is nothing else, so that this is known to hold for a while.
+/// With the record SOA where there is nothing else, so that the absence can be cached.
 fn finish(
     answer: Builder,
     plan: &ZonePlan,

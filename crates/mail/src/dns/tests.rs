@@ -11,8 +11,8 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// What a server knows: a name, a type and the data; several rows make a set. `!NXDOMAIN` and the like are
-/// codes, and `SOA` says that the absence of all others is certain.
+/// The records of a server: a name, a type and the data; several rows make a set. `!NXDOMAIN` and the like
+/// are codes, and `SOA` makes the absence of all others certain.
 type Row = (&'static str, &'static str, &'static str);
 
 struct Network {
@@ -21,7 +21,7 @@ struct Network {
     now_ns: u64,
     /// Names and types that servers were asked for, with the server and whether over TCP.
     asked: Vec<(String, Rtype, usize, Transport)>,
-    /// Messages that are lost before a server hears of one.
+    /// Messages that are lost before a server receives one.
     losses: usize,
     /// Answers over UDP that are cut.
     truncates: bool,
@@ -37,7 +37,7 @@ fn name(text: &str) -> Name<Vec<u8>> {
 }
 
 impl Network {
-    /// What the server says to a query.
+    /// The response of the server to a query.
     fn respond(&self, query: &[u8], transport: Transport) -> Vec<u8> {
         let query = Message::from_octets(query).unwrap();
         let question = query.sole_question().unwrap();
@@ -355,7 +355,7 @@ fn a_million_domains_take_little_memory() {
     }
     assert_eq!(resolver.unresolved(), 1_000_000);
     assert!(resolver.waiting_bytes() <= 60_000_000, "{}", resolver.waiting_bytes());
-    // Every server is silent until they are heard: nothing stays of those that are done.
+    // Every server is silent for a while: no state of finished queries stays.
     let mut now_ns = 0;
     let mut done = 0;
     for _ in 0..2000 {

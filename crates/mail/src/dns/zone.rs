@@ -2,7 +2,7 @@
 //! domains take no memory, and a checker with the same numbers knows the right answers.
 //!
 //! Domains have one to three exchangers. These are the hosts `mx0.test`, `mx1.test` and so on, or their twins
-//! `dead0.test` and so on, at whose addresses nobody listens.
+//! `dead0.test` and so on, with addresses at which nothing listens.
 
 use std::net::Ipv4Addr;
 
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::recipients::{DomainName, TOP};
 
-/// Numbers from which a zone is computed. Shares are between 0 and 1, of domains where nothing else is said.
+/// Numbers from which a zone is computed. Shares are between 0 and 1, of domains unless stated otherwise.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ZonePlan {
     /// Domains that exist, from number 0 on.
     pub domains: u32,
     /// Addresses of exchangers, one host each.
     pub hosts: Vec<Ipv4Addr>,
-    /// Addresses at which nobody listens.
+    /// Addresses at which nothing listens.
     pub dead_hosts: Vec<Ipv4Addr>,
     /// How long answers hold, in seconds.
     pub ttl_s: u32,
     /// Decides the properties of each domain.
     pub seed: u64,
-    /// Of exchangers: those that are dead.
+    /// The share of exchangers that are dead.
     pub dead: f64,
     /// Domains that do not exist though their numbers do.
     pub no_such_domain: f64,
@@ -65,7 +65,7 @@ pub enum DomainKind {
     Exchangers,
     /// It does not exist.
     NoSuchDomain,
-    /// Nothing can be found out.
+    /// Lookups fail.
     ServerFailure,
     /// It takes no mail.
     NullMx,
@@ -78,9 +78,9 @@ pub enum DomainKind {
 /// A host of the zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneHost {
-    /// Its place among those of its sort.
+    /// Its place among those of its kind.
     pub number: u32,
-    /// Whether nobody listens there.
+    /// Whether nothing listens there.
     pub is_dead: bool,
 }
 

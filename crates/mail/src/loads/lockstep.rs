@@ -1,14 +1,14 @@
 //! Test deliveries per second over simultaneous connections, command by command.
 //!
-//! **Question.** How many mails per second can one thread send off, and how long does each step of a delivery
-//! take, over n connections at once? Which event interface needs the least processor time for it?
+//! **Question.** How many messages per second can one thread deliver, and how long does each step of a
+//! delivery take, over n connections at once? Which event interface needs the least processor time for it?
 //!
 //! **Method.** The experiment of 2001. The engine of `osdyno mail` makes every step of a delivery with RSET
 //! in place of DATA: it finds the exchanger of a domain by DNS, connects, reads the greeting, and sends EHLO,
 //! MAIL, RCPT, RSET and QUIT, each after the reply to the one before. A connection is for one delivery;
-//! `--set deliveries=N` uses it for N. The 200 000 recipients are generated, in 9 113 domains
-//! (`--set domains=N`), all in `.test`. When those of a domain are at their end they begin anew, and the
-//! domain is asked for again; so one delivery in 22 waits for DNS.
+//! `--set deliveries=N` uses it for N. The 200 000 recipients are generated, in 9 113 domains (`--set
+//! domains=N`), all in `.test`. When those of a domain are used up they begin anew, and the domain is looked
+//! up again; so one delivery in 22 waits for DNS.
 //!
 //! The sink, `osdyno serve --service smtp`, and the DNS server run in processes of their own, on a processor
 //! of their own if there is one; `--server` names a sink elsewhere. First the engine finds every domain. At

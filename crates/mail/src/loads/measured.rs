@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The recipients of 2001. All domains have the same number of them: the engine takes one of each in turn, so
-/// that small ones would begin anew, and be asked for, more often than in one pass through the list.
+/// that small ones would begin anew, and be looked up, more often than in one pass through the list.
 const RECIPIENTS: u32 = 200_000;
 
 /// Test transactions that are sent together in a pipelined session, at most.
@@ -26,8 +26,8 @@ pub(super) const BATCH: usize = 50;
 
 /// How long all domains may take until they are found, and one delivery on every connection.
 const ROUND_MAX: Duration = Duration::from_secs(8);
-/// A level is held for so many times what the first delivery on every connection took: deliveries that were
-/// begun before the window met an engine that was busy already, and have left their mark on one round.
+/// A level is held for so many times the duration of the first delivery on every connection: deliveries that
+/// were begun before the window met an engine that was busy already, and have left their mark on one round.
 const ROUNDS_MIN: u32 = 2;
 /// Deliveries that are measured at least, so that one in a thousand is one, unless they would take longer
 /// than this.
@@ -113,7 +113,7 @@ fn permission(exchanger: SocketAddr) -> io::Result<Permission> {
     Permission::parse(&exchanger.ip().to_string()).map_err(io::Error::other)
 }
 
-/// How long this thread could have run and waited for a processor, where the system tells it.
+/// How long this thread could have run and waited for a processor, where the system reports it.
 fn run_delay_seconds() -> Option<f64> {
     sys::activity::snapshot().get("run_delay_seconds")
 }
@@ -130,7 +130,7 @@ struct Bench<'list, 'plan> {
 }
 
 impl Bench<'_, '_> {
-    /// Delivers until every domain was asked for once: what comes then is as it will be.
+    /// Delivers until every domain was looked up once: from then on the load is steady.
     fn find_domains(&mut self, connections: usize, domains: u64) -> io::Result<()> {
         let begun_ns = self.engine.now_ns();
         let piece = ROUND_MAX / (PIECES * PIECES);
@@ -174,7 +174,7 @@ impl Bench<'_, '_> {
             elapsed_seconds: window.elapsed_seconds,
             completed: counts.accepted(),
             timed_out: counts.timeouts,
-            // That of a sink which somebody else has started is unknown.
+            // That of a sink that was started elsewhere is unknown.
             cpu_share: sink_share.unwrap_or(0.0),
             client_cpu_share: window.cpu_share(),
             run_delay_share,
@@ -186,7 +186,7 @@ impl Bench<'_, '_> {
 
     /// Delivers until this many connections exist at once.
     fn grow(&mut self, n: usize) -> io::Result<()> {
-        // An earlier refusal says nothing of this level.
+        // An earlier refusal does not concern this level.
         let _ = self.engine.take_refusal();
         let (mut peak, mut grown_ns) = (0, self.engine.now_ns());
         while peak < n {

@@ -13,7 +13,7 @@ pub(super) const NEEDS: [Need; 3] =
 /// The size that MAIL states, where no other is chosen.
 pub(super) const MESSAGE_BYTES: usize = 1000;
 
-/// For how many deliveries a connection is used.
+/// The number of deliveries on a connection.
 pub(super) const fn deliveries(default: &'static str) -> Setting {
     Setting {
         name: "deliveries",
@@ -85,7 +85,7 @@ const fn words(step: MailStep) -> (&'static str, &'static str) {
     }
 }
 
-/// All that a saturated sink makes smaller or larger.
+/// The series that a saturated sink changes.
 const LIMITED: [&str; 4] = ["throughput", "p50", "p99", "p999"];
 
 /// The series of these operations that a saturated sink limits.
@@ -96,7 +96,7 @@ pub(super) fn limited(steps: &[MailStep]) -> Vec<&'static str> {
 /// A window of time, and the engine's resources in it.
 pub(super) struct Window {
     pub(super) elapsed_seconds: f64,
-    /// Processor time, where the system tells it.
+    /// Processor time, where the system reports it.
     pub(super) cpu_seconds: Option<f64>,
 }
 
@@ -126,8 +126,7 @@ pub(super) fn report(
     recorder.value(ENGINE_CPU, window.cpu_seconds.map_or(f64::NAN, |seconds| seconds / delivered.max(1.0)));
 }
 
-/// In seconds; `NAN` where the step was never made, or always took no time: what the engine found done when
-/// it looked.
+/// In seconds; `NAN` where the step was never made, or was always complete when the engine checked.
 fn quantile(measured: &MailMeasured, step: MailStep, share: f64) -> f64 {
     let times = measured.times(step);
     match times.count() {

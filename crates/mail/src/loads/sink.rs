@@ -19,7 +19,7 @@ use crate::measured::MailCounts;
 /// and not how a server spreads its connections.
 const ARCHITECTURES: [&str; 4] = ["epoll", "kqueue", "event-ports", "poll"];
 
-/// Answers of DNS hold for as long as a resolver keeps any at least, so that a domain is asked for each time
+/// Answers of DNS hold for as long as a resolver keeps any at least, so that a domain is looked up each time
 /// that its recipients begin anew.
 const TTL_S: u32 = 1;
 
@@ -50,18 +50,18 @@ impl Sink {
         Ok(Sink { server, names, exchanger })
     }
 
-    /// Where mail is taken.
+    /// The address that takes mail.
     pub(super) fn exchanger(&self) -> SocketAddr {
         self.exchanger
     }
 
-    /// Where DNS answers.
+    /// The address of the DNS server.
     pub(super) fn dns(&self) -> SocketAddr {
         self.names.address()
     }
 
-    /// The processor time of both until now; `None` where it is unknown, as that of a server that somebody
-    /// else has started is.
+    /// The processor time of both until now; `None` where it is unknown, as for a server that was started
+    /// elsewhere.
     pub(super) fn cpu_seconds(&mut self) -> io::Result<Option<f64>> {
         let names = self.names.cpu_seconds().map_err(ended)?;
         let server = self.server.report()?.and_then(|report| report.cpu_seconds);
@@ -74,7 +74,7 @@ impl Sink {
         Ok(report.map(|report| report.count(Counter::Exhausted) + report.count(Counter::Refused)))
     }
 
-    /// The error, unless the end of one of both is behind it.
+    /// The error, unless the end of one of both caused it.
     pub(super) fn cause(&mut self, error: io::Error) -> io::Error {
         match self.names.cpu_seconds() {
             Ok(_) => self.server.cause(error),
@@ -83,8 +83,8 @@ impl Sink {
     }
 
     /// Stops both once the engine has ended its connections, and checks that all three have counted the same.
-    /// `is_clean` is an engine that lost nothing: where it did, a sink may have accepted what the engine
-    /// never heard of.
+    /// `is_clean` is an engine without lost connections: otherwise a sink may have accepted recipients whose
+    /// replies the engine never received.
     pub(super) fn stop(
         mut self,
         trial: &mut Trial<'_>,

@@ -1,4 +1,4 @@
-//! The queue: limits, failures, memory; and whatever fails, every recipient ends once.
+//! The queue: limits, failures, memory; and after any failure every recipient ends once.
 
 use proptest::prelude::*;
 
@@ -78,7 +78,7 @@ fn a_million_that_wait_take_less_than_200_bytes_each() {
 }
 
 proptest! {
-    /// Whatever fails, every recipient ends once.
+    /// After any failure every recipient ends once.
     #[test]
     fn each_recipient_ends_once(seed: u64, recipients in 1_u32..200, domains in 1_u32..20) {
         let list = list(recipients, domains);

@@ -1,5 +1,5 @@
-//! The engine against servers that behave, and that do not: every recipient ends in exactly one way, and what
-//! counts as delivered is what the server took.
+//! The engine against good and faulty servers: every recipient ends in exactly one way, and the server took
+//! every recipient that counts as delivered.
 
 mod dns;
 #[cfg(unix)]
@@ -26,7 +26,7 @@ use self::server::{CUT, EHLO, SILENCE, Server};
 /// A reply for each command; see [`Server::start`].
 type Script = fn(&str) -> Option<String>;
 
-/// A result as a test looks at it.
+/// A result in the form for tests.
 struct KeptResult {
     number: u32,
     recipient: String,
@@ -111,7 +111,7 @@ fn generated(recipients: u32, domains: u32) -> Recipients {
     Recipients::generate(&GeneratedList { recipients, domains, sizes: DomainSizes::Zipf, seed: 3 })
 }
 
-/// Delivers the whole list, and looks at what became of each.
+/// Delivers the whole list, and returns the result of each.
 struct Delivered {
     counts: MailCounts,
     endings: HashMap<DeliveryEnding, usize>,
@@ -122,7 +122,7 @@ struct Delivered {
 fn deliver(events: &str, list: &Recipients, settings: EngineSettings) -> Result<Delivered, MailError> {
     let kept = Kept::default();
     let mut engine = mail::open(events, list, settings, kept.clone())?;
-    // Longer than any of these takes; what is left then is seen as queued.
+    // Longer than any of these takes; the rest then shows as queued.
     engine.run(10, Until { end_ns: 120_000_000_000, stop: None })?;
     engine.finish(Duration::from_secs(5))?;
     let counts = engine.measured().counts;
@@ -328,7 +328,7 @@ fn replies_may_be_cut_everywhere() {
     }
 }
 
-/// Whatever the server says to one command, and however often it says so: each recipient ends.
+/// For any reply of the server to one command, any number of times, each recipient ends.
 #[test]
 fn a_server_that_puts_everything_off_gets_no_more_than_the_attempts() {
     let list = generated(40, 4);

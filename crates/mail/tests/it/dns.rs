@@ -1,4 +1,4 @@
-//! The client of DNS and our own server, over real sockets: what is found is what the zone was computed to be.
+//! The client of DNS and our own server, over real sockets: the answers equal the computed zone.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -42,7 +42,7 @@ fn resolve<P: Poller>(server: SocketAddr, domains: u32, settings: ResolverSettin
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// The answers, and what the server counted.
+/// The answers, and the counts of the server.
 fn serve<P: Poller>(
     plan: &ZonePlan,
     conduct: AuthorityConduct,
@@ -192,7 +192,7 @@ fn no_message_stops_the_server() {
 /// A query over TCP, with its length before it.
 const QUERY: &[u8] = b"\0\x19\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x02d7\x04test\0\0\x0f\0\x01";
 
-/// What a server does for clients over TCP, which are given its address.
+/// A server for clients over TCP, which get its address.
 fn with_authority(clients: impl FnOnce(SocketAddr)) -> AuthorityCounts {
     let (plan, conduct) = (ZonePlan::default(), AuthorityConduct::default());
     let authority = Authority::bind("127.0.0.1:0".parse().unwrap(), plan, conduct).unwrap();

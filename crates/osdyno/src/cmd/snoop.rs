@@ -98,7 +98,7 @@ fn look_at_all(args: &Args) -> Result<(Vec<ServerAnswer>, Vec<String>), Failure>
         let name = format!("{} ({})", server.root, server.name);
         match look_at(args, server) {
             Ok(one) => answers.push(one),
-            // One of many may end, or be kept from us.
+            // One of many may end, or be unreadable for this user.
             Err(failure) if args.which.all_listening => warnings.push(format!("{name}: {failure}")),
             Err(failure) => return Err(failure),
         }

@@ -145,7 +145,7 @@ fn lines_that_cannot_be_read_are_skipped_and_counted() {
     );
 }
 
-/// Readers look values up by n: what does not keep to the order is not read, rather than misread.
+/// Readers look values up by n: a series out of order is not read, rather than misread.
 #[test]
 fn a_series_that_breaks_a_rule_is_named_with_the_rule() {
     let read = |change: fn(&mut Series), direction| {
@@ -280,7 +280,7 @@ fn a_file_that_unpacks_to_gigabytes_is_read_as_far_as_it_is_plausible() {
     }
     assert!(bytes.len() < 1 << 20);
     let (lines, losses) = read_all(&bytes).unwrap();
-    assert_eq!(lines, sample::lines(), "what stands before is kept");
+    assert_eq!(lines, sample::lines(), "the lines before are kept");
     let [Loss { offset, count: 1, reason: Reason::Inflated }] = losses[..] else { panic!("{losses:?}") };
     let read = (offset as usize - whole) / frame.len();
     assert!((1..10).contains(&read), "{read} frames were read");

@@ -1,4 +1,4 @@
-//! A recording groups series by key, leaves out what proves nothing, and makes declared sums.
+//! A recording groups series by key, leaves out series that do not count, and makes declared sums.
 
 use crate::sample;
 

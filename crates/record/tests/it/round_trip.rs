@@ -1,4 +1,4 @@
-//! What was written is what is read.
+//! A run is read as it was written.
 
 use crate::sample;
 
@@ -77,7 +77,7 @@ fn a_seed_that_another_tool_rounded_does_not_cost_the_file() {
     }
 }
 
-/// Fields that came later; files from before them are read as they were meant.
+/// Fields that were added later; older files are read with their meaning.
 #[test]
 fn files_of_older_versions_are_read() {
     for line in sample::lines() {
@@ -223,7 +223,7 @@ fn functions_that_get_one_name_are_one() {
     assert_eq!(stack.samples, [3, 12]);
     let modules: Vec<&str> = profile.functions(stack).map(|frame| frame.module.as_str()).collect();
     assert_eq!(modules, ["kernel", "/usr/lib/libc.so.6"]);
-    // A damaged file may name what is not there.
+    // A damaged file may name missing frames.
     let stray = Stack { frames: vec![0, 77], samples: [0, 1] };
     assert_eq!(profile.functions(&stray).count(), 1);
 }
@@ -263,7 +263,7 @@ fn with_seed(mut line: Line, seed: u64) -> Line {
     line
 }
 
-/// Outcomes as well, of which the sample has but two.
+/// Outcomes as well, because the sample has only two.
 #[test]
 fn the_specification_names_every_field() {
     let specification = include_str!("../../../../docs/record.md");
@@ -357,7 +357,7 @@ fn a_file_of_schema_1_is_read_as_one_of_today() {
     assert!(recording.trials[0].warnings.is_empty());
     let [limited] = &recording.limitations[..] else { panic!("one line") };
     assert_eq!((limited.n, limited.by, limited.of.trial), (Some(5), LimitedBy::Others, 1));
-    assert!(recording.end.is_some(), "what follows an upgraded line is there");
+    assert!(recording.end.is_some(), "the lines after an upgraded line are there");
 }
 
 proptest::proptest! {

@@ -94,7 +94,7 @@ fn fill_the_disk() {
 fn no_file_is_left_when_not_even_the_head_could_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.osdyno");
-    // What it says goes through a pipe: a file that takes the output of the tests would hit the limit too.
+    // Its output goes through a pipe: a file for the output of the tests would hit the limit too.
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact --ignored writer::fail_at_once"])
         .arg(env::current_exe().unwrap())

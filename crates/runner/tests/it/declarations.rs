@@ -1,4 +1,4 @@
-//! What every workload of every group declares of itself.
+//! The declarations of every workload of every group.
 
 use workload::{Direction, Linkage, Sizes, Workload};
 

@@ -1,4 +1,4 @@
-//! What the measured programs are made of.
+//! The contents of the measured programs.
 
 use runner::CARRIED;
 
@@ -6,7 +6,7 @@ use runner::CARRIED;
 #[test]
 fn the_program_of_the_kernel_needs_no_library_but_that_of_c() {
     if !cfg!(all(target_os = "linux", target_env = "gnu")) {
-        eprintln!("skipped: what a program needs is looked up in programs for GNU/Linux only");
+        eprintln!("skipped: the libraries of a program are read for GNU/Linux only");
         return;
     }
     let kernel = CARRIED.iter().find(|program| program.name == "osdyno-trial").expect("it is carried");

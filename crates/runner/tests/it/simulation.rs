@@ -1,7 +1,7 @@
-//! Thousands of runs, each decided by its seed: trials that cost what they like, crash, hang and meet limits, disks
+//! Thousands of runs, each decided by its seed: trials of any cost that crash, hang and meet limits, disks
 //! that fill up, interrupts at any moment, several systems. Everything between the plan and the record is the
-//! program's own, with the real judge; only time, trials and the disk are simulated (`world.rs`). What every run
-//! promises is in `promises.rs`.
+//! program's own, with the real judge; only time, trials and the disk are simulated (`world.rs`). The
+//! promises of every run are in `promises.rs`.
 //!
 //! A seed that fails is printed, and `OSDYNO_SEED=1234 cargo test -p runner --test it simulation` repeats that run
 //! alone and prints its trials.
@@ -30,8 +30,8 @@ const SEEDS_OF_FAULT: u64 = 300;
 /// Orders in which the first trials of loads may come.
 const SEEDS_OF_LOADS: u64 = 20;
 
-/// What every run promises, and of all together: the verdicts on costs that are flat are wrong no more often than
-/// they are allowed to be, whenever the run stopped and whatever was known by then.
+/// Checks the promises of every run, and of all together that verdicts on flat costs are wrong no more often
+/// than allowed, wherever the run stopped.
 #[test]
 fn every_run_keeps_its_promises() {
     if let Some(seed) = crate::seeds::repeated() {
@@ -50,8 +50,8 @@ fn every_run_keeps_its_promises() {
     verdicts.are_wrong_no_more_often_than_allowed();
 }
 
-/// On a machine so busy that a first trial has no time for all levels, the highest is measured all the same, in all
-/// trials and on all systems: it is what was asked for. What is left out are the levels in between.
+/// On a machine so busy that a first trial has no time for all levels, the highest is measured all the same,
+/// in all trials and on all systems, because it was requested. Levels in between are left out.
 #[test]
 fn a_slow_load_keeps_its_highest_level() {
     let simulation = Simulation::new(Scenario::of_load([Fate::LeavesOut, Fate::Healthy]), Fault::None);
@@ -88,7 +88,7 @@ fn on_a_slow_system_each_item_is_measured_within_the_budget() {
         let trials = &simulation.ran.as_ref().unwrap().recording.trials;
         let first: Vec<_> = trials.iter().filter(|trial| trial.order.trial == 1).collect();
         assert_eq!(first.len(), items, "seed {seed}");
-        // Curves come first, so that it is known what they leave.
+        // Curves come first, so that the rest of the budget is known.
         let kinds: Vec<&str> = first.iter().map(|trial| trial.order.workload.as_str()).collect();
         assert!(kinds[..2].iter().all(|&name| name != "load"), "{kinds:?}");
         let elapsed = simulation.ended() - simulation.begun;
@@ -137,14 +137,14 @@ fn a_trial_that_is_lost_is_found() {
     finds(Fault::Lost, "recorded once");
 }
 
-/// A disk that says that all is written, and has left out a byte.
+/// A disk that reports success, and has left out a byte.
 #[test]
 fn a_disk_that_loses_what_it_took_is_found() {
     finds(Fault::ForgetfulDisk, "recorded once");
 }
 
-/// A clock that leaps whenever the first item of the plan has been measured: the run takes that item for the most
-/// expensive of all, and leaves it behind items that cost more.
+/// A clock that leaps after each trial of the first item of the plan: the run counts that item as the most
+/// expensive, and measures it after items that cost more.
 #[test]
 fn an_item_that_is_starved_is_found() {
     finds(Fault::BlamedItem, "starved");
@@ -164,7 +164,7 @@ fn finds(fault: Fault, promise: &str) {
     assert_eq!(attempt(seed, Fault::None).err(), None, "seed {seed} without the fault");
 }
 
-/// Simulates one run; the promise that it broke, or what its verdicts are.
+/// Simulates one run; returns the promise that it broke, or its verdicts.
 fn attempt(seed: u64, fault: Fault) -> Result<Verdicts, String> {
     let simulated = catch_unwind(AssertUnwindSafe(|| Simulation::new(Scenario::from_seed(seed), fault)));
     let simulation = simulated.map_err(|panic| {

@@ -1,5 +1,5 @@
-//! Every workload, through the program itself: an order is the request, the record's lines are the replies.
-//! Servers need this, for what they start is this program again.
+//! Every workload, through the program itself: parameters are the request, the record's lines are the
+//! replies. Servers need this, because they start this program again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -110,8 +110,8 @@ fn supervise_order(workload: &Workload, order: TrialParameters) -> (Trial, Vec<S
     (trials.remove(0), all)
 }
 
-/// A load has the distribution of its latencies at each level that it reached, and where it is not asked one
-/// request at a time what the load generator saw of itself. All of it names its trial.
+/// A load has the distribution of its latencies at each level that it reached, and, unless requests come one
+/// at a time, the load generator's own observations. All of it names its trial.
 fn expect_facts(workload: &Workload, trial: &Trial, facts: &[Line]) {
     let key = TrialKey::from_parameters(&trial.order);
     let (mut generators, mut histograms) = (Vec::new(), Vec::new());
@@ -137,7 +137,7 @@ fn expect_facts(workload: &Workload, trial: &Trial, facts: &[Line]) {
         let is_quiet = workload.name == "mixed" && histograms.iter().all(|n| levels.contains(n));
         assert!(is_quiet || histograms == levels, "{key:?}: {histograms:?}");
         let one_at_a_time = ["request", "crowd"].contains(&workload.name);
-        // What rivals are offered is a load of its own.
+        // The load that rivals are offered is a load of its own.
         let loads = if workload.equal_offered_load { 2 } else { 1 };
         let each = |n: u64| std::iter::repeat_n(n, loads);
         let expected = if one_at_a_time { Vec::new() } else { levels.into_iter().flat_map(each).collect() };
@@ -160,7 +160,7 @@ fn expect_whole(workload: &Workload, variant: Variant, n: u64) {
     }
     assert!(trial.checks.iter().all(|check| check.held), "{name}: {:?}", trial.checks);
     // A value may be missing where a remark says why. The kernel's memory is of the whole machine, which
-    // others change; a server may take longer to recover than anybody waits.
+    // others change; a server may take longer to recover than the time limit.
     let may_lack = |series: &str| {
         let reason = match series {
             "kernel memory" => "Kernel memory is not reported at some n: ",
@@ -210,8 +210,8 @@ fn every_workload_is_measured_at_every_n_or_level() {
     });
 }
 
-/// One time in [`REFERENCE_STRIDE`], at an n that lies between those of two operations, both ways, and
-/// without a change of what else is measured.
+/// One time in [`REFERENCE_STRIDE`], at an n that lies between those of two operations, both ways, without
+/// changing the other measurements.
 #[test]
 #[cfg(unix)]
 fn references_are_timed_among_the_operations_where_they_are_wanted() {
@@ -247,7 +247,7 @@ fn settings_reach_the_workload_and_unknown_ones_end_the_trial() {
     let set = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
     let (trial, all) = supervise_with(files, "", 30, set("per-folder", "7"));
     assert_eq!((&trial.outcome, all.is_empty()), (&Outcome::Complete, false));
-    assert_eq!(trial.order.settings, set("per-folder", "7"), "the record says what was set");
+    assert_eq!(trial.order.settings, set("per-folder", "7"), "the record has the settings");
     for (name, value) in [("per-folder", "0"), ("folders", "7")] {
         let (trial, all) = supervise_with(files, "", 3, set(name, value));
         assert!(matches!(&trial.outcome, Outcome::Failed { reason } if reason.contains(name)), "{trial:?}");

@@ -1,4 +1,4 @@
-//! A curve, made up: how its way up ends early, what cannot be timed, and what helper processes do.
+//! A made-up curve: early ends of the way up, operations that cannot be timed, and helper processes.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -90,7 +90,7 @@ fn an_operation_that_no_curve_declares_cannot_be_timed() {
     assert!(stop.to_string().contains("invented"), "{stop}");
 }
 
-/// What a trial with two helpers makes in a folder: a file for each object. `refuse` may refuse one.
+/// The objects of a trial with two helpers: a file for each in a folder. `refuse` may refuse one.
 #[cfg(unix)]
 struct Shared {
     folder: tempfile::TempDir,
@@ -98,7 +98,7 @@ struct Shared {
 
 #[cfg(unix)]
 impl Shared {
-    /// The numbers of the files that are there.
+    /// The numbers of the existing files.
     fn files(&self) -> Vec<usize> {
         let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
         let mut files: Vec<usize> = entries.map(|entry| number(&entry.expect("an entry").path())).collect();

@@ -1,4 +1,4 @@
-//! A job, tiny and made up: its phases, its levels, and what ends it.
+//! A tiny made-up job: its phases, levels and early ends.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ const COPY: Workload = Workload {
 
 const GROWING: Workload = Workload { sizes: Sizes::Levels(levels::one_two_five), ..COPY };
 
-/// What a job left behind.
+/// The results of a job.
 struct Left {
     n: usize,
     write: Vec<(usize, f64)>,
@@ -79,7 +79,7 @@ fn a_job_of_one_level_is_timed_phase_by_phase() {
     assert_eq!((left.n, left.ended, left.error), (10, None, None));
     assert_eq!((left.write.len(), left.sync.len(), left.rate.len()), (1, 1, 0), "a rate of nothing is none");
     assert!((0.003..10.0).contains(&left.write[0].1), "{:?}", left.write);
-    assert!(left.sync[0].1 < left.write[0].1, "what is between phases is not timed: {:?}", left.sync);
+    assert!(left.sync[0].1 < left.write[0].1, "the time between phases is not timed: {:?}", left.sync);
 }
 
 #[test]

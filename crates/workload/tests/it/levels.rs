@@ -1,4 +1,4 @@
-//! A load, tiny and made up: what is reported at each level, and what remains when it ends early.
+//! A tiny made-up load: the values of each level, and the rest when it ends early.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ const LOAD: Workload = Workload {
     operations: &[
         Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "responses"),
         Operation::reported("p99", Unit::Seconds, Expect::Constant, "latency of the slowest in a hundred"),
-        Operation::up("connect", Expect::Constant, "timed, so never told"),
+        Operation::up("connect", Expect::Constant, "timed, so never reported"),
     ],
     ..Workload::LOAD
 };
@@ -25,7 +25,7 @@ fn numbers(n: u64) -> Vec<AtomicU64> {
     (0..Slots::needed(LOAD.declaration(), n)).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// What a load left behind.
+/// The results of a load.
 struct Left {
     n: usize,
     top: u64,
@@ -103,7 +103,7 @@ fn a_refusal_ends_it_and_what_was_measured_below_stands() {
 
 #[test]
 fn what_does_not_fit_into_the_allowance_is_left_out_but_never_the_last() {
-    // Nothing fits into no time, and all into any.
+    // No level fits into no time, and all into unlimited time.
     for (n, allowed, places) in [(10, 0, vec![0, 3]), (10, u64::MAX, vec![0, 1, 2, 3]), (1, 0, vec![0])] {
         let (numbers, clock) = (numbers(n), Clock::start());
         let slots = Slots::new(LOAD.declaration(), n, &numbers);
@@ -140,7 +140,7 @@ fn a_load_ends_where_its_time_ends() {
     assert_eq!((trial.n(), slots.top()), (1, 1));
 }
 
-/// What a level was found to need decides before it is measured.
+/// The known duration of a level decides before it is measured.
 #[test]
 fn a_level_that_takes_longer_than_the_trial_does_not_count() {
     let (numbers, clock) = (numbers(10), Clock::start());
@@ -158,7 +158,7 @@ fn a_level_that_takes_longer_than_the_trial_does_not_count() {
     assert!(matches!(trial.ended(), Some(EarlyEnd::Allowance { n: 2 })), "{:?}", trial.ended());
 }
 
-/// What the first trial had time for, the others have time for.
+/// All trials have time for the levels of the first.
 #[test]
 fn a_load_is_held_at_the_levels_that_are_given() {
     let (numbers, clock) = (numbers(10), Clock::start());

@@ -1,4 +1,4 @@
-//! Places to start roles, and what is left of them.
+//! Places to start roles, and checks that nothing is left of them.
 #![allow(dead_code)]
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use host::{Deadline, Error, Host};
 /// The program with all roles of these tests.
 pub(crate) const ROLE: &str = env!("CARGO_BIN_EXE_host-role");
 
-/// A command that does nothing but to start what it is given.
+/// A command that only starts its arguments.
 pub(crate) const BEHIND: [&str; 2] = ["env", "--"];
 
 /// Time enough on a busy machine.

@@ -1,31 +1,31 @@
-//! What a recipe consists of.
+//! The parts of a recipe.
 
 use serde::Serialize;
 
-/// What to raise on one system.
+/// The recipe of one system.
 #[derive(Debug)]
 pub struct Recipe {
     /// Its name on the command line.
     pub system: &'static str,
     /// Its name as people write it.
     pub title: &'static str,
-    /// What to raise, in this order.
+    /// The settings to raise, in this order.
     pub steps: &'static [RecipeStep],
-    /// How it was in 2001, and what replaced it.
+    /// The steps of 2001 and their successors.
     pub of_2001: &'static [Replaced],
-    /// What else to know.
+    /// Remarks.
     pub notes: &'static [&'static str],
 }
 
-/// One setting. In its texts `{n}` stands for how many, and `{all}` for that and what the rest of the system
-/// opens.
+/// One setting. In its texts `{n}` stands for the number, and `{all}` for that and the needs of the rest of
+/// the system.
 #[derive(Debug)]
 pub struct RecipeStep {
-    /// What it limits.
+    /// The thing that it limits.
     pub limits: &'static str,
     /// The command that raises it now.
     pub now: &'static str,
-    /// What raises it for good, with the file it belongs to.
+    /// The way to raise it for good, with the file it belongs to.
     pub lasting: &'static str,
     /// The page of the manual.
     pub manual: &'static str,
@@ -34,8 +34,8 @@ pub struct RecipeStep {
 /// A step of 2001 and its successor.
 #[derive(Debug, Serialize)]
 pub struct Replaced {
-    /// What had to be done.
+    /// The step.
     pub then: &'static str,
-    /// What does it today.
+    /// Its successor today.
     pub today: &'static str,
 }

@@ -77,5 +77,5 @@ pub(super) const RECIPE: Recipe = Recipe {
             today: "the same setting; a range for one socket by IP_LOCAL_PORT_RANGE (since 6.3)",
         },
     ],
-    notes: &["`osdyno doctor --for connections={n}` prints what of it this machine needs, and no more."],
+    notes: &["`osdyno doctor --for connections={n}` prints only the steps that this machine needs."],
 };

@@ -1,8 +1,8 @@
-//! What to raise on other systems before thousands of connections work: a recipe for each, by its manual, and
-//! what its recipe of 2001 became.
+//! The settings to raise on other systems before thousands of connections work: a recipe for each, by its
+//! manual, and the successors of its recipe of 2001.
 //!
-//! The published comparison of 2001 gave recipes for Linux 2.2, FreeBSD 4.2 and Solaris 8. Those of
-//! systems that nobody can try here are by their manuals, which each step names.
+//! The published comparison of 2001 gave recipes for Linux 2.2, FreeBSD 4.2 and Solaris 8. Those of systems
+//! that are not tried here follow their manuals, which each step names.
 
 use report::document::{Document, Section, Table, Text};
 use serde::Serialize;
@@ -72,7 +72,7 @@ pub struct RecipeAnswer {
     pub title: &'static str,
     /// The number of connections.
     pub count: u64,
-    /// What to raise, in this order.
+    /// The settings to raise, in this order.
     pub steps: Vec<StepAnswer>,
     /// The steps of 2001 and their successors.
     pub of_2001: &'static [Replaced],
@@ -96,7 +96,8 @@ pub struct StepAnswer {
 /// The recipe as a document.
 pub fn recipe_document(answer: &RecipeAnswer) -> Document {
     let mut document = Document { title: answer.title.into(), ..Document::default() };
-    let title = format!("{}: what to raise for {} connections, by its manual", answer.title, answer.count);
+    let title =
+        format!("{}: settings to raise for {} connections, by its manual", answer.title, answer.count);
     let mut steps = Section::new(title);
     for step in &answer.steps {
         let mut one = Section::new(Text::from(format!("{} · {}", step.limits, step.manual)));
@@ -108,7 +109,7 @@ pub fn recipe_document(answer: &RecipeAnswer) -> Document {
     }
     document.push(steps);
     if !answer.of_2001.is_empty() {
-        let mut replaced = Section::new("In 2001, and what replaced it");
+        let mut replaced = Section::new("In 2001, and today");
         for step in answer.of_2001 {
             let mut one = Section::new(step.then);
             one.say(format!("→ {}", step.today));

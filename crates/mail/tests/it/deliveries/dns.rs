@@ -1,4 +1,4 @@
-//! Routes by DNS: preferences, exchangers that nobody can reach, domains that take no mail.
+//! Routes by DNS: preferences, unreachable exchangers, domains that take no mail.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -49,7 +49,7 @@ impl Drop for NameServer {
     }
 }
 
-/// What the zone says.
+/// The answers of the zone.
 fn response(query: &[u8]) -> Option<Vec<u8>> {
     let query = Message::from_octets(query).ok()?;
     let question = query.sole_question().ok()?;
@@ -122,7 +122,7 @@ fn each_domain_is_delivered_to_its_exchangers() {
             (DeliveryEnding::Tested, 4),
             // Null MX, unknown, and nothing.
             (DeliveryEnding::Failed, 3),
-            // An exchanger that nobody can reach, a server that fails, and a stranger's.
+            // An unreachable exchanger, a server that fails, and a stranger's.
             (DeliveryEnding::Queued, 3),
         ];
         assert_eq!(delivered.endings, HashMap::from(expected), "{events}");

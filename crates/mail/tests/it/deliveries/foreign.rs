@@ -1,4 +1,4 @@
-//! smtp-sink of Postfix takes what the engine delivers, recipient by recipient.
+//! smtp-sink of Postfix takes the engine's messages, recipient by recipient.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What a server took.
+/// The recipients and messages that a server took.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken {
     /// Recipients that it accepted, in transactions that ended with RSET.
@@ -102,7 +102,7 @@ fn serve(stream: &TcpStream, script: &impl Fn(&str) -> Option<String>, taken: &M
         };
         let reply = match verb {
             "BDAT" => String::new(),
-            // Noted before it is said: a client may look at what was taken as soon as it has the reply.
+            // Noted before the reply, because a client may check it as soon as it has the reply.
             "RSET" => {
                 let chosen = Chosen::new(&script(command)?, own)?;
                 if chosen.reply.starts_with("250") {
@@ -137,7 +137,7 @@ fn serve(stream: &TcpStream, script: &impl Fn(&str) -> Option<String>, taken: &M
                 locked(taken).delivered.extend(whole);
                 say("MESSAGE", "250 ok")?;
             }
-            // What a client sends then is no command.
+            // The client then sends no command.
             "STARTTLS" if reply.starts_with("220") => {
                 std::io::Read::read_exact(&mut input, &mut [0; 5]).ok()?;
                 say("TLS", "")?;

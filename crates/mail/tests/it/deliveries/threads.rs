@@ -25,7 +25,7 @@ fn plan(stop: &AtomicBool) -> DeliveryPlan<'_> {
         threads: NonZero::<u32>::MIN.saturating_add(2),
         connections: 7,
         connections_per_source: 100,
-        // Longer than any of these takes; what is left then is seen as queued.
+        // Longer than any of these takes; the rest then shows as queued.
         duration: Duration::from_secs(120),
         grace: Duration::from_secs(5),
         stop,

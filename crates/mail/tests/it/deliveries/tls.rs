@@ -1,4 +1,4 @@
-//! STARTTLS: with a server that speaks it, with servers that do not, and with those that only say so.
+//! STARTTLS: with a server that speaks it, with servers that do not, and with those that only claim it.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -173,7 +173,7 @@ fn a_certificate_counts_where_one_is_asked_for() {
     }
 }
 
-/// Another answer to EHLO, which offers STARTTLS, and then what the script says.
+/// Another reply to EHLO, which offers STARTTLS, and then the script's reply.
 fn offering(script: fn(&str) -> Option<String>) -> Server {
     Server::start(move |command| {
         if command.starts_with("EHLO") {
@@ -234,7 +234,7 @@ fn tls(command: &str, reply: Option<&str>) -> Option<String> {
     }
 }
 
-/// What comes with the reply to STARTTLS can be anybody's: it must not be taken for what the server says over TLS.
+/// Bytes behind the reply to STARTTLS can be an attacker's: they must not count as the server's over TLS.
 #[test]
 fn what_comes_with_the_reply_to_starttls_is_not_believed() {
     let list = generated(10, 2);

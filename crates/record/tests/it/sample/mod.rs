@@ -153,7 +153,7 @@ pub(crate) fn series(number: u32, name: &str, direction: Direction, values: &[f6
     })
 }
 
-/// What loads record beside their series.
+/// The lines of loads beside their series.
 pub(crate) fn beside(number: u32) -> Vec<Line> {
     let of =
         TrialKey { system: "local".into(), workload: "bind".into(), variant: "v6".into(), trial: number };

@@ -9,7 +9,7 @@ use record::Storage;
 /// A write of more bytes is large.
 const LARGE: usize = 300;
 
-/// What a file on the disk holds, and what the disk does to it.
+/// A file on the disk, and the faults of the disk.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     pub(crate) bytes: Vec<u8>,

@@ -1,5 +1,5 @@
-//! The promise of the judge: a series is judged once at a look, and only where trials came since the last; what is
-//! found in that way is what the record shows.
+//! The promise of the judge: a series is judged once at a look, and only where trials came since the last;
+//! these findings are those of the record.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What every run promises, whatever happens in it. Each promise is checked by what happened outside of the run, in
-//! true time, and says its name first when it is broken.
+//! The promises of every run. Each is checked by the events outside of the run, in true time, and reports its
+//! name first when it is broken.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::scenario::LOOKS;
 use super::world::{Ended, Executed, Simulation, Status};
 use super::written;
 
-/// What looks at the clock take in a run, at most.
+/// The most time that readings of the clock take in a run.
 const SLACK: Duration = Duration::from_millis(1);
 
 /// Crashes or time-outs in a row, after which an item is given up.
@@ -68,7 +68,7 @@ struct Block {
 /// An item as it was measured.
 struct Measured<'a> {
     blocks: Vec<Block>,
-    /// What is recorded of it on each system.
+    /// Its record on each system.
     systems: Vec<Vec<&'a Trial>>,
 }
 
@@ -140,7 +140,7 @@ fn blocks<'a>(executed: impl Iterator<Item = &'a Executed>, begun: Duration) -> 
     blocks
 }
 
-/// A run that cannot begin says why: no system can be measured, or nothing can be written.
+/// A run that cannot begin reports why: no system can be measured, or nothing can be written.
 fn cannot_begin(simulation: &Simulation, error: &str) -> Result<(), String> {
     let scenario = &simulation.world.scenario;
     let is_unmeasurable = scenario.systems.iter().all(|system| system.is_absent);
@@ -148,8 +148,8 @@ fn cannot_begin(simulation: &Simulation, error: &str) -> Result<(), String> {
     ensure(is_unmeasurable || is_full || simulation.world.is_interrupted(), || error.to_owned())
 }
 
-/// A block begins only where it is likely to end within the budget: none begins that would not, even if it were as
-/// cheap as the cheapest of its kind. Exempt are the trials that every item gets, whatever becomes of the budget.
+/// A block begins only where it is likely to end within the budget: none begins that would not, even if it
+/// were as cheap as the cheapest of its kind. The least trials of every item are exempt.
 fn budget_is_kept(simulation: &Simulation, items: &[Measured<'_>]) -> Result<(), String> {
     let plan = &simulation.world.scenario.plan;
     let Some(budget) = plan.budget else { return Ok(()) };
@@ -244,7 +244,7 @@ fn end_is_right(simulation: &Simulation, ran: &Ran, items: &[Measured<'_>]) -> R
     })
 }
 
-/// What is shown before each trial.
+/// The status before each trial.
 fn status_is_right(simulation: &Simulation, ran: &Ran, items: &[Measured<'_>]) -> Result<(), String> {
     let plan = &simulation.world.scenario.plan;
     let most = match plan.trials {
@@ -274,7 +274,7 @@ fn status_is_right(simulation: &Simulation, ran: &Ran, items: &[Measured<'_>]) -
     })
 }
 
-/// What was shown before this trial.
+/// The status before this trial.
 fn shown<'a>(simulation: &'a Simulation, trial: &Executed) -> Option<&'a Status> {
     let item = simulation.world.scenario.item(&trial.order.workload, &trial.order.variant);
     let is_its = |status: &&Status| {
@@ -283,12 +283,12 @@ fn shown<'a>(simulation: &'a Simulation, trial: &Executed) -> Option<&'a Status>
     simulation.shown.iter().find(is_its)
 }
 
-/// No status says that the run goes on for longer than its budget.
+/// No status shows more time than the budget.
 fn time_left_fits(simulation: &Simulation, status: &Status) -> Result<(), String> {
     let plan = &simulation.world.scenario.plan;
     let (Some(left), Some(budget), 0) = (status.left, plan.budget, plan.least) else { return Ok(()) };
     let elapsed = status.at - simulation.begun;
-    // What is left and what is done tell the same end of a run that looks.
+    // The remaining time and the share that is done predict the same end of a run with looks.
     if let Trials::Looks(_) = plan.trials {
         let done = (elapsed + left).mul_f64(status.done);
         ensure(done.abs_diff(elapsed) <= SLACK, || {

@@ -1,4 +1,4 @@
-//! What happens in one simulated run, all of it decided by the seed.
+//! The events of one simulated run, all decided by the seed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,7 @@ use workload::{Expect, Operation, Sizes, Variant, Workload};
 /// n of every trial: enough for the judge to make a verdict.
 pub(crate) const N: u64 = 24;
 
-/// The counts of trials after which verdicts are looked at.
+/// The numbers of trials after which verdicts are judged.
 pub(crate) const LOOKS: &[u32] = &[10, 20, 40];
 
 const GROW: &[Operation] = &[Operation::up("grow", Expect::Constant, "one more")];
@@ -84,7 +84,7 @@ pub(crate) struct SimulatedSystem {
     pub(crate) items: Vec<Behaviour>,
 }
 
-/// What the trials of an item do on one system.
+/// The course of an item's trials on one system.
 #[derive(Debug)]
 pub(crate) struct Behaviour {
     pub(crate) cost_seconds: f64,
@@ -118,7 +118,7 @@ pub(crate) enum Fate {
     LeavesOut,
     /// A load whose first trial is killed at its last level.
     TooSlow,
-    /// A load of which each level takes its share of n, and which ends where its time ends.
+    /// A load whose levels take their share of n, and which ends with its time.
     Slow,
 }
 
@@ -292,7 +292,7 @@ fn behaviour(random: &mut fastrand::Rng, is_steady: bool) -> Behaviour {
     }
 }
 
-/// What goes wrong with this probability, and never in a steady run.
+/// A fault with this probability, and never in a steady run.
 fn some(random: &mut fastrand::Rng, probability: f64, is_steady: bool) -> bool {
     random.f64() < probability && !is_steady
 }

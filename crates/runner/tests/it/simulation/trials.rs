@@ -1,4 +1,4 @@
-//! How a simulated trial goes: what it takes, how it ends, and what it measures.
+//! A simulated trial: its duration, end and measurements.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,12 +16,12 @@ const VALUES_PER_SECOND: f64 = 1e10;
 /// A trial before anything interrupts it.
 pub(crate) struct SimulatedTrial {
     pub(crate) takes: Duration,
-    /// Nothing where it cannot start.
+    /// `None` where it cannot start.
     pub(crate) lines: Option<Vec<Line>>,
 }
 
 impl SimulatedTrial {
-    /// The same order always gives the same trial.
+    /// The same parameters always give the same trial.
     pub(crate) fn new(behaviour: &Behaviour, order: &TrialParameters) -> SimulatedTrial {
         let random = &mut fastrand::Rng::with_seed(
             order.seed ^ order.system.bytes().fold(0, |sum, byte| sum * 31 + u64::from(byte)),

@@ -45,7 +45,7 @@ impl Verdicts {
         let (wrong, all) = (self.wrong as f64, self.all as f64);
         let allowed = ALPHA * all + 3.0 * (ALPHA * (1.0 - ALPHA) * all).sqrt();
         assert!(wrong <= allowed, "{wrong} of {all} verdicts on flat costs are wrong");
-        // A judge that never says anything would keep the promise too.
+        // A judge without any verdict would keep the promise too.
         assert!(self.flat * 4 > self.all, "few flat costs are found to be flat: {self:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! The outside of a simulated run: a clock that moves when a trial takes time, systems, a disk, and the user who
-//! interrupts.
+//! The outside of a simulated run: a clock that moves when a trial takes time, systems, a disk, and a user
+//! that interrupts.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -16,16 +16,16 @@ use super::disk::{Disk, OpenFile};
 use super::scenario::Scenario;
 use super::trials::SimulatedTrial;
 
-/// What a look at the clock takes.
+/// The time of a reading of the clock.
 const LOOK: Duration = Duration::from_nanos(100);
 
-/// What it takes to describe a system.
+/// The time to describe a system.
 const DESCRIPTION: Duration = Duration::from_millis(10);
 
-/// A run that looks at the clock so often does not end.
+/// A run that reads the clock so often does not end.
 const LOOKS_MAX: u64 = 100_000;
 
-/// What is planted, to prove that it would be found. Nothing of it is in the program: it is the outside that lies.
+/// A planted fault, to prove that it would be found. The program has none of it: the outside lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
     None,
@@ -68,7 +68,7 @@ pub(crate) enum Ended {
     NotStarted,
 }
 
-/// What was shown before a trial.
+/// The status before a trial.
 #[derive(Debug)]
 pub(crate) struct Status {
     pub(crate) at: Duration,
@@ -196,7 +196,7 @@ impl Place<'_> {
         Error::Describe { name, reason: "nobody replies".to_owned() }
     }
 
-    /// What arrives of a trial at the run.
+    /// The lines of a trial that arrive at the run.
     fn reported(&self, mut lines: Vec<Line>, order: &TrialParameters) -> Vec<Line> {
         match self.world.fault {
             Fault::ReportedTwice if order.trial == 7 => lines.extend(lines.clone()),
@@ -219,7 +219,7 @@ impl Executor for Place<'_> {
         if self.world.pass(DESCRIPTION) || self.world.scenario.systems[self.place].is_absent {
             return Err(self.unusable());
         }
-        // A fact that no machine has, so that no noise floor is known of it.
+        // A fact that no machine has, so that it has no noise floor.
         let environment = [("cpu.model".to_owned(), "simulated".to_owned())].into();
         Ok(System {
             name: self.world.scenario.plan.targets[self.place].name.clone(),

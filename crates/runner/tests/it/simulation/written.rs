@@ -1,4 +1,4 @@
-//! The promise of the record: every trial that finished is in it once, and the file holds what is in memory.
+//! The promise of the record: every trial that finished is in it once, and the file equals the memory.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) fn check(simulation: &Simulation, ran: &Ran) -> Result<(), String> {
     is_in_file(ran, &file)
 }
 
-/// Every trial that was reported, once, and none that was interrupted.
+/// Every reported trial, once, and no interrupted one.
 fn executed_are_in_memory(executed: &[Executed], memory: &Recording) -> Result<(), String> {
     let mut recorded: BTreeMap<TrialKey, u32> = BTreeMap::new();
     for trial in &memory.trials {
@@ -37,7 +37,7 @@ fn executed_are_in_memory(executed: &[Executed], memory: &Recording) -> Result<(
     Ok(())
 }
 
-/// What is in memory is in the file, but for the last trial where the disk was full.
+/// The memory is in the file, except for the last trial if the disk was full.
 fn is_in_file(ran: &Ran, file: &Recording) -> Result<(), String> {
     let memory = &ran.recording;
     let lost = memory.trials.len() - file.trials.len().min(memory.trials.len());
