@@ -74,7 +74,11 @@ pub fn verify() -> Result<(), AnyError> {
     summary.add_build("other systems", || systems?.end());
     let unexpected = summary.skipped.iter().any(|skip| !skip.is_expected());
     summary.end()?;
-    if unexpected { Err("a test was skipped although this machine should have its requirement".into()) } else { Ok(()) }
+    if unexpected {
+        Err("a test was skipped although this machine should have its requirement".into())
+    } else {
+        Ok(())
+    }
 }
 
 /// Long simulations: `test` has a few seeds of each.

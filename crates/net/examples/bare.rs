@@ -1,5 +1,5 @@
-//! The floor that a web server stands on: an epoll loop that sends the same bytes for whatever it receives.
-//! `benches/http.sh` measures it beside the servers; what they cost beyond it is what they do.
+//! The lower bound of a web server: an epoll loop that sends the same bytes for any input. `benches/http.sh`
+//! measures it beside the servers; their cost beyond it is that of their own work.
 //!
 //!     cargo run --release -p net --example bare -- 127.0.0.1:8080 FILE
 

@@ -1,6 +1,6 @@
-//! The floor that a load generator stands on: a closed loop that sends the same request and counts the bytes
-//! of responses, whose length it takes from the first. `benches/http.sh` measures it beside the generators;
-//! what they cost beyond it is what they do.
+//! The lower bound of a load generator: a closed loop that sends the same request and counts the bytes of
+//! responses, whose length it takes from the first. `benches/http.sh` measures it beside the generators;
+//! their cost beyond it is that of their own work.
 //!
 //!     cargo run --release -p net --example bare_load -- epoll 127.0.0.1:8080 /FILE 50 SECONDS
 //!
@@ -46,7 +46,7 @@ mod closed_loop {
         pub(crate) completed: u64,
     }
 
-    /// The end is looked at as often as this at least.
+    /// The end is checked at least this often.
     const PATIENCE: Duration = Duration::from_millis(100);
     /// The token of sends; receives have the number of their connection.
     const SENT: u64 = u64::MAX;

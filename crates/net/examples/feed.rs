@@ -12,7 +12,7 @@ use net::service::http::HttpSettings;
 
 const REQUESTS: u32 = 100_000;
 
-/// The fastest counts: others work on the machine too.
+/// The fastest counts, because other programs disturb the rest.
 const ROUNDS: u32 = 20;
 
 const BROWSER: &str = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n\

@@ -14,7 +14,7 @@ pub enum Error {
         kind: &'static str,
         /// The name that was given.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: String,
     },
     /// The system lacks a facility that it needs.
@@ -28,7 +28,7 @@ pub enum Error {
     /// A process with a role could not be started, has ended, or has not replied in time.
     #[error(transparent)]
     Host(#[from] host::Error),
-    /// Settings make no sense, by themselves or together. The message says which, and what they may be.
+    /// Settings are invalid, by themselves or together. The message names them and the valid ones.
     #[error("{0}")]
     Settings(String),
     /// There is no connection of that number.
@@ -44,7 +44,7 @@ pub enum Error {
     Request {
         /// The server.
         target: ServerAddress,
-        /// How far the request came.
+        /// The stage of the request.
         stage: &'static str,
         /// The cause.
         cause: String,

@@ -11,7 +11,7 @@
 //!
 //! Must never: judge, print, write a record, or know its caller.
 
-// Processes that fork need Unix; what they alone use is compiled everywhere all the same.
+// Processes that fork need Unix; code that only they use is compiled everywhere all the same.
 #![cfg_attr(not(unix), allow(dead_code))]
 
 pub mod arch;

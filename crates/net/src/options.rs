@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// Bytes that a user gave, which need not be text: in JSON they are base64.
+/// Bytes of a user, perhaps no text: in JSON they are base64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content(Vec<u8>);
 

@@ -13,7 +13,7 @@ pub trait Sender {
     /// One send(2).
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// One send(2) of bytes that more follow at once; see [`Connection::send_and_more`].
+    /// One send(2) of bytes; more follow at once; see [`Connection::send_and_more`].
     fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Several pieces by one sendmsg(2).
@@ -55,7 +55,7 @@ pub struct Output {
     spare: Vec<u8>,
     responses: u64,
     recipients: u64,
-    /// Lines for the access log, where the service was asked for them.
+    /// Lines for the access log, if they were requested.
     pub log: Vec<u8>,
 }
 
@@ -66,7 +66,7 @@ enum Part {
     File { file: Arc<File>, offset: u64, count: u64 },
 }
 
-/// How far the sending came.
+/// The progress of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// Everything has left.
@@ -97,7 +97,7 @@ impl Output {
     }
 
     /// Whether at most 64 KiB wait, all in one piece. Beyond, what can be shared should be: a flood of
-    /// requests whose responses the client does not take must not fill the memory with copies.
+    /// requests whose responses the client does not read must not fill the memory with copies.
     #[inline]
     pub(crate) fn is_short(&self) -> bool {
         match self.parts.front() {
@@ -113,7 +113,7 @@ impl Output {
         self.shared_range(bytes, range);
     }
 
-    /// Adds a range of bytes that many connections share; of one that they do not have, nothing.
+    /// Adds a range of bytes that many connections share; nothing for a range beyond them.
     pub(crate) fn shared_range(&mut self, bytes: Arc<[u8]>, range: Range<usize>) {
         if bytes.get(range.clone()).is_some_and(|bytes| !bytes.is_empty()) {
             self.parts.push_back(Part::Shared { bytes, range });
@@ -133,7 +133,7 @@ impl Output {
         self.responses += 1;
     }
 
-    /// The requests answered since this was asked last.
+    /// The requests answered since the last call.
     #[inline]
     pub fn take_responses(&mut self) -> u64 {
         std::mem::take(&mut self.responses)
@@ -145,7 +145,7 @@ impl Output {
         self.recipients += 1;
     }
 
-    /// The recipients accepted since this was asked last.
+    /// The recipients accepted since the last call.
     #[inline]
     pub(crate) fn take_recipients(&mut self) -> u64 {
         std::mem::take(&mut self.recipients)
@@ -161,7 +161,7 @@ impl Output {
         }
     }
 
-    /// Sends as much as the connection takes, and adds to `sent_bytes` what left.
+    /// Sends as much as the connection takes, and adds the bytes that left to `sent_bytes`.
     ///
     /// # Errors
     /// Those of send(2) and sendfile(2), without `EINTR`; `UnexpectedEof` when a file became shorter.

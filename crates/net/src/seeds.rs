@@ -11,7 +11,7 @@ const SEEDS: u64 = 500;
 /// Repeats one seed.
 const SEED: &str = "OSDYNO_SEED";
 
-/// The seed that is to be repeated.
+/// The seed to repeat.
 pub(crate) fn repeated() -> Option<u64> {
     number(SEED)
 }

@@ -14,41 +14,41 @@ use crate::service::OpenService;
 
 /// A place to serve at. Each worker of a server has its own.
 pub struct WorkerContext {
-    /// Blocking or not as [`Architecture::blocking`](crate::arch::Architecture) asks. A blocking accept gives
-    /// up after [`TICK`] with `WouldBlock`, so that its caller checks [`WorkerContext::stop`] in time.
+    /// Blocking or not, by [`Architecture::blocking`](crate::arch::Architecture). A blocking accept gives up
+    /// after [`TICK`] with `WouldBlock`, so that its caller checks [`WorkerContext::stop`] in time.
     pub listener: Listener,
     /// The service.
     pub service: Arc<dyn OpenService>,
-    /// Within which limits.
+    /// The limits.
     pub limits: Limits,
     /// The counters; other processes and threads may read them.
     pub counters: Counters,
     /// When to stop.
     pub stop: StopFlag,
-    /// Where the access log goes; opened for appending.
+    /// The access log; opened for appending.
     pub log: Option<File>,
     /// The command that serves one connection on its standard input and output, for `inetd`.
     pub session_command: Vec<String>,
     /// Threads or processes of an architecture that has a fixed pool of them.
     pub pool: usize,
-    /// Whether somebody supervises this worker, and gives the listener to the next one when it ends.
+    /// Whether a supervisor watches this worker, and gives the listener to the next one when it ends.
     pub is_supervised: bool,
 }
 
-/// How long anything waits at most before it looks whether to stop.
+/// The longest wait before a check for the order to stop.
 pub const TICK: Duration = Duration::from_millis(200);
 
-/// After a close for which the other end is to be given time, input is taken and dropped until the other end
-/// closes or has sent nothing for this long. A close with input that was not received is a reset, which can
-/// destroy the response before it is read (RFC 9112, section 9.6).
+/// After a close that gives the other end time, input is dropped until the other end closes or has sent
+/// nothing for this long. A close with input that was not received is a reset, which can destroy the response
+/// before it is read (RFC 9112, section 9.6).
 pub(crate) const LINGER: Duration = Duration::from_secs(2);
 
 /// The longest time in all.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(30);
 
-/// Times that a response is looked at within the limit for sending: whether the other end has acknowledged
-/// any more of it. A socket becomes writable only when a third of its buffer is free, which is a megabyte: a
-/// slow reader needs long for that, and reads all the same.
+/// How often the progress of a response is checked within the limit for sending: whether the other end has
+/// acknowledged more of it. A socket becomes writable only when a third of its buffer is free, which is a
+/// megabyte: a slow reader needs long for that, although it reads.
 pub(crate) const SEND_LOOKS: u32 = 4;
 
 /// The limits of a server, in number and in time.
@@ -62,9 +62,9 @@ pub struct Limits {
     /// A request must have arrived as a whole within this time of its first byte.
     pub request: Duration,
     /// A response is given up when the other end has acknowledged nothing of it for this time, and for twice
-    /// this time at most: that is looked at now and then.
+    /// this time at most, because it is checked at intervals.
     pub send: Duration,
-    /// After an order to stop, responses under way have this time to leave.
+    /// After an order to stop, responses in progress have this time to leave.
     pub grace: Duration,
 }
 
@@ -103,7 +103,7 @@ pub enum Counter {
     Accepted,
     /// Connections closed at once because there were too many.
     Refused,
-    /// Connections that have ended, in whatever way.
+    /// Connections that have ended, in any way.
     Ended,
     /// Connections that broke: reset, or gone in the middle of a response.
     Broken,
@@ -116,9 +116,9 @@ pub enum Counter {
     Received,
     /// Bytes sent.
     Sent,
-    /// Times that no connection could be accepted for want of descriptors, memory or processes.
+    /// How often no connection could be accepted for lack of descriptors, memory or processes.
     Exhausted,
-    /// Workers that ended unasked and were started anew.
+    /// Workers that ended unexpectedly and were started anew.
     Restarts,
     /// Recipients that a mail server accepted.
     Recipients,
@@ -147,7 +147,7 @@ pub struct Counters {
     row: usize,
 }
 
-/// Numbers of a row: two cache lines, for processors fetch them in pairs.
+/// Numbers of a row: two cache lines, because processors fetch them in pairs.
 const ROW: usize = 16;
 
 /// Behind the counts of a row stands the largest number of connections that were open at a time.
@@ -199,13 +199,13 @@ impl Counters {
         if let Some(ended) = self.slot(self.row, Counter::Ended as usize)
             && let Some(peak) = self.slot(self.row, PEAK)
         {
-            // One that came and ended before anybody looked was open all the same.
+            // A connection that came and ended between two checks was open all the same.
             let open = accepted.saturating_sub(ended.load(Ordering::Relaxed)).max(1);
             peak.fetch_max(open, Ordering::Relaxed);
         }
     }
 
-    /// The worker that counted here is gone, and with it whatever connections it had: they broke.
+    /// The worker that counted here has ended, and its connections broke with it.
     pub fn settle(&self) {
         let count =
             |count| self.slot(self.row, count as usize).map_or(0, |slot| slot.load(Ordering::Relaxed));
@@ -214,15 +214,15 @@ impl Counters {
         self.add(Counter::Broken, lost);
     }
 
-    /// The most connections that were open at a time. Of several workers at least that many: they are looked
-    /// at now and then.
+    /// The most connections that were open at a time. For several workers at least that many: they are
+    /// checked at intervals.
     pub fn peak(&self) -> u64 {
         let rows = self.memory.slots().len() / ROW;
         let peaks = (0..rows).filter_map(|row| self.slot(row, PEAK)).map(|peak| peak.load(Ordering::Relaxed));
         peaks.max().unwrap_or(0)
     }
 
-    /// Looks at how many connections are open over all workers, for [`Counters::peak`].
+    /// Reads how many connections are open over all workers, for [`Counters::peak`].
     pub fn look(&self) {
         if let Some(peak) = self.slot(self.row, PEAK) {
             peak.fetch_max(self.open(), Ordering::Relaxed);
@@ -313,8 +313,8 @@ impl WorkerContext {
     }
 }
 
-/// Writes lines to the access log, where there is one. Whether the server goes on without a line that cannot
-/// be written is the service's to say.
+/// Writes lines to the access log, where there is one. The service decides whether the server goes on if a
+/// line cannot be written.
 pub(crate) fn write_log(log: Option<&File>, lines: &mut Vec<u8>, counters: &Counters) {
     if let Some(mut log) = log
         && !lines.is_empty()

@@ -1,7 +1,7 @@
 //! One connection served by calls that wait; the architectures of processes and of threads share it.
 //!
 //! Time limits are those of the socket: a receive is late by a tick at most. A send waits for a quarter of
-//! its limit, and is repeated while the client acknowledges anything. A client that takes nothing holds it
+//! its limit, and is repeated while the client acknowledges anything. A client that reads nothing holds it
 //! for up to twice the limit.
 
 use std::collections::HashMap;
@@ -21,8 +21,8 @@ use crate::worker::{
 /// One receive takes at most this much. It lies on the stack of each process or thread.
 const CHUNK_BYTES: usize = 8 << 10;
 
-/// The stack that every service gets along with. Only pages that are touched cost memory, but address space
-/// and its accounting are finite.
+/// The stack that suffices for every service. Only touched pages cost memory, but address space and its
+/// accounting are finite.
 const STACK_BYTES: usize = 64 << 10;
 
 /// The stack of a thread that serves connections of that worker.
@@ -30,7 +30,7 @@ pub(super) fn stack_bytes(worker: &WorkerContext) -> usize {
     STACK_BYTES + worker.service.stack_bytes()
 }
 
-/// How long to let others give something back when descriptors, memory or processes have run out.
+/// How long to wait for other connections to end when descriptors, memory or processes have run out.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A wait for the end of threads or processes looks this often.
@@ -53,7 +53,7 @@ impl Live {
     }
 }
 
-/// Accepts a connection; `None` when it is time to look whether to stop.
+/// Accepts a connection; `None` when it is time to check for the order to stop.
 ///
 /// # Errors
 /// Those of accept(2) that do not pass.
@@ -73,7 +73,7 @@ pub(super) fn accept(worker: &WorkerContext, counters: &Counters) -> io::Result<
     }
 }
 
-/// Notes that something ran out, and waits a little.
+/// Counts an exhausted resource, and waits a little.
 pub(super) fn exhausted(counters: &Counters) {
     counters.add(Counter::Exhausted, 1);
     std::thread::sleep(PAUSE);
@@ -302,7 +302,7 @@ impl Conversation<'_> {
     fn linger(&mut self) -> Result<(), Counter> {
         let mut chunk = [0_u8; CHUNK_BYTES];
         let end = Instant::now() + LINGER_MAX;
-        // An error says that the other end is gone, as expected.
+        // An error means that the other end is gone, as expected.
         let _ = self.live.connection.finish_sending();
         while let Ok(Input::Bytes(_)) = self.receive(&mut chunk, Some(end.min(Instant::now() + LINGER)), true)
         {
@@ -311,9 +311,9 @@ impl Conversation<'_> {
     }
 }
 
-/// Whether the other end takes a response that the socket has no more room for.
+/// Whether the other end still reads a response that the socket has no more room for.
 struct Taken {
-    /// When it was last known to.
+    /// When it was last known to read.
     since: Option<Instant>,
     acknowledged: u64,
 }
@@ -333,7 +333,7 @@ impl Taken {
     }
 }
 
-/// The connections of a process with threads, so that an order to stop reaches those that wait.
+/// The connections of a process with threads, so that an order to stop reaches waiting ones.
 #[derive(Debug, Default)]
 pub(super) struct Registry(Mutex<HashMap<i32, Arc<Live>>>);
 
@@ -388,7 +388,7 @@ impl Registry {
 
 impl Drop for Registered<'_> {
     fn drop(&mut self) {
-        // Before it is closed, for its number will be another's.
+        // Before it is closed, because its number may be reused.
         self.registry.lock().remove(&self.live.connection.number());
         self.counters.add(Counter::Ended, 1);
     }

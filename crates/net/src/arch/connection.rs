@@ -150,7 +150,7 @@ impl<S: Socket> Connection<S> {
         match self.state.settle(flow, context) {
             Then::Listen if self.state.is_paused() => Next::Wait,
             Then::Listen => Next::Again,
-            // An error says that the other end has closed already.
+            // An error means that the other end has closed already.
             Then::Linger if self.socket.finish_sending().is_ok() => Next::Again,
             Then::Linger | Then::Close => Next::End,
             Then::Reset => {
@@ -167,13 +167,13 @@ fn broken(context: &mut LoopContext<'_>) -> Next {
     Next::End
 }
 
-/// A session and where it stands.
+/// A session and its stage.
 pub(super) struct ConnectionState {
     session: Box<dyn Session>,
     phase: Phase,
-    /// When the limit of the phase is over, or when to look at it.
+    /// When the limit of the phase is over, or when to check it.
     pub(super) due_ms: u64,
-    /// When to give up sending, if the other end takes nothing until then.
+    /// When to give up sending, if the other end reads nothing until then.
     give_up_ms: u64,
     /// Bytes that the other end had acknowledged at the last look.
     acknowledged: u64,
@@ -212,7 +212,7 @@ pub(super) enum Then {
 /// The step after a time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Late {
-    /// Nothing: the other end takes its output, if slowly.
+    /// Nothing: the other end reads its output, if slowly.
     Wait,
     /// The last output is to be sent, or the one after a pause.
     Response(Flow),
@@ -239,7 +239,7 @@ impl ConnectionState {
         self.session.on_input(input, output)
     }
 
-    /// No more input will come, so whatever the session would like: it is over once the output has left.
+    /// No more input will come, so it is over once the output has left, for any request of the session.
     pub(super) fn end_of_input(&mut self, output: &mut Output) -> Flow {
         let _ = self.session.end(output);
         Flow::Close
@@ -277,7 +277,7 @@ impl ConnectionState {
         self.phase == Phase::Idle
     }
 
-    /// Whether the session says nothing for a while, so that nothing is received for it.
+    /// Whether the session pauses, so that nothing is received for it.
     #[inline]
     pub(super) fn is_paused(&self) -> bool {
         self.phase == Phase::Paused
@@ -325,7 +325,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether the other end still takes output, or has time to. Where the system does not count acknowledged
+    /// Whether the other end still reads output, or has time to. Where the system does not count acknowledged
     /// bytes, a socket that is not writable in time is given up.
     fn is_taken(&mut self, connection: &impl Socket, context: &LoopContext<'_>) -> bool {
         let limit = context.terms.limits.send;

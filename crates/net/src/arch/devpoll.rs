@@ -1,5 +1,5 @@
-//! One process, one thread, and /dev/poll, poll(4D) of illumos and Solaris: the list of poll(2), which the
-//! kernel keeps; a wait is answered with those that are ready.
+//! One process, one thread, and /dev/poll, poll(4D) of illumos and Solaris: the list of poll(2), kept by the
+//! kernel; a wait returns the ready descriptors.
 //!
 //! It came with Solaris 7 and is the oldest of the interfaces that do not pass every connection with every
 //! wait. A connection that waits for something else costs a write(2) of two entries.

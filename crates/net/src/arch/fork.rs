@@ -50,7 +50,7 @@ pub(super) fn process_for_each(
     let mut outcome = Ok(());
     while outcome.is_ok() && !worker.stop.is_ordered() {
         let accepted = blocking::accept(worker, &worker.counters);
-        // Without children there is nothing to ask for.
+        // Without children there is nothing to reap.
         let _ = children.ask();
         outcome = accepted.and_then(|connection| {
             let Some(connection) = connection else { return Ok(()) };
@@ -84,12 +84,12 @@ struct Children<'a> {
 }
 
 impl Children<'_> {
-    /// Asks for those that have ended; an error when there are no children at all.
+    /// Reaps those that have ended; an error when there are no children at all.
     fn ask(&mut self) -> io::Result<()> {
         while let Some((process, status)) = sys::process::ended_child()? {
             if self.processes.remove(&process) {
                 self.worker.counters.add(Counter::Ended, 1);
-                // Whoever killed it, or its own crash, has broken the connection.
+                // Its killer, or its own crash, has broken the connection.
                 self.worker.counters.add(Counter::Broken, u64::from(sys::process::was_killed(status)));
             }
         }
@@ -104,7 +104,7 @@ impl Children<'_> {
             let is_grace = until.is_none_or(|until| Instant::now() < until);
             let tell = if is_grace { tell } else { sys::process::kill };
             for &process in &self.processes {
-                // It may have ended right now, and will be asked for.
+                // It may have ended right now, and will be reaped.
                 let _ = tell(process);
             }
             std::thread::sleep(LOOK);

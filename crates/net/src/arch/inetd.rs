@@ -14,7 +14,7 @@
 //! of the parent's page tables, so the size of the server does not matter.
 //!
 //! The server and its programs count in shared memory. The parameters, one word of JSON, tell the program
-//! where it is.
+//! where they are.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -38,7 +38,7 @@ fn serve(worker: &WorkerContext) -> io::Result<()> {
     };
     let mut command = Command::new(program);
     command.args(words);
-    // The terminal's Ctrl-C would kill those that have not begun to watch signals; they hear of it from here.
+    // The terminal's Ctrl-C would kill those that do not watch signals yet; this process passes the order on.
     sys::process::lead_group(&mut command);
     process_for_each(worker, sys::signal::send_nudge, |connection| {
         let (input, output) = connection.into_stdio()?;

@@ -9,7 +9,7 @@ use crate::network::milliseconds;
 use crate::output::Output;
 use crate::worker::{COUNTERS, Counter, Terms, write_log};
 
-/// As much as one call of recv(2) gives at most.
+/// The most bytes of one recv(2).
 const INPUT_BYTES: usize = 64 << 10;
 
 /// The context of one loop.
@@ -115,8 +115,8 @@ const KEPT: usize = 4096;
 /// The time limits of connections: a timer wheel of coarse ticks.
 ///
 /// A slot has at most one timer, which belongs to the slot rather than to its connection. A timer is never
-/// moved back: an owner that it wakes too early arms it again. So extending a limit, which every request
-/// does, costs one comparison, and connections that come and go leave nothing behind.
+/// delayed: an owner that it wakes too early arms it again. So extending a limit, which every request does,
+/// costs one comparison, and connections that come and go leave nothing behind.
 #[derive(Debug)]
 pub(super) struct TimerWheel {
     wheel: Vec<Vec<u32>>,

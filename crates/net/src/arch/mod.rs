@@ -81,8 +81,8 @@ pub struct Architecture {
     pub workers: bool,
     /// Whether it can run here and now; an `Unsupported` error says why not.
     pub probe: fn() -> io::Result<()>,
-    /// Serves until the order to stop, and then until the responses under way have left. Or why this system
-    /// cannot have it.
+    /// Serves until the order to stop, and then until the responses in progress have left; or the reason why
+    /// this system lacks it.
     pub serve: Result<Serve, &'static str>,
 }
 
@@ -91,11 +91,11 @@ pub struct Architecture {
 pub enum ServedBy {
     /// A loop that serves many.
     Loop,
-    /// A thread that was made for it.
+    /// A thread for this connection.
     Thread,
     /// One of a fixed number of threads.
     PooledThread,
-    /// A process that was made for it.
+    /// A process for this connection.
     Process,
     /// One of a fixed number of processes.
     PooledProcess,
@@ -112,8 +112,8 @@ const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
     }
 }
 
-/// The probe of architectures that fork: only a system without fork(2) cannot have them. A limit of processes
-/// may be raised, and is reported when it is hit.
+/// The probe of architectures that fork: only a system without fork(2) lacks them. A limit of processes may
+/// be raised, and is reported when it is hit.
 fn forks() -> io::Result<()> {
     cfg_select! {
         unix => {
@@ -140,7 +140,7 @@ impl Architecture {
         self.served_by != ServedBy::Loop
     }
 
-    /// Whether a fixed number of threads or processes bounds the connections that are served at a time.
+    /// Whether a fixed number of threads or processes limits the connections that are served at a time.
     pub fn has_pool(&self) -> bool {
         matches!(self.served_by, ServedBy::PooledThread | ServedBy::PooledProcess)
     }

@@ -40,7 +40,7 @@ fn serve(worker: &WorkerContext) -> io::Result<()> {
                 .spawn_scoped(scope, || work(worker, &registry))
             {
                 Ok(thread) => threads.push(thread),
-                // A smaller pool than asked for still serves.
+                // A pool that is smaller than requested still serves.
                 Err(error) if threads.is_empty() => outcome = Err(error),
                 Err(_) => blocking::exhausted(&worker.counters),
             }

@@ -1,11 +1,11 @@
 //! One loop that serves all connections over a ring: it submits operations, and the ring returns completions.
 //!
-//! - Receiving goes on while a response leaves. What arrives then is held; when that becomes much, receiving
-//!   ends until the response has left: a client that does not read its responses has no more requests read.
+//! - Receiving goes on while a response leaves. That input is held; when it becomes much, receiving ends
+//!   until the response has left: a client that does not read its responses has no more requests read.
 //! - A connection's slot is free only when nothing of it is in flight any more. So no completion can be
-//!   taken for that of the slot's next connection.
+//!   mistaken for one of the slot's next connection.
 //! - One send for a connection at a time, of 64 KiB at most: so much must leave within the limit for sending.
-//! - A wait for connections that is in vain for long is begun anew, because Linux wakes one ring for each
+//! - A wait without connections for a long time is begun anew, because Linux wakes one ring for each
 //!   connection (`poll_exclusive` of `io_uring/opdef.c`). The ring of a process that was killed takes part
 //!   until the kernel has dismantled it, and a wake-up that meets it is lost: of 715 workers that were killed
 //!   beside a busy machine, three left a connection that waited until the next one came (Linux 6.18).
@@ -51,7 +51,7 @@ pub(super) fn serve(worker: &WorkerContext) -> io::Result<()> {
 }
 
 pub(super) struct Proactor<'worker, R: ServerRing> {
-    // First, for it is to be dropped before the descriptors that it works on.
+    // First, because it must be dropped before the descriptors that it works on.
     pub(super) ring: R,
     context: LoopContext<'worker>,
     slots: Slab<Slot<R>>,
@@ -341,7 +341,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         }
     }
 
-    /// Receives, where that does not go on anyway.
+    /// Receives, unless a receive is in flight.
     fn listen(&mut self, number: usize) {
         let Some(slot) = self.slots.get_mut(number) else { return };
         if self.context.stopping && slot.state.is_idle() {
@@ -425,7 +425,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         }
         self.ring.refuse_more();
         for (_, slot) in &self.slots {
-            // Once it has ended, `listen` looks whether the connection is idle still.
+            // Once it has ended, `listen` checks whether the connection is still idle.
             if let Some(operation) = slot.receiving.filter(|_| slot.state.is_idle()) {
                 let _ = self.ring.cancel(operation);
             }

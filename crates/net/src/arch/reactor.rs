@@ -1,16 +1,16 @@
-//! One loop that serves all connections, over any event interface: wait, handle what is ready, wait.
+//! One loop that serves all connections, over any event interface: wait, handle ready sockets, wait.
 //!
-//! - A connection that is ready has one turn: one recv(2) and its response, or one send of what is pending.
+//! - A connection that is ready has one turn: one recv(2) and its response, or one send of pending output.
 //!   Where events are edges it goes on until `WouldBlock`, for some turns, and then waits in line for the
 //!   rest of them. A short recv(2) does not end that earlier, although epoll(7) says that it may: the end of
-//!   input can lie right behind the bytes, and no other edge would tell of it.
+//!   input can lie right behind the bytes, and no other edge would report it.
 //! - Connections are accepted after all others had their turn, a limited number at a time. So a flood of them
-//!   starves no other connection, and no slot is used again while events for its former connection may still
-//!   be in hand.
-//! - When descriptors run out the listener is not waited for until a connection ended or a moment passed.
-//!   Otherwise the loop would spin.
-//! - Responses leave at once, for the listener's connections inherit `TCP_NODELAY`; a response in pieces is
-//!   held together by `MSG_MORE`.
+//!   starves no other connection, and no slot is reused while events for its former connection may still be
+//!   pending.
+//! - When descriptors run out the loop does not wait for the listener until a connection ended or a moment
+//!   passed. Otherwise the loop would spin.
+//! - Responses leave at once, because connections inherit `TCP_NODELAY` from the listener; a response in
+//!   pieces is held together by `MSG_MORE`.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -26,10 +26,10 @@ use crate::worker::{Counter, TICK, Terms, WorkerContext};
 /// Connections accepted in one turn.
 const ACCEPTS_MAX: usize = 64;
 
-/// Connections accepted after the order to stop, for their clients believe that they are served.
+/// Connections accepted after the order to stop, because their clients expect service.
 const LAST_ACCEPTS_MAX: usize = 4096;
 
-/// Things that one connection does in one turn where events are edges.
+/// The most steps of one connection in one turn where events are edges.
 const TURNS_MAX: usize = 8;
 
 /// Serves the worker until the order to stop.
@@ -42,7 +42,7 @@ pub(super) struct Reactor<'worker, N: ServerNetwork> {
     context: LoopContext<'worker>,
     slots: Slab<Slot<N::Socket>>,
     timers: TimerWheel,
-    /// Connections that would have gone on but for the others. Edges alone need it.
+    /// Connections that stopped in favour of others. Only edges need it.
     in_line: Vec<u32>,
     /// When to accept again, after descriptors ran out.
     pause_end_ms: Option<u64>,
@@ -52,9 +52,9 @@ pub(super) struct Reactor<'worker, N: ServerNetwork> {
 
 struct Slot<S> {
     connection: Connection<S>,
-    /// The interest that the network has of the connection.
+    /// The interest that is registered for the connection.
     interest: Interest,
-    /// Whether it stands in line, where it has its turn whether it is ready or not.
+    /// Whether it is in the queue, where it has its turn even if it is not ready.
     is_in_line: bool,
 }
 
@@ -80,7 +80,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
         Ok(())
     }
 
-    /// Waits, and handles what is ready. Both lists are memory that the turns share.
+    /// Waits, and handles ready sockets. Both lists are memory that the turns share.
     #[inline]
     pub(super) fn turn(&mut self, events: &mut Vec<Event>, slots: &mut Vec<u32>) -> io::Result<()> {
         self.network.wait(events, self.patience())?;
@@ -132,7 +132,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
         accepts
     }
 
-    /// Whether the listener is among those that wait in line.
+    /// Whether the listener is in the queue.
     fn dispatch_waiting(&mut self, slots: &mut Vec<u32>) -> bool {
         let mut accepts = false;
         for slot in slots.drain(..) {
@@ -182,7 +182,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
     fn forget(&mut self, number: usize) {
         if let Some(slot) = self.slots.try_remove(number) {
             if !N::FORGETS_CLOSED {
-                // A failure here ends with the descriptor all the same.
+                // An error here does not matter: the descriptor is closed.
                 let _ = self.network.remove(&slot.connection.socket, number);
             }
             self.context.count(Counter::Ended, 1);
@@ -198,7 +198,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
                 Ok(connection) => self.on_accept(connection),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return Ok(()),
-                    // That one is gone already; others wait behind it.
+                    // That connection is gone already; others wait behind it.
                     ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
                     _ => return self.pause(),
                 },
@@ -262,7 +262,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
         for number in slots.drain(..) {
             let number = number as usize;
             let Some(slot) = self.slots.get_mut(number) else { continue };
-            // Most have done something since the timer was armed.
+            // Most were active after the timer was armed.
             let next = if slot.connection.state.due_ms > now_ms {
                 Next::Wait
             } else {

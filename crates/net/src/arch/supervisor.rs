@@ -15,7 +15,7 @@ pub(crate) struct Supervisor<'a> {
     pub(crate) stop: &'a StopFlag,
     /// How long a worker has to stop.
     pub(crate) grace: Duration,
-    /// Where the worker of that number counts.
+    /// The counters of the worker of that number.
     pub(crate) counters: &'a dyn Fn(usize) -> Counters,
     /// The work of the worker with that number, in its own process.
     pub(crate) work: &'a dyn Fn(usize) -> io::Result<()>,
@@ -23,19 +23,19 @@ pub(crate) struct Supervisor<'a> {
     pub(crate) stopping: &'a dyn Fn(),
 }
 
-/// How often the supervisor looks after its workers.
+/// How often the supervisor checks its workers.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A worker is replaced no sooner than this after its start.
 const REPLACE_AFTER: Duration = Duration::from_millis(100);
 
-/// A worker that gives up within this time of its start never began to serve.
+/// A worker that ends with an error within this time of its start never began to serve.
 const EARLY: Duration = Duration::from_secs(1);
 
-/// So many that never began, one after the other, and it is of no use to go on.
+/// After so many in a row that never began, the server gives up.
 const EARLY_ENDS: usize = 10;
 
-/// The time of grace is the workers' to keep; this much later they are killed.
+/// The workers observe the time of grace; this much later they are killed.
 const KILL_AFTER: Duration = Duration::from_secs(2);
 
 struct Worker {
@@ -144,7 +144,7 @@ impl Supervisor<'_> {
 
 fn tell_all(workers: &mut [Worker], tell: fn(u32) -> io::Result<()>) {
     for worker in workers {
-        // Who is not there any more has ended, and somebody else has asked for it.
+        // A missing worker has ended, and was reaped elsewhere.
         if worker.process.is_some_and(|process| tell(process).is_err()) {
             worker.process = None;
         }

@@ -66,7 +66,7 @@ async fn accept(worker: &WorkerContext) -> io::Result<()> {
         }
     }
     worker.refuse_more();
-    // Nobody listens any more if no task is left.
+    // Without tasks nothing receives the order.
     let _ = order.send(true);
     let _ =
         timeout(worker.limits.grace.min(FOREVER), async { while tasks.join_next().await.is_some() {} }).await;
@@ -76,7 +76,7 @@ async fn accept(worker: &WorkerContext) -> io::Result<()> {
 
 fn on_accept(stream: TcpStream, shared: &Arc<Shared>, stop: &watch::Receiver<bool>, tasks: &mut JoinSet<()>) {
     shared.counters.add(Counter::Accepted, 1);
-    // Those that have ended count until they are asked for.
+    // Finished tasks count until they are joined.
     while tasks.try_join_next().is_some() {}
     if tasks.len() >= shared.limits.connections {
         shared.counters.add(Counter::Refused, 1);
@@ -133,7 +133,7 @@ impl Task {
         Ok(())
     }
 
-    /// Takes input and answers it until the session, or the server, wants no more.
+    /// Takes input and answers it until the session, or the server, ends it.
     async fn listen(&mut self) -> Result<Flow, Counter> {
         let mut input = vec![0; INPUT_BYTES];
         let mut since = Instant::now();

@@ -41,8 +41,7 @@ fn serve(worker: &WorkerContext) -> io::Result<()> {
                 }
                 let registered = registry.enter(&worker.counters, connection);
                 let work = move || blocking::serve(Terms::new(worker, &worker.counters), &registered.live);
-                // Where no thread can be had, what it was given is dropped, and the connection closed with
-                // it.
+                // If no thread can be created, its closure is dropped, and the connection closed with it.
                 if Builder::new().stack_size(blocking::stack_bytes(worker)).spawn_scoped(scope, work).is_err()
                 {
                     worker.counters.add(Counter::Refused, 1);

@@ -8,7 +8,7 @@ use super::{Client, ClientSettings, Received, ResponseError, ResponseState};
 use crate::Error;
 use crate::options::count;
 
-/// What is sent.
+/// The settings of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EchoClientSettings {
@@ -28,7 +28,7 @@ impl Default for EchoClientSettings {
     }
 }
 
-/// As much as both ends' buffers hold at the least, so that neither can wait for the other to read first.
+/// The least that both ends' buffers hold, so that neither waits for the other to read first.
 const BYTES_MAX: usize = 64 << 10;
 
 impl ClientSettings for EchoClientSettings {
@@ -56,7 +56,7 @@ pub struct EchoClient {
     bytes: usize,
 }
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EchoSession {
     asked: u32,
@@ -97,7 +97,7 @@ impl Client for EchoClient {
         }
         let expected = &self.window(session.answered)[session.came..];
         let taken = expected.len().min(input.len());
-        // Nothing tells where the next response would begin.
+        // The beginning of the next response would be unknown.
         if expected[..taken] != input[..taken] {
             return Err(ResponseError::Content);
         }

@@ -38,8 +38,8 @@ macro_rules! clients {
 clients![busy::BusyClientSettings, echo::EchoClientSettings, http::HttpClientSettings];
 
 impl ClientChoice {
-    /// Whether the server closes each connection after one response, of itself or because the client
-    /// requests it where `new_connections` are wanted. A client with invalid settings never does.
+    /// Whether the server closes each connection after one response, by itself or, with `new_connections`,
+    /// because the client requests it. A client with invalid settings never does.
     pub(crate) fn server_closes(&self, new_connections: bool) -> bool {
         find(&self.name)
             .and_then(|kind| (kind.server_closes)(&self.settings, new_connections))
@@ -67,7 +67,7 @@ fn unknown(name: &str) -> Error {
 ///
 /// The state of one connection is its [`Client::Session`]: small, for there may be a hundred thousand.
 pub trait Client {
-    /// One connection's worth of asking. It holds no buffer while no response is under way.
+    /// The client's side of one connection. It holds no buffer while no response is in progress.
     type Session;
 
     /// Whether the server speaks first, and no request is sent.
@@ -79,12 +79,11 @@ pub trait Client {
     /// The next request, as it is to be sent. Empty where the server speaks first.
     fn request<'a>(&'a self, session: &'a mut Self::Session) -> &'a [u8];
 
-    /// Takes input, cut anywhere, as the response to the oldest request that has none yet. What follows a
-    /// complete response is left: it belongs to the next.
+    /// Takes input, cut anywhere, as the response to the oldest request that has none yet. Bytes behind a
+    /// complete response are left: they belong to the next.
     ///
     /// # Errors
-    /// What is wrong with the response, where nothing can be understood after it; the connection must be
-    /// closed.
+    /// The fault of the response, if the rest of the connection cannot be understood; it must be closed.
     fn on_input(&mut self, session: &mut Self::Session, input: &[u8]) -> Result<Received, ResponseError>;
 
     /// The server has closed the connection: whether that completes the response.
@@ -99,10 +98,9 @@ pub trait Client {
 pub struct Received {
     /// Bytes that were taken: all of them while the response is partial.
     pub taken: usize,
-    /// How far the response is.
+    /// The progress of the response.
     pub state: ResponseState,
-    /// What is wrong with a complete response that was understood to its end, so that the connection is still
-    /// good.
+    /// The fault of a complete response that was read to its end, so that the connection can be used on.
     pub error: Option<ResponseError>,
     /// The status of a complete response, where the protocol has one; else 0.
     pub status: u16,
@@ -136,7 +134,7 @@ pub enum ResponseError {
     Content,
     /// The connection ended in the middle of it.
     Short,
-    /// Something came that nobody had asked for.
+    /// Bytes came without a request.
     Unasked,
 }
 
@@ -155,7 +153,7 @@ pub trait ClientSettings: Default + Args + Serialize + DeserializeOwned {
     /// A client with these settings.
     ///
     /// # Errors
-    /// [`Error::Settings`] says which make no sense.
+    /// [`Error::Settings`] names the contradictory ones.
     fn open(&self) -> Result<Self::Client, Error>;
 
     /// Adds the parts of the target besides its address.
@@ -172,17 +170,17 @@ pub trait ClientSettings: Default + Args + Serialize + DeserializeOwned {
         false
     }
 
-    /// What HTTP/2 needs, where the client speaks it: then each of its requests is the number of one of
+    /// The requests of HTTP/2, where the client speaks it: then each of its requests is the number of one of
     /// these, as four bytes with the lowest first, and the responses come in the form of HTTP/1.1.
     ///
     /// # Errors
-    /// [`Error::Settings`] says which settings make no sense.
+    /// [`Error::Settings`] names the contradictory settings.
     fn http2(&self, is_secure: bool) -> Result<Option<Http2Choice>, Error> {
         let _ = is_secure;
         Ok(None)
     }
 
-    /// Has the server close after each response, where the protocol can request that.
+    /// Makes the server close after each response, where the protocol can request that.
     fn request_close(&mut self) {}
 }
 

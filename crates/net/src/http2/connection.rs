@@ -10,8 +10,8 @@ use super::hpack::{Decoder, Indexing, TABLE_BYTES};
 use super::stream::{Head, Known, Progress, Streams};
 use super::{ErrorCode, Http2Fault, Requests, ResponsePart};
 
-/// A connection: what is received goes in, what is to be sent comes out, and what comes of each request is
-/// handed on with the token that the request was started with.
+/// A connection: received bytes go in, bytes to send come out, and the parts of each response are handed on
+/// with the token of their request.
 pub struct Http2Connection {
     pub(super) requests: Rc<Requests>,
     pub(super) output: Vec<u8>,
@@ -45,7 +45,7 @@ struct Block {
 
 /// The longest header block.
 const BLOCK_MAX: usize = 64 << 10;
-/// More replies than this, and a server that does not take them, is one that does not mean them.
+/// A server that causes more replies than this and does not read them is hostile.
 const OUTPUT_MAX: usize = 1 << 20;
 /// Streams have no greater number.
 const NUMBER_MAX: u32 = 1 << 30;
@@ -87,7 +87,7 @@ impl Http2Connection {
         self.last.get_or_insert(u32::MAX);
     }
 
-    /// Says that no more requests come.
+    /// Tells the server that no more requests come.
     pub fn go_away(&mut self, code: ErrorCode) {
         let payload = [[0; 4], code.0.to_be_bytes()].concat();
         frame::write(&mut self.output, frame::GOAWAY, 0, 0, &payload);
@@ -247,7 +247,7 @@ impl Http2Connection {
         }
     }
 
-    /// A whole header block, which is read even if nobody waits for it: later ones build on it.
+    /// A whole header block, which is read even without a request that waits for it: later ones build on it.
     fn on_block(
         &mut self,
         stream: u32,

@@ -102,7 +102,7 @@ pub(super) fn write_own(to: &mut Vec<u8>) {
 /// The settings of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PeerSettings {
-    /// The smallest table of fields that it was ever willing to keep, which is all of it that is used.
+    /// The smallest table of fields that it was ever willing to keep, and the encoder uses no more.
     pub(super) table_bytes: usize,
     pub(super) streams_max: u32,
     pub(super) window: i64,

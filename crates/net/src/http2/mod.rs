@@ -28,9 +28,9 @@ use self::hpack::{Blocks, TABLE_BYTES};
 pub enum Http2Fault {
     /// The server speaks something else.
     NotSpoken,
-    /// The server has given the stream up.
+    /// The server has aborted the stream.
     Reset(ErrorCode),
-    /// The server has given the connection up.
+    /// The server has aborted the connection.
     GoneAway(ErrorCode),
     /// The server broke the protocol, and was sent this error.
     Violated(ErrorCode),

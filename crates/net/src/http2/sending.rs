@@ -12,13 +12,13 @@ use super::stream::{Known, Stream};
 const OUTPUT_BODIES: usize = 64 << 10;
 
 impl Http2Connection {
-    /// Starts a request, or has it wait until the server allows another stream.
+    /// Starts a request, or queues it until the server allows another stream.
     pub fn start(&mut self, token: u32, request: usize) {
         self.waiting.push_back((token, request));
         self.begin_waiting();
     }
 
-    /// Nobody waits for the response any more.
+    /// The response is not needed any more.
     pub fn cancel(&mut self, token: u32) {
         self.waiting.retain(|&(waiting, _)| waiting != token);
         let found = self.streams.iter().find(|(_, stream)| stream.token == token).map(|(number, _)| number);
@@ -55,7 +55,7 @@ impl Http2Connection {
         }
     }
 
-    /// The first block after the server has made its table smaller, which must say so.
+    /// The first block after the server has made its table smaller must acknowledge that.
     #[cold]
     fn write_resized(&mut self, number: u32, end: u8, request: usize) {
         self.table_bytes = self.peer.table_bytes;

@@ -6,7 +6,7 @@ use super::{ErrorCode, ResponsePart};
 
 /// One stream.
 pub(super) struct Stream {
-    /// Whose request it is, and which.
+    /// The token of the request, and its number.
     pub(super) token: u32,
     pub(super) request: usize,
     /// Bytes of the request's body that have been put into the output, and that may be.
@@ -18,7 +18,7 @@ pub(super) struct Stream {
     response: Response,
 }
 
-/// How far the response is.
+/// The progress of the response.
 enum Response {
     Awaited,
     /// The head, which is handed on at the end: no body may follow.
@@ -38,11 +38,11 @@ pub(super) struct Head {
     is_malformed: bool,
 }
 
-/// Fields that speak of a connection, which has none (section 8.2.2).
+/// Fields about a connection, which HTTP/2 forbids (section 8.2.2).
 const OF_CONNECTIONS: [&[u8]; 5] =
     [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
 
-/// The head of a response with a body, as HTTP/1.1 has it; the status is put in its place.
+/// The head of a response with a body, in the form of HTTP/1.1; the status is filled in.
 const HEAD: &[u8; 44] = b"HTTP/1.1 000\r\nTransfer-Encoding: chunked\r\n\r\n";
 const STATUS: std::ops::Range<usize> = 9..12;
 
@@ -83,7 +83,7 @@ fn may_be_name(name: &[u8]) -> bool {
 }
 
 /// Whether a field may have that value (section 8.2.1): with an end of a line in it, one field would be two
-/// for what reads it as HTTP/1.1.
+/// for a reader of HTTP/1.1.
 fn may_be_value(value: &[u8]) -> bool {
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     let is_forbidden = |byte: &u8| matches!(byte, 0 | b'\n' | b'\r');

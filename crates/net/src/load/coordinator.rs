@@ -1,4 +1,4 @@
-//! Several generators at once: processes that start together, and whose counts become one.
+//! Several generators at once: processes that start together, with their counts added up.
 //!
 //! The coordinator starts the workers, sends each its settings, and then load after load; each opens its
 //! connections, replies that it is ready, and waits for the request to begin.
@@ -24,7 +24,7 @@ enum Request {
     Settings(Box<LoadSettings>),
     /// Open connections for this load.
     Prepare(Load),
-    /// Have progress hold latencies.
+    /// Add latencies to the progress.
     Follow,
     /// Offer it.
     Begin,
@@ -107,7 +107,7 @@ impl<W: Write> Worker<W> {
                 let measured = generator.measure(&load, &mut watched)?;
                 self.reply(&Reply::Measured(Box::new(measured)))?;
             }
-            // The listener has dealt with it.
+            // The listener has handled it.
             Request::Stop => {}
         }
         Ok(())
@@ -185,7 +185,7 @@ impl Coordinator {
         let mut offered = Offered { progress: vec![Progress::default(); count], measured: Vec::new() };
         offered.measured.resize_with(count, || None);
         let mut is_stopped = false;
-        // The first worker's progress is the pace; those of the others are looked at beside it.
+        // The first worker's progress sets the pace; those of the others are read beside it.
         while offered.measured[0].is_none() {
             offered.take(0, self.receive(0, patience)?)?;
             for number in 1..count {
@@ -224,7 +224,7 @@ impl Coordinator {
     }
 }
 
-/// A load on its way.
+/// A load in progress.
 struct Offered {
     progress: Vec<Progress>,
     measured: Vec<Option<Measured>>,

@@ -10,7 +10,7 @@ use crate::client::ResponseError;
 use crate::http2::Http2Fault;
 use crate::network::TlsFault;
 
-/// How far a request was.
+/// The stage of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStage {
@@ -29,7 +29,7 @@ pub enum RequestStage {
 }
 
 impl RequestStage {
-    /// The stage as a reader sees it.
+    /// The stage in reports.
     pub fn name(self) -> &'static str {
         match self {
             RequestStage::Connect => "connect",
@@ -172,7 +172,7 @@ fn of_tls(fault: TlsFault) -> FailureKind {
 /// Failures of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// How far the requests were.
+    /// The stage of the requests.
     pub stage: RequestStage,
     /// `ECONNRESET`, `timeout`, `status 503`, `wrong content`…
     pub cause: String,

@@ -109,19 +109,19 @@ impl Generator {
     /// One without connections yet.
     ///
     /// # Errors
-    /// [`Error::Settings`] for settings that make no sense, [`Error::System`] where no event interface opens.
+    /// [`Error::Settings`] for invalid settings, [`Error::System`] where no event interface opens.
     pub fn new(settings: LoadSettings) -> Result<Generator, Error> {
         let engine = settings.client.visit(OpenEngine(&settings))?;
         Ok(Generator { engine, settings, places: 0 })
     }
 
-    /// Which server it loads, and how.
+    /// The server that it loads, and the settings.
     pub fn settings(&self) -> &LoadSettings {
         &self.settings
     }
 
-    /// Has this number of connections: opens those that are missing, at [`LoadSettings::connect_rate`], or
-    /// closes some. Those that outlive no request are places only.
+    /// Sets the number of connections: opens missing ones, at [`LoadSettings::connect_rate`], or closes some.
+    /// Connections that outlive no request are only places.
     ///
     /// # Errors
     /// [`Error::System`] where waiting for events fails. A connection that cannot be made is no error, but
@@ -136,8 +136,8 @@ impl Generator {
         self.engine.connections()
     }
 
-    /// Has progress hold the latencies of the last second, once a second. Finding them takes some tens of
-    /// microseconds, so it is for people that watch.
+    /// Adds the latencies of the last second to the progress, once a second. Computing them takes some tens
+    /// of microseconds, so it is for display only.
     pub fn follow(&mut self) {
         self.engine.follow();
     }
@@ -145,8 +145,8 @@ impl Generator {
     /// Offers a load, and counts.
     ///
     /// # Errors
-    /// [`Error::Settings`] for a load that makes no sense, [`Error::System`] where waiting for events fails.
-    /// A fault of the server is no error, but counted.
+    /// [`Error::Settings`] for an invalid load, [`Error::System`] where waiting for events fails. A fault of
+    /// the server is no error, but counted.
     pub fn measure(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
         self.places = load.connections;
         self.engine.offer(load, watched)
@@ -180,7 +180,7 @@ impl Generator {
     /// One request on the connection of that number, while all others are silent.
     ///
     /// # Errors
-    /// [`Error::NoConnection`], or [`Error::Request`] says how the request failed.
+    /// [`Error::NoConnection`], or [`Error::Request`] has the failure of the request.
     pub fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
         self.engine.ask_once(number)
     }

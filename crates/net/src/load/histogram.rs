@@ -1,5 +1,5 @@
 //! Times in a histogram of three significant digits, from a nanosecond to ten minutes; and the latencies of
-//! the last second, for a person that watches.
+//! the last second, for display.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,7 +24,7 @@ pub(crate) const LONGEST_NS: u64 = 600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
 impl Times {
-    /// An empty one, of 250 KB whatever it counts.
+    /// An empty one, of 250 KB for any content.
     ///
     /// # Errors
     /// None: the bounds are sound.
@@ -63,7 +63,7 @@ impl Times {
         self.0.max()
     }
 
-    /// The smallest; 0 of none.
+    /// The smallest; 0 without any.
     pub(crate) fn min_ns(&self) -> u64 {
         if self.0.is_empty() { 0 } else { self.0.min() }
     }
@@ -129,8 +129,8 @@ impl<'de> Deserialize<'de> for Times {
     }
 }
 
-/// The latencies of the last second, rounded to one part in 32, and how often each came. No request records
-/// anything for them: they are the difference of the slices since the last look.
+/// The latencies of the last second, rounded to one part in 32, and how often each came. Requests do not
+/// record them: they are the difference of the slices since the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Recent(BTreeMap<u64, u64>);
@@ -157,7 +157,7 @@ impl Recent {
         }
     }
 
-    /// The latency that this share does not exceed, from 0 to 1, in seconds; `None` of none.
+    /// The latency that this share does not exceed, from 0 to 1, in seconds; `None` without any.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let all: u64 = self.0.values().sum();
         let mut left = ((all as f64 * share).ceil() as u64).max(1);

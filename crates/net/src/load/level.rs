@@ -18,10 +18,10 @@ use crate::Error;
 /// The percentiles that are reported.
 pub const PERCENTS: [f64; 6] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99];
 
-/// One load, and what came of it.
+/// One load, and its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Level {
-    /// What was asked for.
+    /// The load as requested.
     pub load: Load,
     /// Connections open at the end.
     pub connections: usize,
@@ -29,7 +29,7 @@ pub struct Level {
     pub elapsed_seconds: f64,
     /// Requests that were meant to start; `None` in a closed loop.
     pub intended: Option<u64>,
-    /// Requests that were sent, and those that a closed loop had under way when measuring began.
+    /// Requests that were sent, and those that a closed loop had in flight when measuring began.
     pub started: u64,
     /// Right responses within the time.
     pub completed: u64,
@@ -69,14 +69,14 @@ pub struct Level {
     pub handshake: Option<Distribution>,
     /// The time in pieces.
     pub slices: Vec<Slice>,
-    /// What went wrong, the most frequent first.
+    /// The failures, the most frequent first.
     pub failures: Vec<Failure>,
     /// How often each status came, in protocols that have one.
     #[serde(default)]
     pub statuses: BTreeMap<u16, u64>,
     /// Generators.
     pub workers: usize,
-    /// What they saw of themselves.
+    /// Their own observations.
     pub watch: Watch,
 }
 
@@ -102,9 +102,9 @@ pub struct Distribution {
 pub struct Percentile {
     /// From 0 to 100.
     pub percent: f64,
-    /// `None` where it lies beyond all that were answered.
+    /// `None` where it lies beyond all responses.
     pub seconds: Option<f64>,
-    /// Ends of the 95 % interval; `None` where there are too few to say.
+    /// Ends of the 95 % interval; `None` where there are too few slices.
     pub low: Option<f64>,
     /// See `low`.
     pub high: Option<f64>,
@@ -184,7 +184,7 @@ fn percentiles(times: &Times, slices: &[Slice], beyond: u64) -> Vec<Percentile> 
 }
 
 impl Level {
-    /// Joins what several generators measured of one load that they offered together.
+    /// Joins the measurements of several generators that offered one load together.
     ///
     /// # Errors
     /// [`Error::NothingMeasured`] where no generator measured anything.
@@ -293,7 +293,7 @@ fn rate_interval(slices: &[Slice], rate: f64) -> Option<(f64, f64)> {
 
 /// Writes all slices of all levels as an interval log of HdrHistogram, which HistogramLogAnalyzer and
 /// hdr-plot read: start and length in seconds, the largest in milliseconds, and the histogram of nanoseconds.
-/// Levels are told apart by their tags.
+/// Tags distinguish levels.
 ///
 /// # Errors
 /// Those of writing.

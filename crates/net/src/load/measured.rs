@@ -1,5 +1,5 @@
 //! The measurements of one generator for one load: counts and histograms, slice by slice, and its
-//! observations of itself. A result that the generator limited says more of it than of the server.
+//! observations of itself. A result that the generator limited shows the generator more than the server.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use sys::activity::{self, Snapshot};
 use super::failure::Failure;
 use super::histogram::{Recent, Times};
 
-/// Counts of one load. They can be sent to where those of several generators become one
+/// Counts of one load. They can be sent to the process that joins those of several generators into one
 /// [`Level`](super::Level).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
@@ -25,7 +25,7 @@ pub struct Measured {
     pub started: u64,
     /// Right responses within the time that was measured.
     pub completed: u64,
-    /// Failed requests, for whatever reason.
+    /// Failed requests, for any reason.
     pub failed: u64,
     /// Those of them that had no response within the timeout.
     pub timed_out: u64,
@@ -56,7 +56,7 @@ pub struct Measured {
     pub failures: Vec<Failure>,
     /// How often each status came, in protocols that have one.
     pub statuses: BTreeMap<u16, u64>,
-    /// The generator watched itself.
+    /// The generator's observations of itself.
     pub watch: Watch,
 }
 
@@ -75,7 +75,7 @@ pub struct Slice {
     pub latency: Times,
 }
 
-/// How far the slices of a load had been looked at.
+/// How far the slices of a load had been read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mark {
     /// When the load began.
@@ -101,8 +101,7 @@ pub(super) struct Slices {
 const SLICES: usize = 64;
 
 impl Slices {
-    /// Has copies of these times, which are empty: counter by counter, as they are made, a test that makes
-    /// many loads would take minutes.
+    /// Copies these empty times: made counter by counter, a test with many loads would take minutes.
     pub(super) fn new(empty: &Times) -> Slices {
         let empty =
             Slice { begin_seconds: 0.0, seconds: 0.0, started: 0, completed: 0, latency: empty.clone() };
@@ -139,7 +138,7 @@ impl Slices {
         self.all[self.now].latency.record(latency_ns);
     }
 
-    /// The longest latency so far; 0 of none.
+    /// The longest latency so far; 0 without any.
     pub(super) fn longest_ns(&self) -> u64 {
         self.all[..=self.now].iter().map(|slice| slice.latency.max_ns()).max().unwrap_or(0)
     }
@@ -263,7 +262,7 @@ pub struct Watch {
     pub events: u64,
     /// Segments that this system sent again, for any program.
     pub retransmits: Option<f64>,
-    /// Connections that this system dropped because nobody accepted them in time.
+    /// Connections that this system dropped because they were not accepted in time.
     pub listen_overflows: Option<f64>,
     /// Those, and all others that it dropped before they were accepted.
     pub listen_drops: Option<f64>,
@@ -352,7 +351,7 @@ mod tests {
         assert!(finished.windows(2).all(|two| two[0].latency.max_ns() <= two[1].latency.min_ns() + 2));
     }
 
-    /// The latency of each response is its time, so what a look has that it should not shows.
+    /// The latency of each response is its time, so a response in the wrong look shows.
     #[test]
     fn a_look_has_what_came_since_the_last_one() {
         let (mut slices, mut mark) = (Slices::new(&Times::new().unwrap()), Mark::default());

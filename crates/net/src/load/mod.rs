@@ -43,7 +43,7 @@ pub struct Grown {
     pub failures: Vec<Failure>,
 }
 
-/// How far a load is.
+/// The progress of a load.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Progress {
     /// From 0 to 1, by the time.
@@ -67,7 +67,7 @@ pub struct Progress {
 /// Called ten times per second with the progress of a load; `false` ends it.
 pub type Watched<'a> = dyn FnMut(&Progress) -> bool + 'a;
 
-/// For loads that nobody watches.
+/// For loads without a watcher.
 pub fn unwatched(_: &Progress) -> bool {
     true
 }

@@ -12,7 +12,7 @@ use crate::client::{ClientChoice, ClientSettings, ClientVisitor};
 use crate::network::TlsSettings;
 use crate::{Error, ServerAddress};
 
-/// Which server a generator loads, and how. It holds for all loads.
+/// The server and settings of a generator, for all of its loads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadSettings {
     /// The server.
@@ -31,35 +31,35 @@ pub struct LoadSettings {
     /// Requests sent together in one piece; a response to each must have come before the next ones. 1 is no
     /// pipelining.
     pub pipeline: u32,
-    /// Where connections begin.
+    /// The source addresses of connections.
     pub sources: Sources,
     /// A request whose response takes longer has failed, and its connection is closed.
     #[serde(rename = "timeout_seconds", with = "seconds")]
     pub timeout: Duration,
     /// Connections begun in a second, when their number grows.
     pub connect_rate: f64,
-    /// Connections that are opened beside, and stay silent.
+    /// Additional connections that stay idle.
     pub idle: usize,
     /// An open loop opens more connections while all are busy, up to so many.
     pub connections_max: usize,
     /// A closed loop waits so long between a response and the next request.
     #[serde(rename = "think_seconds", with = "seconds")]
     pub think: Duration,
-    /// Of every random choice.
+    /// The seed of every random choice.
     pub seed: u64,
-    /// Which of several generators this is, and how many they are.
+    /// The number of this generator among several, and their count.
     pub worker: usize,
     /// See `worker`.
     pub workers: usize,
 }
 
 impl LoadSettings {
-    /// What most want: connections that are kept, ten seconds of patience.
+    /// The defaults: kept connections, a timeout of ten seconds.
     pub fn new(target: impl Into<ServerAddress>, client: &impl ClientSettings) -> LoadSettings {
         LoadSettings::choosing(target, ClientChoice::new(client))
     }
 
-    /// The same, of a client that was chosen by its name.
+    /// The same, for a client that was chosen by its name.
     pub fn choosing(target: impl Into<ServerAddress>, client: ClientChoice) -> LoadSettings {
         LoadSettings {
             target: target.into(),
@@ -81,7 +81,7 @@ impl LoadSettings {
         }
     }
 
-    /// The part of one of several generators that ask together.
+    /// The part of one of several generators that work together.
     #[must_use]
     pub fn share(&self, worker: usize, workers: usize) -> LoadSettings {
         let part = |whole: usize| whole / workers + usize::from(worker < whole % workers);
@@ -105,10 +105,10 @@ impl LoadSettings {
         self.client.server_closes(self.new_connections)
     }
 
-    /// Whether they make sense together.
+    /// Checks that they are valid together.
     ///
     /// # Errors
-    /// [`Error::Settings`] says which do not; [`Error::Unknown`] of a client.
+    /// [`Error::Settings`] names the invalid ones; [`Error::Unknown`] a client.
     pub fn check(&self) -> Result<(), Error> {
         let streams = self.client.visit(CheckClient { is_secure: self.tls.is_some() })?;
         let refuse = |text: &str| Err(Error::Settings(text.to_owned()));
@@ -148,8 +148,7 @@ impl LoadSettings {
     }
 }
 
-/// Whether the settings of a client make sense, whichever it is, and how many streams a connection has, if it
-/// has any.
+/// Checks the settings of a client, and returns how many streams a connection has, if it has any.
 struct CheckClient {
     is_secure: bool,
 }
@@ -242,10 +241,10 @@ impl Load {
         (self.duration.as_nanos() as f64).min(of_requests) as u64
     }
 
-    /// Whether it makes sense with these settings.
+    /// Checks that it is valid with these settings.
     ///
     /// # Errors
-    /// [`Error::Settings`] says what does not.
+    /// [`Error::Settings`] names the fault.
     pub fn check(&self, settings: &LoadSettings) -> Result<(), Error> {
         let refuse = |text: &str| Err(Error::Settings(text.to_owned()));
         if self.rate.is_some() && settings.pipeline > 1 {
@@ -301,7 +300,7 @@ mod seconds {
 #[serde(transparent)]
 pub struct Sources(pub Vec<IpAddr>);
 
-/// More addresses than this are no plan but a slip of the pen.
+/// More addresses than this are a typing error.
 const ADDRESSES_MAX: u32 = 4096;
 
 /// Connections from one address before loopback targets get several by themselves.
@@ -311,7 +310,7 @@ impl Sources {
     /// Reads `127.0.0.2-127.0.0.20`, `127.0.1.0/24`, single addresses, and lists of all of these with commas.
     ///
     /// # Errors
-    /// [`Error::Settings`] says what cannot be read.
+    /// [`Error::Settings`] names the unreadable part.
     pub fn parse(text: &str) -> Result<Sources, Error> {
         let mut addresses = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -338,8 +337,8 @@ impl Sources {
         Sources((0..count.min(ADDRESSES_MAX)).map(|place| Ipv4Addr::from(first + place).into()).collect())
     }
 
-    /// Where the connection of that number begins; `None` leaves it to the system. Without a bind(2) at all
-    /// the system has the widest choice of ports.
+    /// Where the connection of that number begins; `None` leaves it to the system. Without bind(2) the system
+    /// has the widest choice of ports.
     #[inline]
     pub fn address(&self, number: usize) -> Option<SocketAddr> {
         let addresses = &self.0;

@@ -1,4 +1,4 @@
-//! The intended starts of requests of an open loop: fixed in advance, whatever the server does.
+//! The intended starts of requests of an open loop: fixed in advance, independent of the server.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// At equal distances. It can fall into step with what the server does at a beat of its own.
+    /// At equal distances. It can synchronise with periodic work of the server.
     Constant,
     /// One in every interval, anywhere in it.
     Uniform,
@@ -22,7 +22,7 @@ pub enum Schedule {
 pub struct Starts {
     schedule: Schedule,
     gap_ns: f64,
-    /// Of a beat that several share, the place of this one, as a share of the gap.
+    /// The phase of this generator among several, as a share of the gap.
     phase: f64,
     random: fastrand::Rng,
     number: f64,
@@ -35,7 +35,7 @@ pub struct Starts {
 struct Burst {
     size: u64,
     spacing_ns: f64,
-    /// Of the present one, how many are still to start, and when the first was.
+    /// How many of the present burst are still to start, and when the first was.
     left: u64,
     begin_ns: f64,
 }
@@ -64,7 +64,7 @@ impl Starts {
             Schedule::Constant => (self.number + self.phase) * self.gap_ns,
             Schedule::Uniform => (self.number + self.random.f64()) * self.gap_ns,
             // 1 - u is never 0. The C library's logarithm would add five mappings to a program that measures
-            // what fork copies.
+            // fork(2).
             Schedule::Poisson => self.burst.begin_ns - libm::log(1.0 - self.random.f64()) * self.gap_ns,
         };
         self.number += 1.0;

@@ -1,13 +1,13 @@
 //! The highest rate at which latency stays below a bound.
 //!
-//! A closed loop says about how much the server can do. Open loops at rates above and below follow, each
-//! with arrivals of its own: a stage meets the goal or not, and a neighbour on the machine can spoil any of
-//! them. So no stage decides. The rate that half of the undisturbed stages meet is estimated from all of
+//! A closed loop shows the approximate capacity of the server. Open loops at rates above and below follow,
+//! each with arrivals of its own: a stage meets the goal or not, and a neighbour on the machine can spoil any
+//! of them. So no stage decides. The rate that half of the undisturbed stages meet is estimated from all of
 //! them ([`stats::threshold`]), the next stage is at the estimate, and the search ends when its interval is
 //! narrow. The low end of the interval is then confirmed by a longer stage of its own.
 //!
 //! Latency counts from when requests were meant to start. A goal that is met although the load generator was
-//! late is one that the server meets; where it is not met, the load generator may be why.
+//! late is met by the server; if it is not met, the load generator may be the cause.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub struct Found {
 pub struct SearchStage {
     /// Requests per second that were meant to start.
     pub rate: f64,
-    /// The percentile; `None` where too few were answered.
+    /// The percentile; `None` with too few responses.
     pub seconds: Option<f64>,
     /// Its outcome.
     pub outcome: StageOutcome,
@@ -59,7 +59,7 @@ pub enum StageOutcome {
     Holds,
     /// It was not.
     Fails,
-    /// It was not, and the load generator was the limit: the server may do better.
+    /// It was not, and the load generator was the limit: the server may meet it at higher rates.
     Limited,
 }
 
@@ -72,25 +72,25 @@ const STAGES_MIN: usize = 12;
 const STAGES_MAX: usize = 40;
 /// So much higher is the next rate while all were met.
 const RISE: f64 = 1.5;
-/// The threshold is looked for this far beyond the rates that were tried.
+/// The threshold is searched this far beyond the rates that were tried.
 const MARGIN: f64 = 2.0;
 /// How many confirmations there are at most, and how much lower the second is than the first. From then on
 /// the step doubles: a longer stage meets events that are too rare for a short one.
 const CONFIRMATIONS_MAX: usize = 5;
 const FALL: f64 = 1.05;
-/// A stage is as long as this at least, if the confirmation is: a shorter one passes between two moments in
+/// The least length of a stage, unless the confirmation is shorter: a shorter one fits between two moments in
 /// which others have the processor.
 const STAGE_MIN: Duration = Duration::from_millis(500);
-/// This many failed stages at a rate where the server is all but idle put the goal beyond reach.
+/// This many failed stages at a rate where the server is almost idle put the goal beyond reach.
 const HOPELESS: usize = 4;
-/// At this part of its capacity a server is all but idle.
+/// At this part of its capacity a server is almost idle.
 const IDLE: f64 = 10.0;
 /// The length of a stage in lengths of the goal: a server that falls behind by a twentieth is detected.
 const GOALS: u32 = 20;
 
 /// Looks for the highest rate. `load` has connections and schedule; its duration is that of the confirmation,
 /// and stages before last a tenth of it, or longer where few requests or a slow goal need it. `is_limited`
-/// says of a level whether the load generator limited it.
+/// returns whether the load generator limited a level.
 ///
 /// # Errors
 /// Those of offering.
@@ -135,7 +135,7 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
         (self.offer)(&load)
     }
 
-    /// The rate of the next stage; `None` where no more is to be learned.
+    /// The rate of the next stage; `None` at the end of the search.
     fn next(&self, capacity: f64, lowest: f64) -> Option<f64> {
         let at = |rate: f64| capacity * STEP.powf((rate / capacity).log(STEP).round());
         let (lowest, count) = (at(lowest), self.stages.len());
@@ -223,14 +223,14 @@ pub struct Goal {
 
 /// The share of requests that may fail.
 const FAILURES_SHARE: f64 = 0.001;
-/// Requests of a stage beyond the percentile; with fewer it says nothing.
+/// Requests of a stage beyond the percentile; with fewer it means nothing.
 const BEYOND_MIN: f64 = 3.0;
 
 impl Goal {
     /// Reads `p99<=5ms`.
     ///
     /// # Errors
-    /// [`Error::Settings`] says how it is written.
+    /// [`Error::Settings`] has a correct example.
     pub fn parse(text: &str) -> Result<Goal, Error> {
         let read = || {
             let (percent, limit) = text.split_once("<=")?;
@@ -313,8 +313,8 @@ mod tests {
         Level::from_measured(load, vec![measured]).unwrap()
     }
 
-    /// A server of 1 ms up to a rate, and a load generator that is late beyond another; `is_disturbed` says
-    /// of a stage whether a neighbour spoils it.
+    /// A server of 1 ms up to a rate, and a load generator that is late beyond another; `is_disturbed`
+    /// returns whether a neighbour disturbs a stage.
     struct Simulated {
         slow_from: f64,
         late_from: f64,
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(numbers.len(), offered.len());
     }
 
-    /// A tenth of all stages fails for no fault of the server: the answer stays, search after search.
+    /// A tenth of all stages fails without a fault of the server: the results of repeated searches agree.
     #[test]
     fn disturbed_stages_do_not_decide() {
         let mut answers = Vec::new();

@@ -17,7 +17,7 @@ pub(crate) const ALARM: usize = u32::MAX as usize - 1;
 
 /// Connections that are made, the set in which they are waited for, and the clock.
 pub(crate) trait LoadNetwork: SocketSet {
-    /// Whether a connection needs more than to be there before requests are sent.
+    /// Whether a connection needs a further step before requests are sent.
     const HAS_HANDSHAKE: bool = false;
 
     /// Nanoseconds since some beginning.
@@ -26,8 +26,8 @@ pub(crate) trait LoadNetwork: SocketSet {
     /// Begins to connect, without waiting.
     fn connect(&mut self, to: &ServerAddress, from: Option<SocketAddr>) -> io::Result<Self::Socket>;
 
-    /// Waits until something is ready or it is this time; 0 only looks. A time that has come may be an event
-    /// with the token [`ALARM`], after which [`LoadNetwork::rang`] must be called.
+    /// Waits until a socket is ready or it is this time; 0 does not wait. A time that has come may be an
+    /// event with the token [`ALARM`], after which [`LoadNetwork::rang`] must be called.
     fn wait(&mut self, events: &mut Vec<Event>, until_ns: u64) -> Result<(), Error>;
 
     /// The alarm is to be set anew by the next wait.
@@ -38,7 +38,7 @@ pub(crate) trait LoadNetwork: SocketSet {
         1
     }
 
-    /// The traffic of the connections since the last call, where they are not the sockets.
+    /// The traffic of the connections since the last call, if several sockets share one.
     fn carried(&mut self) -> Option<Carried> {
         None
     }
@@ -98,7 +98,7 @@ impl SocketSet for LoadKernel {
     #[inline]
     fn forget(&mut self, socket: &Connection, token: usize) {
         if !Set::FORGETS_CLOSED {
-            // One that was refused was never added.
+            // A refused socket was never added.
             let _ = self.set.remove(socket.handle(), token);
         }
     }
@@ -118,8 +118,8 @@ impl LoadNetwork for LoadKernel {
         }
     }
 
-    /// The alarm is set when the time is another than before, which in a closed loop is a hundred times a
-    /// second. A time given to the wait itself would have the kernel set a timer for every wait.
+    /// The alarm is set when the time has changed, which in a closed loop happens a hundred times per second.
+    /// A timeout of the wait itself would make the kernel set a timer for every wait.
     #[inline]
     fn wait(&mut self, events: &mut Vec<Event>, until_ns: u64) -> Result<(), Error> {
         let timeout = match &self.alarm {

@@ -40,7 +40,7 @@ pub(crate) trait Socket: Sender {
     /// The result of connecting, once the socket is ready.
     fn connected(&self, now_ns: u64) -> io::Result<Connected>;
 
-    /// Whether the connection was made for this socket: one of several that share a connection was.
+    /// Whether the connection was made for this socket: true for one of several that share it.
     fn is_opener(&self) -> bool {
         true
     }
@@ -54,7 +54,7 @@ pub(crate) trait Socket: Sender {
     /// Nothing more will be sent.
     fn finish_sending(&self) -> io::Result<()>;
 
-    /// Has the close reset the connection.
+    /// Makes the close reset the connection.
     fn reset_on_close(&self) -> io::Result<()>;
 
     /// Bytes that the other end has acknowledged; see [`sys::tcp::acknowledged`].
@@ -90,7 +90,7 @@ pub(crate) trait SocketSet: Sized {
     /// Waits for something else on the socket.
     fn change(&mut self, socket: &Self::Socket, token: usize, interest: Interest) -> io::Result<()>;
 
-    /// Forgets the socket, before it is closed, where the set does not notice that by itself.
+    /// Removes the socket, before it is closed, where the set does not notice that by itself.
     #[inline]
     fn forget(&mut self, _socket: &Self::Socket, _token: usize) {}
 }

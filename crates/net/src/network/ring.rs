@@ -40,7 +40,7 @@ pub(crate) trait ServerRing {
     /// Ends an operation, which completes in any case.
     fn cancel(&mut self, operation: Self::Operation) -> io::Result<()>;
 
-    /// Closes after all that was asked for before.
+    /// Closes after all earlier operations.
     fn close(&mut self, socket: Self::Socket);
 
     /// Waits until a completion is there or the time is over. Returns how many completions there are at most.

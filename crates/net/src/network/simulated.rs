@@ -85,7 +85,7 @@ struct Link {
     last_ns: u64,
 }
 
-/// The connections, and all that is under way on them.
+/// The connections, and all bytes in flight.
 pub(crate) struct Wire {
     pub(crate) now_ns: u64,
     pub(crate) random: fastrand::Rng,
@@ -117,7 +117,7 @@ impl Wire {
         self.send_anyhow(link, at, arrival);
     }
 
-    /// An arrival at a time, whatever else is under way.
+    /// An arrival at a time, independent of others.
     pub(crate) fn send_anyhow(&mut self, link: usize, at_ns: u64, arrival: Arrival) {
         self.number += 1;
         self.arrivals.insert((at_ns, self.number), (link, arrival));
@@ -202,7 +202,7 @@ impl Wire {
             self.now_ns += self.random.u64(..PREEMPTED_MAX_NS);
         }
         if self.loses_wakeups && self.random.u32(..20) == 0 {
-            // As an edge that was consumed and not handled: this connection is never reported again.
+            // Like an edge that was consumed and not handled: this connection is never reported again.
             for event in events.drain(..) {
                 let is_lost = |link: &&mut Link| {
                     !link.is_closed && link.waited.is_some_and(|(token, _)| token == event.token)

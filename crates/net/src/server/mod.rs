@@ -42,11 +42,11 @@ pub struct ListeningServer {
 }
 
 impl ListeningServer {
-    /// Listens, becomes the user asked for, and makes the service ready. No input is read yet. From here on
+    /// Listens, becomes the requested user, and makes the service ready. No input is read yet. From here on
     /// SIGTERM and SIGINT are orders to stop, and SIGUSR1 asks for a report.
     ///
     /// # Errors
-    /// Names that are unknown or unsupported, combinations that make no sense, and errors of the system.
+    /// Names that are unknown or unsupported, invalid combinations, and errors of the system.
     pub fn set_up(plan: ServerPlan) -> Result<ListeningServer, Error> {
         let architecture = arch::find(&plan.architecture)?;
         let unsupported = |reason: String| Error::Unsupported { name: architecture.name.to_owned(), reason };
@@ -56,7 +56,7 @@ impl ListeningServer {
         }
         let service = service::find(&plan.service)?;
         check(&plan, architecture)?;
-        // Where it runs is the system's choice when it cannot be ours.
+        // The system chooses the processor where it cannot be set.
         let _ = plan.cpu.map(sys::cpu::pin);
         sys::signal::watch().map_err(Error::at("watch signals"))?;
         // A server needs a descriptor for every connection; no privilege is needed, and a refusal is no
@@ -89,7 +89,7 @@ impl ListeningServer {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -97,7 +97,7 @@ impl ListeningServer {
     /// The service and its address, in a few words.
     ///
     /// # Errors
-    /// None, for the settings have been read before.
+    /// None, because the settings have been read before.
     pub fn describe(&self) -> Result<String, Error> {
         self.service.describe(&self.plan.settings, self.address)
     }
@@ -113,7 +113,7 @@ impl ListeningServer {
     }
 
     /// Serves until the order to stop, and then until the responses under way have left or their time of
-    /// grace is over. `asked` is called whenever SIGUSR1 has come. Returns what was counted.
+    /// grace is over. `asked` is called whenever SIGUSR1 has come. Returns the counts.
     ///
     /// # Errors
     /// The error that ends the architecture.
@@ -180,7 +180,7 @@ impl ListeningServer {
             // Each has its row.
             counters: &|number| self.counters.of_worker(number),
             // In the child, which has a copy of all of this. The supervisor keeps every listener: the next
-            // worker of that number takes the same one, and with it the connections that wait there.
+            // worker of that number takes the same one, with its waiting connections.
             work: &|number| {
                 let listener = listeners.take().swap_remove(number);
                 (self.serve)(&self.worker_context(number, listener)?)
@@ -221,7 +221,7 @@ const LATE_TICKS: u32 = 2;
 /// Of the thread that looks after signals: room to print a report.
 const WATCHER_STACK: usize = 256 << 10;
 
-/// More processes or threads than this are a slip of the finger.
+/// More processes or threads than this are a typing error.
 const MOST: usize = 4096;
 
 fn check(plan: &ServerPlan, architecture: &Architecture) -> Result<(), Error> {
@@ -251,7 +251,7 @@ fn listen(plan: &ServerPlan, architecture: &Architecture) -> io::Result<Vec<List
     let listeners = if plan.workers == 1 {
         vec![alone]
     } else {
-        // It has shown that no other program listens there, which could share the port and take connections.
+        // It proved that no other program listens there, which could share the port and take connections.
         let address = alone.address()?;
         drop(alone);
         let how = Listening { share_port: true, ..how };

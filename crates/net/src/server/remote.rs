@@ -1,6 +1,6 @@
 //! A server in another process, started from here or through a command.
 //!
-//! The server receives its plan, replies where it listens, and then replies to every request with its
+//! The server receives its plan, replies with its address, and then replies to every request with its
 //! counters. At the end of its input it stops, and sends them once more.
 
 use std::collections::BTreeMap;
@@ -44,19 +44,19 @@ pub struct Report {
     pub counts: BTreeMap<String, u64>,
     /// Connections open now.
     pub open: u64,
-    /// The most that were open at a time; of several workers at least that many.
+    /// The most that were open at a time; for several workers at least that many.
     pub peak: u64,
     /// Processes of the server; `None`, like the next two, where the system does not count them.
     pub processes: Option<u64>,
     /// User memory of all its processes; shared memory counts once.
     pub memory_bytes: Option<u64>,
-    /// Processor time of all its processes, those that have ended too. Where it was asked from outside,
-    /// without what reporting takes: walking through all processes would be a part of every response.
+    /// Processor time of all its processes, those that have ended too. Requests from outside are not
+    /// included: walking through all processes would be a part of every response.
     pub cpu_seconds: Option<f64>,
 }
 
 impl Report {
-    /// Of a server in this process and its descendants.
+    /// The report of a server in this process and its descendants.
     pub fn new(counters: &Counters) -> Report {
         counters.look();
         let taken = sys::process::process_tree_usage().ok();
@@ -135,7 +135,7 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Whether the error is that the server has ended without a reply, which no server decides to do.
+    /// Whether the error is that the server has ended without a reply, which is never intended.
     pub fn has_ended(error: &Error) -> bool {
         let Error::Host(host::Error::NoReply { role, reason, .. }) = error else { return false };
         role == SERVER && matches!(reason, host::NoReply::Exited(_))
@@ -155,8 +155,8 @@ impl Remote {
         self.receive_report(PATIENCE)
     }
 
-    /// How it has ended without being told to, where it has; a server that somebody else has stopped needs a
-    /// moment for it.
+    /// How it has ended without an order, if it has; a server that was stopped from outside needs a moment
+    /// for it.
     pub fn own_end(&mut self) -> Option<String> {
         loop {
             match self.process.poll::<Reply>(OWN_END_PATIENCE) {
@@ -169,7 +169,7 @@ impl Remote {
         }
     }
 
-    /// Has it stop, and waits for its end; its last report.
+    /// Stops it, and waits for its end; returns its last report.
     ///
     /// # Errors
     /// When it does not end in time, or ends without a report.
@@ -219,8 +219,8 @@ fn refused(reply: Reply) -> Error {
     }
 }
 
-/// The other side of [`Remote`]: receives a plan and serves so, until the input ends or a signal says so. The
-/// command is that of a program which calls [`serve_session`](super::serve_session).
+/// The other side of [`Remote`]: receives a plan and serves by it, until the input ends or a signal orders to
+/// stop. The command is that of a program which calls [`serve_session`](super::serve_session).
 ///
 /// # Errors
 /// When it cannot be set up or go on; the other side has the error too.
@@ -250,7 +250,7 @@ fn serve_until_end(
     let server = ListeningServer::set_up(plan)?;
     send(replies, &Reply::Listening(server.address()))?;
     let (stop, counters, replies) = (server.stop(), server.counters(), Arc::clone(replies));
-    // It may wait for input for as long as the process lives, so nobody waits for it.
+    // It may wait for input as long as the process lives, so it is not joined.
     let listening = std::thread::Builder::new().spawn(move || {
         while let Ok(Some(ReportNow)) = requests.receive() {
             let mut report = Report::new(&counters);

@@ -52,10 +52,10 @@ pub trait ServiceSettings: Default + Args + Serialize + DeserializeOwned {
     /// them.
     const FOLDER: Option<&'static str> = None;
 
-    /// Makes the service ready. `access_log` says whether sessions write lines into [`Output::log`].
+    /// Makes the service ready. With `access_log` sessions write lines into [`Output::log`].
     ///
     /// # Errors
-    /// [`Error::Settings`] names settings that make no sense, [`Error::System`] has the error of the system.
+    /// [`Error::Settings`] names invalid settings, [`Error::System`] has the error of the system.
     fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error>;
 
     /// The service and its address, in a few words.
@@ -126,28 +126,26 @@ impl Service {
 
 /// A service that is ready; all sessions share it, over all threads.
 pub trait OpenService: Send + Sync {
-    /// A session for a new connection. `peer` is known only where the service wants it.
+    /// A session for a new connection. `peer` is known only if the service needs it.
     fn session(&self, peer: Option<SocketAddr>) -> Box<dyn Session>;
 
-    /// Whether sessions want the address of the peer, which costs a system call.
+    /// Whether sessions need the address of the peer, which costs a system call.
     fn wants_peer(&self) -> bool {
         false
     }
 
-    /// Whether the server has to end when a line of its log cannot be written, because somebody counts on
-    /// each.
+    /// Whether the server has to end when a line of its log cannot be written, because its log must be
+    /// complete.
     fn needs_log(&self) -> bool {
         false
     }
 
-    /// Stack that its sessions need beyond what a connection takes anyway; threads of connections have small
-    /// ones.
+    /// Stack that its sessions need beyond that of a connection; threads of connections have small ones.
     fn stack_bytes(&self) -> usize {
         0
     }
 
-    /// Settings with which another process opens the same service, where those that it was opened with are
-    /// not enough: it has made something that all must share.
+    /// Settings with which another process opens the same service, if it has made a part that all must share.
     fn handed_on(&self) -> Option<&Value> {
         None
     }
@@ -184,7 +182,7 @@ pub trait Session: Send {
         Flow::More
     }
 
-    /// Where the session stands; decides which time limit holds.
+    /// The stage of the session, which decides its time limit.
     fn stage(&self) -> SessionStage;
 }
 
@@ -202,7 +200,7 @@ pub enum Flow {
     Reset,
 }
 
-/// Where a session stands.
+/// The stage of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionStage {
     /// Between requests: it may stay open and idle for long.
@@ -212,8 +210,8 @@ pub enum SessionStage {
     /// In the middle of data whose length is the client's choice: more of it must come soon, and the limit of
     /// a request begins anew with each piece (RFC 5321, section 4.5.3.2.5).
     Data,
-    /// It says nothing for so long, and then [`Session::resume`] is called: late by up to a tick of 128 ms,
-    /// or of 200 ms where calls wait. Back-pressure: meanwhile nothing is received, neither input nor its
-    /// end. What was received before the pause was known is taken all the same.
+    /// It pauses for so long, and then [`Session::resume`] is called: late by up to a tick of 128 ms, or of
+    /// 200 ms where calls wait. Back-pressure: meanwhile nothing is received, neither input nor its end.
+    /// Input that was received before the pause was known is taken all the same.
     Paused(Duration),
 }

@@ -30,11 +30,11 @@ impl<'a> ArgumentText<'a> {
 pub enum Command<'a> {
     /// The name by which a client introduces itself.
     Ehlo(ArgumentText<'a>),
-    /// The same, of a client that wants no extension.
+    /// The same, for a client without extensions.
     Helo(ArgumentText<'a>),
     /// Begins a transaction.
     Mail {
-        /// To which address failures are reported; `None` is the null path `<>`.
+        /// The address for reports of failures; `None` is the null path `<>`.
         sender: Option<Mailbox<'a>>,
         /// SIZE: how many octets the message will have.
         size: Option<u64>,
@@ -60,9 +60,9 @@ pub enum Command<'a> {
     Noop,
     /// Ends the session.
     Quit,
-    /// Asks whether there is a user.
+    /// Queries a user.
     Vrfy(ArgumentText<'a>),
-    /// Asks for help.
+    /// Requests help.
     Help,
     /// The connection is to be encrypted from here on.
     StartTls,
@@ -240,8 +240,8 @@ fn rcpt(argument: &str) -> Result<Command<'_>, CommandError> {
     }
 }
 
-/// What is in the brackets, without a route through other hosts (section 4.1.1.3: it is ignored), and what
-/// follows them.
+/// The text in the brackets, without a route through other hosts (section 4.1.1.3: it is ignored), and the
+/// rest behind them.
 fn path<'a>(
     argument: &'a str,
     keyword: &str,

@@ -3,8 +3,8 @@
 
 use memchr::memchr_iter;
 
-/// Writes a message as DATA has it, with the dot that ends it. LF alone becomes CR LF, and CR alone is left
-/// out, for a client must send neither (section 2.3.8); the last line is ended.
+/// Writes a message in the form of DATA, with the dot that ends it. LF alone becomes CR LF, and CR alone is
+/// left out, because a client must send neither (section 2.3.8); the last line is ended.
 pub fn dot_stuffed(message: &[u8], output: &mut Vec<u8>) {
     output.reserve(message.len() + message.len() / 32 + 5);
     for line in message.split_inclusive(|&byte| byte == b'\n') {
@@ -24,7 +24,7 @@ pub fn dot_stuffed(message: &[u8], output: &mut Vec<u8>) {
 /// Reads a message from the input behind DATA, whose bytes come cut anywhere.
 ///
 /// Only CR LF ends a line, and only CR LF . CR LF the message. CR alone and LF alone are bytes of the message
-/// like others, so nobody can put an end into it that one server sees and another does not.
+/// like others, so that no message can contain an end that only some servers see.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DotDecoder {
     state: State,
@@ -47,8 +47,8 @@ enum State {
 }
 
 impl DotDecoder {
-    /// Takes input up to the end of the message, leaves the rest, and passes on the message.
-    /// Whether the message has ended.
+    /// Takes input up to the end of the message, leaves the rest, and passes on the message. Returns whether
+    /// the message has ended.
     pub fn decode(&mut self, input: &mut &[u8], content: &mut impl FnMut(&[u8])) -> bool {
         while self.state != State::Ended {
             let Some(&next) = input.first() else { return false };

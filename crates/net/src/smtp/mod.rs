@@ -11,7 +11,7 @@
 //! causes a panic, or takes more memory than a limit: `fuzz/fuzz_targets/smtp_*.rs`.
 //!
 //! Lines of commands and replies end in LF, with or without CR before it, as in most servers. The lines of a
-//! message do not, because a server that took LF for their end could be sent a second message inside the
+//! message do not, because a server that accepts LF as their end could be sent a second message inside the
 //! first ("SMTP smuggling", CVE-2023-51764): see [`DotDecoder`].
 
 mod command;

@@ -106,8 +106,8 @@ pub struct ReplyParser {
 }
 
 impl ReplyParser {
-    /// Takes one reply from the beginning of the input, and leaves what follows it. `None` if its end has not
-    /// come: then all of the input was taken.
+    /// Takes one reply from the beginning of the input, and leaves the rest. `None` if its end has not come:
+    /// then all of the input was taken.
     ///
     /// # Errors
     /// [`ReplyError`].
@@ -193,7 +193,7 @@ fn pieces(text: &str, most: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The extensions of a server that concern mail as osdyno sends it.
+/// The extensions of a server that osdyno uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extensions {
     /// Commands may be sent before the replies to others (RFC 2920).
@@ -257,7 +257,7 @@ impl Extensions {
     }
 }
 
-/// A limit that cannot be read is none.
+/// An unreadable limit does not count.
 fn size(word: Option<&[u8]>) -> Option<u64> {
     let digits = word.and_then(|word| std::str::from_utf8(word).ok());
     Some(digits.and_then(|digits| digits.parse().ok()).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! The client's side of each protocol: what is understood, however it is cut, and what is refused.
+//! The client's side of each protocol: accepted input, cut anywhere, and refused input.
 
 use net::client::busy::BusyClient;
 use net::client::echo::{EchoClient, EchoClientSettings};
@@ -7,7 +7,7 @@ use net::client::{Client, ClientSettings, ResponseError, ResponseState};
 use net::options::Content;
 use proptest::prelude::*;
 
-/// What came of a stream of responses: each response's end, and what ended the stream.
+/// The result of a stream of responses: each response's end, and the end of the stream.
 type Reported = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
 
 /// Asks as often as the stream answers, at most `asked` times, and feeds it in pieces of these lengths.

@@ -1,4 +1,4 @@
-//! The service `http` as a client sees it: bytes in, bytes out, cut at every place.
+//! The service `http` from the client's side: bytes in, bytes out, cut at every place.
 
 mod connection;
 mod descriptors;

@@ -1,4 +1,4 @@
-//! The client's side of HTTP/2: what is understood, however it is cut, and what is refused.
+//! The client's side of HTTP/2: accepted input, cut anywhere, and refused input.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::peer::{BODY, Peer, busy, frame, go_away, head, reset, response, settings};
 
-/// What comes of each request, as text.
+/// The result of each request, as text.
 type Reported = Vec<(u32, String)>;
 
 fn connection(methods: &[&str]) -> Http2Connection {
@@ -133,14 +133,14 @@ fn a_server_that_breaks_the_protocol_is_left() {
     let violated = |code: u32| Err(Http2Fault::Violated(ErrorCode(code)));
     let endless = |piece: &[u8]| [frame(1, 0, 1, b"\x88"), frame(9, 0, 1, piece).repeat(9)].concat();
     for (stream, result) in [
-        (frame(0, 0, 5, b"x"), violated(1)), // a stream that nobody has begun
-        (frame(0, 0, 0, b"x"), violated(1)), // the connection has no body
-        (frame(0, 8, 1, b"\x05hell"), violated(1)), // more padding than there is
-        (frame(1, 4, 2, b"\x88"), violated(1)), // a stream of the server's
+        (frame(0, 0, 5, b"x"), violated(1)),          // a stream that was not begun
+        (frame(0, 0, 0, b"x"), violated(1)),          // the connection has no body
+        (frame(0, 8, 1, b"\x05hell"), violated(1)),   // more padding than there is
+        (frame(1, 4, 2, b"\x88"), violated(1)),       // a stream of the server's
         (frame(5, 4, 1, &[0, 0, 0, 2]), violated(1)), // a push
-        (frame(1, 4, 1, b"\xff"), violated(9)), // no header block
-        (frame(1, 4, 1, b"\xbe"), violated(9)), // a field that was never sent
-        (frame(9, 4, 1, b"\x88"), violated(1)), // a continuation of nothing
+        (frame(1, 4, 1, b"\xff"), violated(9)),       // no header block
+        (frame(1, 4, 1, b"\xbe"), violated(9)),       // a field that was never sent
+        (frame(9, 4, 1, b"\x88"), violated(1)),       // a continuation of nothing
         ([frame(1, 0, 1, b"\x88"), frame(6, 0, 0, &[0; 8])].concat(), violated(1)),
         (endless(&[0; 16_000]), violated(11)),
         (endless(b""), violated(11)),
@@ -182,7 +182,7 @@ fn a_server_that_goes_away_responds_to_what_it_has_seen() {
     assert!(!connection.takes_requests());
 }
 
-/// A server and a client that talk until nothing is left to say.
+/// A server and a client that exchange bytes until both are done.
 fn converse(connection: &mut Http2Connection, server: &mut Peer) -> (Vec<crate::peer::Asked>, Reported) {
     let (mut asked, mut reported) = (Vec::new(), Vec::new());
     loop {
@@ -212,7 +212,7 @@ fn streams_windows_and_tables_are_as_large_as_the_server_allows() {
     connection.sent(first.len());
     assert!(first.windows(8).any(|eight| eight == b"12345678"), "a ping comes back");
     let asked = server.take(&first);
-    assert_eq!(asked.len(), 1, "two streams, of which one has a body that does not fit into its window");
+    assert_eq!(asked.len(), 1, "two streams, one with a body that does not fit into its window");
     server.output.extend(response(asked[0].stream, BODY));
     let words = std::mem::take(&mut server.output);
     assert_eq!(tell(&mut connection, &words, 100).0, [(1, TEXT.to_owned())]);

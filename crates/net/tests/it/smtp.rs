@@ -1,4 +1,4 @@
-//! What one end of SMTP writes the other end reads, however it is cut.
+//! One end of SMTP reads the bytes of the other, cut anywhere.
 
 use net::smtp::{
     ArgumentText, Command, DotDecoder, EnhancedCode, Mailbox, ReplyParser, dot_stuffed, write_reply,

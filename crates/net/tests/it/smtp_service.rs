@@ -5,7 +5,7 @@ use net::service::smtp::SmtpSettings;
 use net::service::{Flow, OpenService, ServiceSettings, SessionStage};
 use proptest::prelude::*;
 
-/// What came out, what was logged and how it ended, of a client that sends this in these pieces.
+/// The output, the log and the end for a client that sends this in these pieces.
 fn exchanged<'a>(
     settings: &SmtpSettings,
     pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -156,7 +156,7 @@ fn what_is_not_offered_is_not_said() {
     assert!(SmtpSettings { host: "a b".to_owned(), ..SmtpSettings::default() }.open(false).is_err());
 }
 
-/// What is said at once, after each pause, and for how long these are, in milliseconds.
+/// The output at once and after each pause, and the pauses in milliseconds.
 fn paused(settings: &SmtpSettings, pieces: &[&str]) -> (Vec<String>, Vec<u128>, String) {
     let service = settings.open(true).expect("a service");
     let (mut session, mut output) = (service.session(None), Output::default());
@@ -204,7 +204,7 @@ fn a_reply_that_is_late_holds_up_all_that_follow() {
             assert_eq!(ledger(&log)[0]["end"], "message");
         }
     }
-    // A recipient asks for it; what is closed is closed later.
+    // A recipient requests it; a close comes later too.
     let (said, times, _) = paused(&faults(&[]), &["HELO c\r\nMAIL FROM:<>\r\nRCPT TO:<delay-7s+1@b>\r\n"]);
     assert_eq!((said, times), (vec!["220 250 250".to_owned(), "250".to_owned()], vec![7000]));
     // One that never waits is closed.
@@ -220,8 +220,8 @@ fn a_reply_that_is_late_holds_up_all_that_follow() {
 fn a_recipient_that_is_new_is_put_off() {
     let settings = SmtpSettings { greylist_seconds: 1, ..SmtpSettings::default() };
     let service = settings.open(true).expect("a service");
-    // Another process, as inetd has them.
-    let handed_on = service.handed_on().expect("what it shares").clone();
+    // Another process, as with inetd.
+    let handed_on = service.handed_on().expect("its shared part").clone();
     let handed_on: SmtpSettings = serde_json::from_value(handed_on).expect("settings");
     let other = if cfg!(unix) { handed_on.open(true).expect("a service") } else { service.clone() };
     let code = |service: &dyn OpenService, recipient: &str| {
@@ -244,7 +244,7 @@ fn a_recipient_that_is_new_is_put_off() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is sent, the replies are the same however it is cut.
+    /// For any input, the replies do not depend on the cuts.
     #[test]
     fn cuts_change_nothing(
         words in proptest::collection::vec(prop_oneof![

@@ -12,7 +12,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Accepts everything: what is tested is the server.
+/// Accepts everything, because the server is tested.
 #[derive(Debug)]
 struct Anyone;
 
@@ -57,7 +57,7 @@ struct Pair {
     output: Output,
     client: ClientConnection,
     flow: Flow,
-    /// What the client sends arrives in pieces of so many bytes.
+    /// The client's bytes arrive in pieces of so many.
     cut: usize,
 }
 
@@ -65,7 +65,7 @@ struct Pair {
 fn service(settings: &SmtpSettings) -> Option<Arc<dyn OpenService>> {
     let service = settings.open(true).expect("a service");
     if service.handed_on().is_none() {
-        println!("skipped: this processor lacks what the cryptography needs");
+        println!("skipped: this processor lacks instructions for the cryptography");
         return None;
     }
     Some(service)
@@ -100,7 +100,7 @@ impl Pair {
         Pair { session, output, client: client(), flow, cut }
     }
 
-    /// Carries bytes until neither has more to say, and returns what the client has decrypted.
+    /// Carries bytes until both are done, and returns the bytes that the client has decrypted.
     fn carry(&mut self) -> Result<String, Error> {
         let mut plain = String::new();
         loop {
@@ -171,7 +171,8 @@ fn mail_is_taken_over_tls_however_it_is_cut() {
     }
 }
 
-/// Somebody on the way can put commands behind STARTTLS; they must not be taken for the client's (CVE-2011-0411).
+/// An attacker on the path can put commands behind STARTTLS; they must not count as the client's
+/// (CVE-2011-0411).
 #[test]
 fn what_came_in_plain_text_is_forgotten() {
     let Some(service) = service(&SmtpSettings::default()) else { return };
@@ -221,7 +222,7 @@ fn a_handshake_may_be_cut_everywhere() {
     }
 }
 
-/// A record that was changed on the way ends the session, and what was under way is lost.
+/// A record that was changed on the path ends the session, and bytes in flight are lost.
 #[test]
 fn a_record_that_is_broken_ends_the_session() {
     let Some(service) = service(&SmtpSettings::default()) else { return };

@@ -1,4 +1,5 @@
-//! Every request that was started has one outcome, whatever the server does, however late the generator is.
+//! Every request that was started has one outcome, for any behaviour of the server and any lateness of the
+//! generator.
 
 use std::time::{Duration, Instant};
 

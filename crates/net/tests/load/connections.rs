@@ -1,4 +1,4 @@
-//! Where connections come from, and how long they stay.
+//! The source addresses of connections, and their lifetimes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What goes wrong is counted where it went wrong.
+//! Failures are counted at the stage where they happened.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -75,7 +75,7 @@ fn a_server_that_vanishes_is_survived() {
     let server = serve(ok);
     let mut watched = |progress: &Progress| {
         if progress.completed > 10 && !server.gone.swap(true, Ordering::SeqCst) {
-            // The listener looks, and goes.
+            // The listener reads, and closes.
             drop(TcpStream::connect(server.address));
         }
         progress.failed < 20

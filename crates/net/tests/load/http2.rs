@@ -17,7 +17,7 @@ use crate::identity::Identity;
 use crate::peer::{BODY, Peer, busy, frame, go_away, reset, response};
 use crate::server::{failure, ms, offer};
 
-/// What a server has seen.
+/// The observations of a server.
 #[derive(Clone, Default)]
 struct Seen {
     connections: Arc<AtomicU64>,
@@ -25,7 +25,7 @@ struct Seen {
     body_bytes: Arc<AtomicU64>,
 }
 
-/// What a server says to the request of that number in that stream; without a word it closes.
+/// The response of a server to the request of that number in that stream; if it is empty the server closes.
 type Respond = fn(u64, u32) -> Vec<u8>;
 
 /// A server of one thread for each connection, encrypted where it has a configuration.

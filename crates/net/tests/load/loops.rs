@@ -1,4 +1,4 @@
-//! Closed and open loops against a real server: counts. What depends on time is tested in simulated time.
+//! Closed and open loops against a real server: counts. Times are tested in simulated time.
 
 use std::time::{Duration, Instant};
 

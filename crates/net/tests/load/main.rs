@@ -1,5 +1,5 @@
-//! The generator against servers that do what each test needs, and know what they have done. A program of its
-//! own: an open loop may open more descriptors than select(2) takes, whose servers are tested in `it`.
+//! The generator against servers that behave as each test needs, and record their work. A program of its own:
+//! an open loop may open more descriptors than select(2) takes, whose servers are tested in `it`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
 #[path = "../../src/network/tls/tests/identity.rs"]

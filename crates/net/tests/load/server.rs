@@ -1,4 +1,4 @@
-//! A server of one thread for each connection, which does what a test needs and knows what it has done.
+//! A server with one thread for each connection, which behaves as a test needs and records its work.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use net::load::{Generator, Level, Load, LoadSettings, RequestStage, unwatched};
 
 pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// What a server of one thread for each connection has seen.
+/// The observations of a server with one thread for each connection.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -23,7 +23,7 @@ pub(crate) struct Server {
     pub(crate) sources: Arc<std::sync::Mutex<std::collections::BTreeSet<std::net::IpAddr>>>,
 }
 
-/// Serves with what `response` makes of the number of a request; `None` closes.
+/// Serves the response that `response` makes from the number of a request; `None` closes.
 pub(crate) fn serve(response: impl Fn(u64) -> Option<Vec<u8>> + Send + Sync + 'static) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = Server {

@@ -13,7 +13,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use crate::identity::Identity;
 use crate::server::{OK, failure};
 
-/// What a server of one thread for each connection has seen.
+/// The observations of a server with one thread for each connection.
 #[derive(Clone, Default)]
 struct Seen {
     requests: Arc<AtomicU64>,
@@ -137,7 +137,7 @@ fn what_a_server_lacks_is_named() {
     let address = plain.local_addr().expect("an address");
     std::thread::spawn(move || {
         for stream in plain.incoming() {
-            // What web servers say to bytes that are no request.
+            // The response of web servers to bytes that are no request.
             let mut stream = stream.expect("a connection");
             let _ = stream.read(&mut [0; 4096]);
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");

@@ -1,5 +1,5 @@
 //! Clients of the simulated network: the program's own state machines, and a script that decides how each
-//! asks, sends, reads and leaves.
+//! requests, sends, reads and closes.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use super::world::{CLIENT, Happening, MS, World};
 use crate::client::{Client, ResponseError, ResponseState};
 
-/// What a client does when it has all of its responses.
+/// The action of a client that has all of its responses.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
     Close,
@@ -24,7 +24,7 @@ struct Peer<S> {
     session: Option<S>,
     is_over: bool,
     ending: Ending,
-    /// Batches of requests that are still to be asked, and requests in each.
+    /// Batches of requests that are still to be sent, and requests in each.
     batches: u32,
     together: u32,
     asked: u64,
@@ -68,7 +68,7 @@ impl<C: Client> Clients<C> {
         self.peers.iter().all(|peer| peer.is_over)
     }
 
-    /// A client does what it can do now.
+    /// A client makes the steps that are possible now.
     pub(super) fn step(&mut self, number: usize, world: &mut World) {
         if self.peers[number].is_over {
             return;
@@ -129,7 +129,7 @@ impl<C: Client> Clients<C> {
         }
     }
 
-    /// Reads what is there; whether the connection goes on.
+    /// Reads available bytes; returns whether the connection goes on.
     fn receive(&mut self, number: usize, link: usize, world: &mut World) -> bool {
         if world.now_ns < self.peers[number].reads_ns {
             return true;
@@ -195,7 +195,7 @@ impl<C: Client> Clients<C> {
         true
     }
 
-    /// Sends a part of what is to be sent; whether the connection goes on.
+    /// Sends a part of the pending bytes; returns whether the connection goes on.
     fn send(&mut self, number: usize, link: usize, world: &mut World) -> bool {
         let peer = &mut self.peers[number];
         let length = peer.unsent.len();
@@ -228,14 +228,14 @@ impl<C: Client> Clients<C> {
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => true,
             Err(_) => {
-                // What has arrived can still be read.
+                // Bytes that have arrived can still be read.
                 peer.unsent.clear();
                 true
             }
         }
     }
 
-    /// What comes after the responses.
+    /// The bytes after the responses.
     fn go_on(&mut self, number: usize, link: usize, world: &mut World) {
         let peer = &mut self.peers[number];
         if !peer.unsent.is_empty() || peer.answered < peer.asked || world.now_ns < peer.asks_ns {
@@ -257,14 +257,14 @@ impl<C: Client> Clients<C> {
                 world.reset_on_close(link, CLIENT);
                 self.leave(number, world);
             }
-            // An error says that the other end has reset it; the next look finds that.
+            // An error means that the other end has reset it; the next look finds that.
             Ending::Finish => _ = world.finish_sending(link, CLIENT),
             Ending::Stay => {}
         }
     }
 }
 
-/// A client as chance makes it.
+/// A random client.
 fn peer<S>(number: usize, closes: bool, world: &mut World) -> Peer<S> {
     let random = &mut world.random;
     let begins_ns = random.u64(..300 * MS);

@@ -1,10 +1,10 @@
 //! The event loops against a simulated network: every one of them, with every service and every client that
-//! speaks with it, under the same seeds. A seed decides what is split, delayed, refused, reset or never
-//! read, when descriptors run out and when the order to stop comes. Loop, connection, time limits, service
-//! and client are the program's own; only sockets, sets, rings and the clock are simulated.
+//! speaks with it, under the same seeds. A seed decides which bytes are split, delayed, refused, reset or
+//! never read, when descriptors run out and when the order to stop comes. Loop, connection, time limits,
+//! service and client are the program's own; only sockets, sets, rings and the clock are simulated.
 //!
 //! A failing seed is printed; `OSDYNO_SEED=N cargo test -p net --lib arch::tests -- --nocapture` runs it
-//! alone and prints what happens in it.
+//! alone and prints its events.
 
 mod clients;
 mod ring;
@@ -113,8 +113,7 @@ fn every_loop_keeps_its_promises() {
     crate::seeds::every(|seed| attempt_all(seed, &services));
 }
 
-/// What has a loop of ours here is simulated. Which services have no client is said in one place, the
-/// conformance table.
+/// Every loop of ours is simulated. The conformance table lists the services without a client.
 #[test]
 fn every_loop_is_simulated() {
     for architecture in arch::ALL {

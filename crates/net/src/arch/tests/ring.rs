@@ -19,7 +19,7 @@ const NO_BUFFERS: i32 = 105;
 /// The size of a buffer.
 const BUFFER_BYTES: usize = 2048;
 
-/// What an operation does.
+/// The kind of an operation.
 enum Kind {
     Accept,
     Receive(usize),
@@ -32,11 +32,11 @@ struct Operation {
     token: u64,
     kind: Kind,
     is_cancelled: bool,
-    /// It is tried once when it reaches the kernel, whatever is asked for behind it.
+    /// It is tried once when it reaches the kernel, before later operations.
     is_new: bool,
 }
 
-/// A completion that waits to be looked at.
+/// A completion that was not read yet.
 struct Done {
     token: u64,
     result: Result<u32, i32>,
@@ -86,7 +86,7 @@ impl SimulatedRing {
         }
     }
 
-    /// Whether a wait would come back at once.
+    /// Whether a wait would return at once.
     pub(super) fn has_completions(&mut self) -> bool {
         self.work();
         !self.done.is_empty()
@@ -104,7 +104,7 @@ impl SimulatedRing {
         self.number
     }
 
-    /// Does what can be done for each operation.
+    /// Makes progress on each operation.
     fn work(&mut self) {
         let world = Rc::clone(&self.world);
         let world = &mut world.borrow_mut();
@@ -210,7 +210,7 @@ impl SimulatedRing {
         let error = outcome.err().filter(|error| error.kind() != ErrorKind::WouldBlock);
         let is_over = sent == all || error.is_some() || operation.is_cancelled;
         if is_over {
-            // An operation that has done a part reports that, whatever ended it.
+            // An operation that has done a part reports that part, for any cause of its end.
             let number = error.and_then(|error| error.raw_os_error()).filter(|_| sent == 0);
             self.done.push_back(Done::new(operation, number.map_or(Ok(sent as u32), Err), false));
         }
@@ -235,7 +235,7 @@ impl ServerRing for SimulatedRing {
     }
 
     fn refuse_more(&mut self) {
-        // What was accepted before, and was not looked at, is shown all the same.
+        // A connection that was accepted before is reported all the same.
         self.world.borrow_mut().refuse_more(self.worker);
     }
 

@@ -10,7 +10,7 @@ use super::socket::ServerSocket;
 use super::world::{Fault, SERVER, Shared, World};
 use crate::network::{LISTENER, ServerNetwork, SocketSet};
 
-/// What is waited for.
+/// The events that are waited for.
 struct Watch {
     link: usize,
     token: usize,
@@ -58,7 +58,7 @@ impl<const EDGE: bool, const FORGETS_CLOSED: bool> SimulatedSet<EDGE, FORGETS_CL
         self.listening == Interest::Read && !backlog.waiting.is_empty() && (!EDGE || backlog.edge)
     }
 
-    /// Whether a wait would come back at once.
+    /// Whether a wait would return at once.
     pub(super) fn has_events(&self) -> bool {
         let world = self.world.borrow();
         self.listener_is_ready(&world)
@@ -69,7 +69,7 @@ impl<const EDGE: bool, const FORGETS_CLOSED: bool> SimulatedSet<EDGE, FORGETS_CL
         self.watches.iter().filter(|watch| world.links[watch.link].witness.is_open())
     }
 
-    /// An edge set looks at the state of what is added or changed.
+    /// An edge set reads the state of a socket that is added or changed.
     fn look(&self, link: usize) {
         let end = &mut self.world.borrow_mut().links[link].ends[SERVER];
         (end.edge_read, end.edge_write) = (end.is_readable(), end.is_writable());
@@ -154,7 +154,7 @@ impl<const EDGE: bool, const FORGETS_CLOSED: bool> ServerNetwork for SimulatedSe
                 (end.edge_read && !event.readable, end.edge_write && !event.writable);
         }
         if loses {
-            // As an edge that is taken for seen.
+            // An edge that counts as reported.
             self.watches.retain(|watch| ready.iter().all(|&(link, _)| link != watch.link));
             ready.clear();
         }

@@ -1,5 +1,5 @@
-//! One simulation: loops and clients take turns until all is over, and what they did is compared with what
-//! the network saw.
+//! One simulation: loops and clients take turns until all is over, and their counts are compared with those
+//! of the network.
 
 use std::cell::RefCell;
 use std::io;
@@ -25,7 +25,7 @@ use crate::worker::{COUNTERS, Counter, Counters, Limits, TICK, Terms};
 /// The architectures whose loops are simulated.
 pub(super) const LOOPS: [&str; 6] = ["select", "poll", "epoll", "epoll-et", "sigio", "uring"];
 
-/// An architecture whose loop is not ours.
+/// An architecture with a foreign loop.
 pub(super) const FOREIGN_LOOP: &str = "tokio";
 
 /// More turns than any simulation needs.
@@ -121,7 +121,7 @@ fn loop_of<'a>(name: &str, world: &Shared, worker: usize, terms: Terms<'a>) -> B
     }
 }
 
-/// What is simulated.
+/// The simulation.
 pub(super) struct Attempt<'a> {
     pub(super) seed: u64,
     pub(super) name: &'a str,
@@ -184,7 +184,7 @@ fn limits(random: &mut fastrand::Rng) -> Limits {
     }
 }
 
-/// Has the client learn the right responses, without any network.
+/// Makes the client learn the right responses, without any network.
 fn rehearse<C: Client>(client: &mut C, service: &dyn OpenService) {
     if C::SERVER_BEGINS {
         return;
@@ -208,7 +208,7 @@ struct Simulation<'a, C: Client> {
     loops: Vec<Option<Box<dyn Loop + 'a>>>,
     /// When each loop has waited for long enough.
     wakes_ns: Vec<u64>,
-    /// Whether the order to stop comes whatever the clients do.
+    /// Whether the order to stop comes independently of the clients.
     stops_early: bool,
 }
 
@@ -235,7 +235,7 @@ impl<C: Client> Simulation<'_, C> {
         Err("it never ends".to_owned())
     }
 
-    /// A loop that has something to do, or has waited for as long as it wanted to.
+    /// A loop that has work, or whose wait is over.
     fn next_loop(&mut self) -> Option<usize> {
         let now_ns = self.world.borrow().now_ns;
         let (loops, wakes_ns) = (&mut self.loops, &self.wakes_ns);
@@ -265,7 +265,7 @@ impl<C: Client> Simulation<'_, C> {
         Ok(())
     }
 
-    /// Nothing happens before time goes on: what every connection and every loop must have done by now.
+    /// Checks, before time goes on, the steps that every connection and every loop must have made by now.
     fn check_quiet(&self) -> Result<(), String> {
         let world = self.world.borrow();
         let now_ns = world.now_ns;

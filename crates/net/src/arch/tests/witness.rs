@@ -1,5 +1,5 @@
-//! What one connection of a server was seen to do, and what it must have done by now: which requests are to
-//! be answered, and when each of the time limits is over.
+//! The observed steps of one connection of a server, and those that it must have made by now: the requests to
+//! answer, and the end of each time limit.
 
 use std::io::{self, ErrorKind};
 
@@ -9,7 +9,7 @@ use crate::worker::{LINGER, LINGER_MAX, Limits};
 /// A time-out comes this late at most: a tick of the wheel, a tick of the loop, and a loop without processor.
 pub(super) const SLACK_NS: u64 = (128 + 200 + 60) * MS;
 
-/// One connection, as its server dealt with it.
+/// One connection, as its server handled it.
 #[derive(Debug, Default)]
 pub(super) struct Witness {
     /// Why a response may be missing.
@@ -19,9 +19,9 @@ pub(super) struct Witness {
     /// Bytes that the loop received, and those of them that it did not drop.
     pub(super) received: u64,
     pub(super) consumed: u64,
-    /// What came while a response was leaving, and is looked at after it.
+    /// Input that came while a response was leaving, and is handled after it.
     held: u64,
-    /// When that was last looked at, and what was consumed before.
+    /// When that was last handled, and the bytes consumed before.
     before_held: (u64, u64),
     pub(super) sent: u64,
     pub(super) acknowledged_bytes: u64,
@@ -32,7 +32,7 @@ pub(super) struct Witness {
     /// Right responses that the client has read.
     pub(super) answered: u64,
     last_ns: u64,
-    /// Since when a part of a request is there.
+    /// Since when a part of a request has arrived.
     request_ns: Option<u64>,
     /// Whether output waits, and when some of it was last known to leave.
     pub(super) is_sending: bool,
@@ -42,9 +42,9 @@ pub(super) struct Witness {
     pub(super) saw_error: bool,
     pub(super) is_slow: bool,
     has_given_up: bool,
-    /// An operation on it was cancelled: what came after that may have been dropped.
+    /// An operation on it was cancelled: later input may have been dropped.
     pub(super) is_cancelled: bool,
-    /// Of a service without stages, no limit at all.
+    /// For a service without stages there is no limit.
     request_limit_ns: Option<u64>,
 }
 
@@ -152,12 +152,12 @@ impl Witness {
     pub(super) fn finished(&mut self, now_ns: u64) {
         (self.finished_ns, self.last_ns) = (Some(now_ns), now_ns);
         if self.before_held.0 == now_ns {
-            // The server stops, and drops what came behind the response.
+            // The server stops, and drops input behind the response.
             self.consumed = self.consumed.min(self.before_held.1);
         }
     }
 
-    /// The server lets the system drop what it was given to send.
+    /// The server lets the system drop unsent output.
     pub(super) fn gave_up(&mut self) {
         (self.is_slow, self.has_given_up) = (true, true);
         self.excuse("it did not take its responses");
@@ -171,7 +171,7 @@ impl Witness {
             (due, due + SLACK_NS)
         } else if self.is_sending {
             let due = self.progress_ns + ns(limits.send);
-            // What the other end takes is looked at four times within the limit.
+            // The progress of the other end is checked four times within the limit.
             (due, due + ns(limits.send) / 4 + 2 * SLACK_NS)
         } else if let Some(due_ns) = self.request_due_ns() {
             (due_ns, due_ns + SLACK_NS)

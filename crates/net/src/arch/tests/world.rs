@@ -1,5 +1,5 @@
-//! The simulated network: connections of two ends, what travels between them, and when. All chance comes from
-//! one seed.
+//! The simulated network: connections of two ends, and the bytes between them with their times. All chance
+//! comes from one seed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,7 +19,7 @@ pub(super) const SERVER: usize = 1;
 const NO_DESCRIPTOR: i32 = 24;
 const RESET: i32 = 104;
 
-/// What is going to happen.
+/// A future event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
     /// The link's connection is made: it waits to be accepted.
@@ -54,7 +54,7 @@ pub(super) struct End {
     moving: bool,
     /// The last send found no room for all of it.
     pub(super) blocked: bool,
-    /// Changes that an edge is to tell of.
+    /// Changes that an edge has to report.
     pub(super) edge_read: bool,
     pub(super) edge_write: bool,
 }
@@ -74,7 +74,7 @@ impl End {
     }
 }
 
-/// Moves so many bytes from what one end has sent to what the other receives. In slices: responses have up to
+/// Moves so many bytes from the output of one end to the input of the other. In slices: responses have up to
 /// 90 KB, and byte by byte they took a third of a simulation's time.
 fn move_bytes(ends: &mut [End; 2], from: usize, count: usize) {
     let [client, server] = ends;
@@ -105,11 +105,11 @@ pub(super) struct Backlog {
     refuses: bool,
 }
 
-/// What of the network is planted wrong, so that the promises are seen to find it.
+/// A planted fault of the network, to prove that the promises find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
-    /// The set takes a change for reported that it has not reported.
+    /// The set counts a change as reported without reporting it.
     LostWakeUp,
     /// The service counts its responses twice.
     CountedTwice,
@@ -142,10 +142,10 @@ pub(super) struct World {
     pub(super) exhausted: u64,
     /// When a listener ran out of descriptors last.
     pub(super) paused_ns: Vec<Option<u64>>,
-    /// Since when a worker's ring is not woken by connections, although it waits for them.
+    /// Since when connections do not wake a worker's ring, although it waits for them.
     pub(super) missed_ns: Vec<Option<u64>>,
     pub(super) faults: Vec<String>,
-    /// Whether all that happens is printed.
+    /// Whether all events are printed.
     traces: bool,
 }
 
@@ -188,7 +188,7 @@ impl World {
         self.happenings.first_key_value().map(|(key, _)| key.0)
     }
 
-    /// What is due next, where it is due.
+    /// The next event, if it is due.
     pub(super) fn take_due(&mut self) -> Option<Happening> {
         let entry = self.happenings.first_entry()?;
         (entry.key().0 <= self.now_ns).then(|| entry.remove())
@@ -199,7 +199,7 @@ impl World {
         self.faults.push(format!("at {at_ms} ms, connection {link}: {text}"));
     }
 
-    /// The time as a loop reads it, in milliseconds.
+    /// The time by the clock of a loop, in milliseconds.
     pub(super) fn loop_ms(&self) -> u64 {
         if self.fault == Fault::StandingClock { 1 } else { self.now_ns / MS }
     }
@@ -283,7 +283,7 @@ impl World {
         }
     }
 
-    /// The client looks when something has come; a server's loop asks.
+    /// The client is called when bytes arrive; a server's loop polls.
     fn tell(&mut self, link: usize, to: usize) {
         if to == CLIENT {
             let delay_ns = self.delay_ns();
@@ -291,7 +291,7 @@ impl World {
         }
     }
 
-    /// Some of what one end has sent reaches the other.
+    /// Some bytes of one end reach the other.
     fn carry(&mut self, link: usize, from: usize) {
         let to = 1 - from;
         let ends = &mut self.links[link].ends;
@@ -300,7 +300,7 @@ impl World {
             return;
         }
         if ends[to].closed {
-            // The response to it takes what is under way with it (RFC 9112, section 9.6).
+            // A reset destroys bytes on the way (RFC 9112, section 9.6).
             self.links[link].witness.excuse("bytes came to an end that was closed");
             return self.plan(0, Happening::Reset(link, from));
         }
@@ -333,7 +333,7 @@ impl World {
         }
     }
 
-    /// Has what waits at an end set out, unless it does already or finds no room.
+    /// Starts the transfer of an end's pending bytes, unless it runs already or there is no room.
     fn set_out(&mut self, link: usize, from: usize) {
         let ends = &mut self.links[link].ends;
         let has_room = ends[1 - from].inbox.len() < ends[1 - from].inbox_max || ends[1 - from].closed;
@@ -345,7 +345,7 @@ impl World {
         }
     }
 
-    /// Sends what fits, or a part of that.
+    /// Sends the bytes that fit, or a part of them.
     pub(super) fn send(&mut self, link: usize, from: usize, pieces: &[&[u8]]) -> io::Result<usize> {
         let end = &mut self.links[link].ends[from];
         if end.reset {
@@ -368,7 +368,7 @@ impl World {
         Ok(count)
     }
 
-    /// Receives what is there, or the first `most` bytes of it.
+    /// Receives the available bytes, or the first `most` of them.
     pub(super) fn receive(&mut self, link: usize, at: usize, buffer: &mut [u8]) -> io::Result<usize> {
         let end = &mut self.links[link].ends[at];
         if end.inbox.is_empty() {
@@ -461,7 +461,7 @@ impl World {
         Ok(link)
     }
 
-    /// The loop learns of an accepted connection: that is when it counts those that it has.
+    /// The loop accepts a connection: at this moment the open ones are counted.
     pub(super) fn show(&mut self, link: usize) {
         let worker = self.links[link].worker;
         let beside = |other: &&Link| other.worker == worker && other.is_shown && other.witness.is_open();

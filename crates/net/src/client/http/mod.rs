@@ -191,7 +191,7 @@ struct Target {
     known: Vec<Seen>,
 }
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Debug)]
 pub struct HttpSession {
     /// The turn of the next request, and of the one whose response comes next.
@@ -248,7 +248,7 @@ impl HttpClient {
         }
         let head = self.known.1;
         match head.status {
-            // Nobody asked for another protocol.
+            // Another protocol was not requested.
             101 => return Err(ResponseError::Malformed),
             100..200 => return Ok(None),
             _ => {}

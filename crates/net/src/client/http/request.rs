@@ -8,7 +8,7 @@ use crate::http2::Request;
 
 /// A header field that a user gave.
 struct Field<'a> {
-    /// As it was written.
+    /// Its text.
     text: &'a str,
     name: &'a str,
     value: &'a str,
@@ -61,7 +61,7 @@ fn fields_of_file(path: &str) -> Result<Vec<String>, Error> {
     lines.map(field).collect()
 }
 
-/// Whether the fields of a user have the server close after each response.
+/// Whether the fields of a user make the server close after each response.
 pub(super) fn fields_request_close(settings: &HttpClientSettings) -> bool {
     let fields = given_fields(settings).unwrap_or_default();
     fields.iter().filter_map(|text| Field::parse(text).ok()).any(|field| field.requests_close())

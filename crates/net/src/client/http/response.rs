@@ -130,7 +130,7 @@ pub(super) struct Body {
 pub(super) struct Statuses(Vec<RangeInclusive<u16>>);
 
 impl Statuses {
-    /// Reads texts such as `200`, `2xx` and `200,304`. None is every success.
+    /// Reads texts such as `200`, `2xx` and `200,304`. An empty list is every success.
     pub(super) fn parse(texts: &[String]) -> Result<Statuses, Error> {
         let parts = texts.iter().flat_map(|text| text.split(',')).map(str::trim);
         let ranges = parts.map(|part| {
@@ -160,8 +160,8 @@ fn parse_status(text: &str) -> Option<RangeInclusive<u16>> {
     (first >= 200 && last <= 999).then_some(first..=last)
 }
 
-/// What is wrong with a response that is not the first of `known`, if anything: one that is right and the
-/// first of its status is kept there.
+/// The fault of a response, compared with `known`, if it has one: the first right response of its status is
+/// kept there.
 #[cold]
 pub(super) fn compare(known: &mut Vec<Seen>, statuses: &Statuses, seen: Seen) -> Option<ResponseError> {
     if !statuses.contains(seen.status) {

@@ -1,7 +1,7 @@
 //! Writes the fields of the few requests of a load, each in the forms that a connection can need.
 //!
-//! What all requests share, which is in the same order in all of them, enters the table of the server with
-//! the first request of a connection; from the second on it is a number. So a request is a copy of bytes.
+//! The fields that all requests share, in the same order, enter the table of the server with the first
+//! request of a connection; from the second on it is a number. So a request is a copy of bytes.
 
 use super::{
     ENTRY_BYTES, Form, INDEXED, SIZE_UPDATE, STATIC, STRING, TABLE_BYTES, WITH_INDEXING, WITHOUT_INDEXING,
@@ -9,7 +9,7 @@ use super::{
 
 /// The header block of a request.
 pub(in crate::http2) struct Blocks {
-    /// Of the first request on a connection,
+    /// For the first request on a connection,
     first: Box<[u8]>,
     /// of later ones,
     later: Box<[u8]>,

@@ -38,7 +38,7 @@ pub(crate) struct Engine<C: Client, N: LoadNetwork> {
     one_request_each: bool,
     network: N,
     events: Vec<Event>,
-    /// When slow matters are looked at next.
+    /// When timeouts are checked next.
     edge_ns: u64,
     slots: Vec<Slot<N::Socket, C::Session>>,
     /// The first places are those of connections that stay silent.
@@ -58,7 +58,7 @@ pub(crate) struct Engine<C: Client, N: LoadNetwork> {
     buffer: Box<[u8]>,
     batch: Vec<u8>,
     scanned: usize,
-    /// When places are looked at next.
+    /// When places are checked next.
     scan_ns: u64,
 
     mode: Mode,
@@ -77,7 +77,7 @@ pub(crate) struct Engine<C: Client, N: LoadNetwork> {
     failures: Failures,
     statuses: Statuses,
     slices: Slices,
-    /// Where somebody watches.
+    /// The watcher, if there is one.
     look: Option<Look>,
     service: Times,
     lag: Times,
@@ -97,13 +97,13 @@ struct Look {
 const BUFFER_BYTES: usize = 64 << 10;
 /// One connection receives so often in a row at most, then others have their turn.
 const RECEIVES_MAX: usize = 16;
-/// Starts of an open loop in a row, after which it looks for responses.
+/// Starts of an open loop in a row, after which it checks for responses.
 const STARTS_MAX: usize = 16;
-/// Connections that are being made at once, so that no queue of a server overflows by our doing.
+/// Connections that are being made at once, so that this client does not overflow the queue of a server.
 const CONNECTING_MAX: usize = 64;
-/// How often slow matters are looked at.
+/// How often timeouts are checked.
 const EDGE_NS: u64 = 10_000_000;
-/// Places looked at each time for responses that are overdue, or a sixteenth of all.
+/// Places checked each time for overdue responses, or a sixteenth of all.
 const SCAN: usize = 1024;
 /// A connection that never answered is tried again after this time,
 const RETRY_NS: u64 = 100_000_000;
@@ -114,7 +114,7 @@ const SPREAD_NS: u64 = 100_000_000;
 /// After the end, the longest wait for responses under way.
 const DRAIN_NS: u64 = 2_000_000_000;
 /// The time for a server to close where it announced that. Then this side closes, as RFC 9112, section 9.6,
-/// asks anyway: it waits so that the port stays in TIME_WAIT at the server.
+/// requires anyway: it waits so that the port stays in TIME_WAIT at the server.
 const CLOSE_NS: u64 = 100_000_000;
 /// How often progress is reported.
 const PROGRESS_NS: u64 = 100_000_000;
@@ -266,7 +266,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let now = self.network.now_ns();
         let is_done = matches!(self.slots[place as usize].state, State::Closing | State::Free);
         match TlsFault::in_error(&error) {
-            // Many servers leave the word out, and nothing is missing (RFC 9112, section 9.8).
+            // Many servers omit `close_notify`, and nothing is missing (RFC 9112, section 9.8).
             Some(TlsFault::Truncated) if is_done => self.ended(place, now),
             _ => self.fail(place, error.into(), now),
         }
@@ -354,7 +354,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let slot = &mut self.slots[place as usize];
         slot.awaited -= 1;
         slot.served += 1;
-        // Where the server speaks first, nothing tells earlier that the connection is there.
+        // Where the server speaks first, this is the first sign of the connection.
         self.counts.connected += u64::from(C::SERVER_BEGINS && self.measuring);
         let (intended_ns, sent_ns, counted) = (slot.intended_ns, slot.sent_ns, slot.counted);
         if counted {
@@ -435,7 +435,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         limit.map_or(left, |limit| left.min(limit.saturating_sub(served)))
     }
 
-    /// Counts a failure, closes, and has the place go on later.
+    /// Counts a failure, closes, and lets the place go on later.
     #[cold]
     fn fail(&mut self, place: u32, cause: Cause, now: u64) {
         let slot = &mut self.slots[place as usize];
@@ -445,7 +445,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
         let had_answered = slot.served > 0;
         let counted = match stage {
-            // It may have asked for nothing yet, or never will.
+            // It may have no request yet, or never one.
             RequestStage::Idle => self.measuring,
             _ => slot.counted,
         };
@@ -460,7 +460,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         slot.awaited = 0;
         self.close(place);
         if stage != RequestStage::Idle {
-            // Until now it could not ask: an open loop that waited for it was not late.
+            // Until now it could not send: an open loop that waited for it was not late.
             self.slots[place as usize].free_ns = now;
         }
         match (self.mode, stage) {

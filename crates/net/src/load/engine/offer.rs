@@ -168,7 +168,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.look = Some(Look::default());
     }
 
-    /// The latencies of the last second, if somebody watches and it is over.
+    /// The latencies of the last second, if it is over and there is a watcher.
     fn recent(&mut self, now: u64) -> Option<Recent> {
         let look = self.look.as_mut().filter(|look| look.due_ns <= now)?;
         look.due_ns = now + LOOK_NS;
@@ -306,7 +306,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.next(place, now);
     }
 
-    /// Looks at some places for responses that are overdue, now and then: it goes through much memory.
+    /// Checks some places for overdue responses, now and then, because it reads much memory.
     #[inline]
     pub(super) fn scan(&mut self, now: u64) {
         if now < self.scan_ns {

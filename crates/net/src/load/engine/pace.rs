@@ -12,7 +12,7 @@ use crate::load::schedule::Starts;
 use crate::network::LoadNetwork;
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
-    /// Has the first requests wait for their time.
+    /// Makes the first requests wait for their time.
     pub(super) fn prepare(&mut self, load: &Load) {
         self.later.clear();
         self.free.clear();
@@ -40,7 +40,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// Waits for events, and no longer than until something is to be done.
+    /// Waits for events, at most until the next step is due.
     #[inline]
     pub(super) fn wait_for_next(&mut self, now: u64, end_ns: u64) -> Result<(), Error> {
         let places_max = self.places_max();

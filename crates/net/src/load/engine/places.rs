@@ -1,4 +1,5 @@
-//! The places for connections: their state, how they come, rest and go, and the counts over all of them.
+//! The places for connections: their state, how they are opened, kept and closed, and the counts over all of
+//! them.
 
 use sys::event::Interest;
 
@@ -68,7 +69,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         (self.slots.len() - 1) as u32
     }
 
-    /// Connects at every place without a connection, at the rate that was asked for.
+    /// Connects at every place without a connection, at the requested rate.
     pub(super) fn open_places(&mut self, wanted: usize) -> Result<(), Error> {
         while self.slots.len() < wanted {
             self.add_place();
@@ -172,9 +173,9 @@ pub(super) struct Slot<K, S> {
     pub(super) free_ns: u64,
     /// Whether the requests whose responses are awaited are among those that were counted as started.
     pub(super) counted: bool,
-    /// Answers that have still to come.
+    /// Responses that have still to come.
     pub(super) awaited: u32,
-    /// Answers that have come on this connection.
+    /// Responses that have come on this connection.
     pub(super) served: u32,
 }
 
@@ -219,7 +220,7 @@ pub(super) enum Mode {
     Rest,
     /// The next request.
     Closed,
-    /// Whatever the schedule says.
+    /// The next request of the schedule.
     Open,
 }
 

@@ -1,6 +1,6 @@
 //! The loop against a simulated server of echo. Where its delays are known, every figure is exact on a
-//! machine of any speed; where a seed decides what is split, delayed, refused, reset or never answered, the
-//! network knows which responses were read, and so the right counts.
+//! machine of any speed; where a seed decides which bytes are split, delayed, refused, reset or never
+//! answered, the network knows which responses were read, and so the right counts.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -232,7 +232,7 @@ fn what_comes_before_the_window_is_not_counted_and_think_time_is_kept() {
     assert!((29..=31).contains(&world.borrow().server.requests), "{}", world.borrow().server.requests);
 }
 
-/// A person that watches sees the last second, and not all that came before.
+/// A watcher sees the last second, and not everything before.
 #[test]
 fn progress_holds_the_latencies_of_the_last_second() {
     let (mut engine, _) = before(settings(), |_, now_ns| Some(if now_ns < 2_000 * MS { MS } else { 8 * MS }));

@@ -1,4 +1,4 @@
-//! All exchanges, their connections, and the list of those with something to report.
+//! All exchanges, their connections, and the list of those with reports.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::ServerAddress;
 use crate::http2::{ErrorCode, Http2Fault, Requests, ResponsePart};
 use crate::network::{Carried, LoadNetwork, Socket};
 
-/// A connection as the loop sees it: one request after the other, each in a stream of its own.
+/// A connection to the loop: one request after the other, each in a stream of its own.
 struct Exchange {
     /// The connection of the present request, or of the last one.
     link: usize,
@@ -22,9 +22,9 @@ struct Exchange {
     interest: Interest,
     /// The request under way.
     request: Option<usize>,
-    /// Whether that has to begin on a connection that is not there yet.
+    /// Whether that has to begin on a connection that is not established yet.
     is_pending: bool,
-    /// Whether the server has refused to look at it once.
+    /// Whether the server has refused it once.
     is_repeated: bool,
     /// Bytes that its connection had received when it was started.
     began: u64,
@@ -47,7 +47,7 @@ pub(super) struct Exchanges<S> {
     unsent: Vec<usize>,
     /// exchanges that need another connection,
     strays: Vec<usize>,
-    /// and those with something to report.
+    /// and those with reports.
     ready: Vec<usize>,
     buffer: Box<[u8]>,
     carried: Carried,
@@ -161,7 +161,7 @@ impl<S: Socket> Exchanges<S> {
         }
     }
 
-    /// Prepares a wait. True if there is something to report already.
+    /// Prepares a wait. True if there are reports already.
     pub(super) fn settle<N: LoadNetwork<Socket = S>>(&mut self, network: &mut N) -> bool {
         while let Some(number) = self.strays.pop() {
             self.move_on(network, number);
@@ -284,7 +284,7 @@ impl<S: Socket> Exchanges<S> {
         link.state = LinkState::Over(outcome);
         let is_reset = link.is_reset;
         if let Some(socket) = link.socket.take() {
-            // The server hears why; if it does not, nothing is lost.
+            // The server gets the reason; if that fails, nothing is lost.
             if matches!(outcome, Outcome::Http2(_)) {
                 let _ = socket.send(link.connection.output());
             }
@@ -405,7 +405,7 @@ impl<S: Socket> Exchanges<S> {
             && !exchange.is_pending
         {
             link.connection.cancel(number as u32);
-            // A server from which nothing comes at all is not asked again on this connection.
+            // A server that sends nothing at all gets no further request on this connection.
             if link.received == exchange.began {
                 link.connection.retire();
             }

@@ -15,7 +15,7 @@ pub(super) struct Link<S> {
     pub(super) connection: Http2Connection,
     pub(super) state: LinkState,
     pub(super) exchanges: Vec<usize>,
-    /// Which of them made the connection.
+    /// The exchange that made the connection.
     pub(super) opener: usize,
     /// Whether it is among those that are to be flushed.
     pub(super) is_listed: bool,

@@ -3,10 +3,10 @@
 //!
 //! - [`StreamSocket`] is an exchange, which the loop takes for a connection; each request has its own stream;
 //! - `link` is a real connection, and the exchanges on it;
-//! - `exchanges` are all of them, and those with something to report.
+//! - `exchanges` are all of them, and those with reports.
 //!
-//! So the loop knows nothing of streams: it times, checks and counts each request as it does without them.
-//! Its requests in a row leave in one piece, before it waits again.
+//! So the loop does not know streams: it times, checks and counts each request as without them. Its requests
+//! in a row leave in one piece, before it waits again.
 
 mod exchanges;
 mod link;
@@ -141,7 +141,7 @@ impl<S: Socket> Sender for StreamSocket<S> {
 }
 
 impl<S: Socket> Socket for StreamSocket<S> {
-    /// A request can be sent when the connection is there.
+    /// A request can be sent once the connection is established.
     fn connected(&self, _now_ns: u64) -> io::Result<Connected> {
         let shared = self.shared.borrow();
         match shared.connected(self.number)? {

@@ -27,8 +27,8 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// A client for servers with those certificates; without settings any certificate will do, which keeps
-    /// out those that only listen (RFC 7435).
+    /// A client for servers with those certificates; without settings any certificate will do, which protects
+    /// only against passive listeners (RFC 7435).
     ///
     /// # Errors
     /// [`Error::Settings`] where a certificate cannot be read, [`Error::Unsupported`] where there is no
@@ -49,7 +49,7 @@ impl TlsClient {
         connection: Connection,
         to: IpAddr,
     ) -> Result<TlsConnection, (Connection, io::Error)> {
-        // The address of a server is sent to nobody: SNI has names only (RFC 6066, section 3).
+        // The address of a server is not sent: SNI has only names (RFC 6066, section 3).
         let name = self.name.clone().unwrap_or(ServerName::IpAddress(to.into()));
         match ClientConnection::new(Arc::clone(&self.config), name) {
             Ok(tls) => Ok(TlsConnection(TlsSocket::new(connection, tls, Rc::clone(&self.encrypted)))),
@@ -90,9 +90,9 @@ impl TlsConnection {
         self.0.receive(buffer)
     }
 
-    /// Says that nothing follows, and closes.
+    /// Sends `close_notify`, and closes.
     pub fn close(self) {
-        // Nothing can be done about a refusal, and nothing depends on it.
+        // An error can be ignored: nothing depends on it.
         let _ = self.0.close();
     }
 }

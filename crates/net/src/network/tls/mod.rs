@@ -107,7 +107,7 @@ impl<N: LoadNetwork> LoadNetwork for TlsNetwork<N> {
     }
 }
 
-/// The functions that TLS is made of.
+/// The cryptography of TLS.
 ///
 /// # Errors
 /// [`Error::Unsupported`] names the facility that this processor lacks.
@@ -128,10 +128,10 @@ fn unsupported(reason: &str) -> Error {
     Error::Unsupported { name: "TLS".to_owned(), reason: reason.to_owned() }
 }
 
-/// Why a connection cannot be used, or not any more.
+/// Why a connection cannot be used (any more).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum TlsFault {
-    /// Nobody that is trusted has signed the certificate.
+    /// No trusted authority has signed the certificate.
     Untrusted,
     /// Its time is over.
     Expired,
@@ -139,19 +139,19 @@ pub(crate) enum TlsFault {
     NotYetValid,
     /// It is for other names.
     OtherName,
-    /// Something else is wrong with it.
+    /// It has another fault.
     Certificate,
     /// The server speaks something else than TLS.
     NoTls,
     /// No version or cipher that both ends have.
     Incompatible,
-    /// The server has said so; the number of its alert (RFC 8446, section 6).
+    /// The server sent an alert; its number (RFC 8446, section 6).
     Alert(u8),
     /// The connection ended before the handshake did.
     Unfinished,
-    /// The connection ended without a word that it would: bytes may be missing.
+    /// The connection ended without `close_notify`: bytes may be missing.
     Truncated,
-    /// The server broke the protocol, or somebody on the way did.
+    /// The server, or an attacker on the path, broke the protocol.
     Broken,
 }
 
@@ -160,7 +160,7 @@ impl TlsFault {
         match error {
             // An authority of that name is trusted, and has another key.
             CertificateError::BadSignature => TlsFault::Untrusted,
-            // Mostly one that `openssl req -x509` made, which nobody has named as trusted: see `Named`.
+            // Mostly one that `openssl req -x509` made, and that was not named as trusted: see `Named`.
             CertificateError::UnknownIssuer | CertificateError::Other(_) => TlsFault::Untrusted,
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {

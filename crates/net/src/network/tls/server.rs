@@ -21,7 +21,7 @@ pub(crate) struct TlsServer(Arc<ServerConfig>);
 
 impl TlsServer {
     /// # Errors
-    /// [`Error::Unsupported`] where there is no cryptography, [`Error::Settings`] for a key that is none.
+    /// [`Error::Unsupported`] where there is no cryptography, [`Error::Settings`] for an invalid key.
     pub(crate) fn new(identity: &TlsIdentity) -> Result<TlsServer, Error> {
         let refused = |error: rustls::Error| Error::Settings(format!("TLS cannot be set up: {error}"));
         let (certificate, key) = identity.read()?;
@@ -46,8 +46,8 @@ impl TlsServer {
 pub(crate) struct TlsSession(Box<ServerConnection>);
 
 impl TlsSession {
-    /// Takes encrypted bytes, cut anywhere, and adds to `plain` what they say. True if the client has said
-    /// that nothing follows.
+    /// Takes encrypted bytes, cut anywhere, and adds the decrypted ones to `plain`. True if the client has
+    /// sent `close_notify`.
     pub(crate) fn receive(&mut self, mut encrypted: &[u8], plain: &mut Vec<u8>) -> Result<bool, TlsFault> {
         let tls = &mut self.0;
         let mut has_ended = false;
@@ -77,7 +77,7 @@ impl TlsSession {
         }
     }
 
-    /// Nothing follows but the word that says so.
+    /// Only `close_notify` follows.
     pub(crate) fn close(&mut self) {
         self.0.send_close_notify();
     }
@@ -87,8 +87,8 @@ impl TlsSession {
     }
 }
 
-/// A key, and a certificate for it that it has signed itself: both in DER and base64, so that they can travel
-/// in an order to another process.
+/// A key, and a certificate for it that it has signed itself: both in DER and base64, so that they can be
+/// sent to another process.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsIdentity {
@@ -107,7 +107,7 @@ impl TlsIdentity {
         Ok(TlsIdentity { certificate: STANDARD.encode(certificate), key: STANDARD.encode(key) })
     }
 
-    /// As the library takes it.
+    /// In the form of the library.
     pub(super) fn read(&self) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), Error> {
         let decode = |text: &str| {
             let refused = |error| Error::Settings(format!("a key or certificate is not base64: {error}"));

@@ -20,15 +20,15 @@ use crate::Error;
 pub struct TlsSettings {
     /// The name that the certificate must have, a domain or an address; a domain is sent too (SNI).
     pub name: String,
-    /// A file of certificates in PEM, of which one has signed the server's, or is it. `None`: those that this
+    /// A file of certificates in PEM: one of them is the server's, or has signed it. `None`: those that this
     /// system trusts.
     pub cacert: Option<PathBuf>,
     /// Whether any certificate will do.
     pub insecure: bool,
 }
 
-/// The protocol that is spoken inside: the only one that is announced (ALPN, RFC 7301), so that a load is the
-/// same one whatever the server prefers.
+/// The protocol that is spoken inside: the only one that is announced (ALPN, RFC 7301), so that a load does
+/// not depend on the server's preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alpn(&'static [u8]);
 
@@ -122,8 +122,8 @@ pub(super) struct Named {
 
 impl ServerCertVerifier for Named {
     /// A certificate that `openssl req -x509` makes is one of an authority too, which the rules forbid to a
-    /// server. A user that names it in the file means it; its time, which was checked before that, and its
-    /// name must be right all the same.
+    /// server. A user that names it in the file trusts it; its time, which was checked before, and its name
+    /// must be right all the same.
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -167,7 +167,7 @@ impl ServerCertVerifier for Named {
     }
 }
 
-/// Any certificate: the server must have its key, whatever name it has.
+/// Any certificate, with any name; the server must have its key.
 #[derive(Debug)]
 struct Anyone(pub(super) Arc<CryptoProvider>);
 

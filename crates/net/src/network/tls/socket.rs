@@ -24,9 +24,9 @@ pub(crate) struct TlsSocket<S> {
     handshake_ns: Cell<Option<u64>>,
     /// Bytes that were given to be sent, are encrypted and have not left: they are not counted as sent yet.
     unsent: Cell<usize>,
-    /// The server has said that nothing follows.
+    /// The server has sent `close_notify`.
     has_ended: Cell<bool>,
-    /// Nothing is said before the close.
+    /// Nothing is sent before the close.
     is_reset: Cell<bool>,
 }
 
@@ -62,7 +62,7 @@ impl<S: Socket> TlsSocket<S> {
         Ok(true)
     }
 
-    /// Why the server has closed, where it said so: an alert lies unread while this side still sends.
+    /// Why the server has closed, if it sent an alert, which lies unread while this side still sends.
     #[cold]
     fn last_alert(&self, tls: &mut RefMut<'_, ClientConnection>) -> Option<io::Error> {
         let mut encrypted = self.encrypted.try_borrow_mut().ok()?;
@@ -90,14 +90,14 @@ impl<S: Socket> TlsSocket<S> {
         while !rest.is_empty() && !self.has_ended.get() {
             tls.read_tls(&mut rest)?;
             let state = tls.process_new_packets().map_err(|error| {
-                // The server hears why; if it does not, nothing is lost.
+                // The server gets the reason; if that fails, nothing is lost.
                 let _ = self.flush(tls);
                 TlsFault::from(error)
             })?;
             decrypted += take(tls, &mut plain[decrypted..]);
             self.has_ended.set(state.peer_has_closed());
         }
-        // A response to a new key of the server's; bytes that do not leave now do with the next request.
+        // A reply to a key update of the server; bytes that do not leave now leave with the next request.
         self.flush(tls)?;
         Ok(decrypted)
     }
@@ -112,7 +112,7 @@ fn take(tls: &mut RefMut<'_, ClientConnection>, plain: &mut [u8]) -> usize {
     taken
 }
 
-/// Where encrypted bytes go.
+/// The destination of encrypted bytes.
 struct Leaving<'a, S>(&'a S);
 
 impl<S: Socket> Write for Leaving<'_, S> {
@@ -164,7 +164,7 @@ impl<S: Socket> Sender for TlsSocket<S> {
 }
 
 impl<S: Socket> Socket for TlsSocket<S> {
-    /// The connection is there when the handshake is over, whose last word is the client's.
+    /// The connection is ready when the handshake is over, which ends with a message of the client.
     fn connected(&self, now_ns: u64) -> io::Result<Connected> {
         if self.handshake_ns.get().is_none() {
             if let Connected::NotYet(interest) = self.socket.connected(now_ns)? {
@@ -230,7 +230,7 @@ impl<S: Socket> Socket for TlsSocket<S> {
         self.socket.peer()
     }
 
-    /// Says that nothing follows, unless the server has closed already: it would answer that with a reset.
+    /// Sends `close_notify`, unless the server has closed already, which would cause a reset.
     fn close(self) -> io::Result<()> {
         let mut tls = self.tls.borrow_mut();
         if !self.has_ended.get() && !self.is_reset.get() && !tls.is_handshaking() {

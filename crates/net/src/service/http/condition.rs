@@ -11,11 +11,11 @@ pub(super) enum Wanted {
     Whole,
     /// `count` bytes from `offset`; at least one.
     Part { offset: u64, count: u64 },
-    /// Nothing, for the client has it: 304.
+    /// Nothing, because the client has it: 304.
     Nothing,
     /// Nothing, because the page is not the one that the client expects: 412.
     Other,
-    /// A part that it does not have: 416.
+    /// A part that does not exist: 416.
     Beyond,
 }
 
@@ -57,7 +57,7 @@ fn names(tags: &[u8], version: &Version, weak_too: bool) -> bool {
     })
 }
 
-/// If-Range: the very tag, or the very date.
+/// If-Range: the same tag, or the same date.
 fn is_that(validator: &[u8], version: &Version) -> bool {
     validator == &*version.tag || date::parse(validator) == Some(version.modified)
 }
@@ -101,7 +101,7 @@ pub(super) fn accepts_gzip(accept_encoding: &[u8]) -> bool {
     gzip > 0 && gzip >= identity.unwrap_or(0)
 }
 
-/// `q=0.5` in thousandths; 0 if it is none.
+/// `q=0.5` in thousandths; 0 if it is invalid.
 fn weight(parameter: &[u8]) -> u32 {
     let Some(value) = parameter.strip_prefix(b"q=").or_else(|| parameter.strip_prefix(b"Q=")) else {
         return 0;

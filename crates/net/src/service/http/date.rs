@@ -14,7 +14,7 @@ const LAST_SECOND: u64 = 253_402_300_799;
 pub(super) struct Now {
     /// Since 1970.
     pub(super) second: u64,
-    /// As HTTP has it.
+    /// In the form of HTTP.
     pub(super) text: [u8; LENGTH],
 }
 
@@ -35,7 +35,7 @@ pub(super) fn now() -> Now {
     now
 }
 
-/// Seconds since 1970 as HTTP has them.
+/// Seconds since 1970 in the form of HTTP.
 pub(super) fn format(second: u64) -> [u8; LENGTH] {
     let mut text = [b' '; LENGTH];
     // The library panics beyond the year 9999, which would not fit.

@@ -31,7 +31,7 @@ pub(super) struct Entry {
     plain_is: Identity,
     gzip_is: Option<Identity>,
     /// Whether it had been left alone for a second when it was read. Otherwise it may have been written to
-    /// since without any change of its identity, for clocks of file systems are coarse.
+    /// since without any change of its identity, because clocks of file systems are coarse.
     is_settled: bool,
 }
 
@@ -46,7 +46,7 @@ impl Entry {
     }
 }
 
-/// Why a path leads to nothing that could be sent.
+/// Why a path has no response with a file.
 #[derive(Debug)]
 pub(super) enum Miss {
     /// No path.
@@ -70,10 +70,10 @@ pub(super) struct Files {
     reserve: Mutex<Vec<File>>,
 }
 
-/// A file and its compressed neighbour, with the times of the last look at each.
+/// A file and its compressed neighbour, with the times of the last check of each.
 const RESERVE: usize = 3;
 
-/// Recent entries, by the path as it stands in requests.
+/// Recent entries, by the path in requests.
 #[derive(Debug, Default)]
 struct Kept {
     slots: HashMap<Box<[u8]>, Slot>,
@@ -84,9 +84,9 @@ struct Kept {
 #[derive(Debug)]
 struct Slot {
     entry: Arc<Entry>,
-    /// The second in which the file was looked at.
+    /// The second in which the file was checked.
     seen: u64,
-    /// Whether it was asked for since the last clearing.
+    /// Whether it was requested since the last clearing.
     is_used: bool,
 }
 
@@ -116,7 +116,7 @@ impl Files {
         found
     }
 
-    /// The entry for a path, as it stands in a request.
+    /// The entry for a path of a request.
     #[inline]
     pub(super) fn find(&self, raw: &[u8], now: &Now) -> Result<Arc<Entry>, Miss> {
         let known = match self.kept().slots.get_mut(raw) {
@@ -127,7 +127,7 @@ impl Files {
                 if slot.seen == now.second {
                     return Ok(entry);
                 }
-                // Other threads need not look too.
+                // Other threads need not check too.
                 slot.seen = now.second;
                 Some(entry)
             }
@@ -141,7 +141,7 @@ impl Files {
         let found = decode_path(raw).map_err(Miss::Refused).and_then(|target| {
             let again = known.clone();
             match (self.open(&target, known, now), again) {
-                // An entry of a second ago is better than nothing, and costs others nothing.
+                // An entry of a second ago is good enough, and costs other connections nothing.
                 (Err(Miss::Status(503)), Some(known)) => Ok(known),
                 (Err(Miss::Status(503)), None) => self.open_with_reserve(&target, now),
                 (found, _) => found,
@@ -232,7 +232,7 @@ impl Files {
         (metadata.is_file() && !identity.is_older_than(plain)).then_some((file, identity))
     }
 
-    /// A panic while it was held would leave it whole: nothing in it depends on two steps.
+    /// A panic while it was held leaves it consistent: no change takes two steps.
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,14 +7,14 @@
 //! the whole file.
 //!
 //! Replace a file with rename(2) rather than truncate it while it is served: an architecture that uses
-//! sendfile(2) gives the kernel pages of the file and not copies, and Linux sends zeros for what was cut off
-//! before it left.
+//! sendfile(2) gives the kernel pages of the file and not copies, and Linux sends zeros for the part that was
+//! cut off before it left.
 //!
 //! Requests that two parsers could understand differently are refused: lines that end without a carriage
 //! return, contradicting lengths, `Transfer-Encoding`, and expectations.
 //!
-//! A request that arrived completely is parsed in place, and its response header was prepared when the
-//! file was read: what remains is to look it up, copy it and set the date.
+//! A request that arrived completely is parsed in place, and its response header was prepared when the file
+//! was read: it is only looked up, copied and dated.
 
 mod condition;
 mod date;
@@ -243,7 +243,7 @@ impl HttpSession {
         }
     }
 
-    /// Answers with an error, after which nothing more is understood.
+    /// Answers with an error, after which the rest cannot be parsed.
     #[cold]
     fn refuse(&mut self, head: &[u8], refusal: Refusal, now: &Now, output: &mut Output) {
         let fields = if refusal.status == 405 { response::ALLOW } else { "" };
@@ -251,7 +251,7 @@ impl HttpSession {
         let method = if head.starts_with(b"HEAD ") { Method::Head } else { Method::Get };
         let answered: Answered = response::text(method, Staying::Ends, status, why, fields, now, output);
         self.has_ended = true;
-        // Whatever follows is not ours to read.
+        // The rest belongs to another protocol.
         self.content_bytes = u64::MAX;
         output.answered();
         if self.shared.log {

@@ -16,7 +16,7 @@ const MEMORY_BYTES: u64 = 64 << 10;
 /// writev(2).
 const COPY_BYTES: usize = 4 << 10;
 
-/// Where the date stands in a response, right behind the status line.
+/// The place of the date in a response, right behind the status line.
 pub(super) const DATE_AT: usize = b"HTTP/1.1 200 OK\r\nDate: ".len();
 
 /// A representation: the content of one file, or of its compressed neighbour.
@@ -32,13 +32,13 @@ pub(super) struct Page {
     pub(super) length: u64,
     /// Fields by which caches know it, for responses that are not the whole.
     pub(super) validators: Box<[u8]>,
-    /// Fields that tell how to read it.
+    /// Fields that describe its form.
     pub(super) reading: Box<[u8]>,
-    /// None of what was made for one response.
+    /// Without the parts of one response.
     pub(super) version: Option<Version>,
 }
 
-/// Where the body is.
+/// The place of the body.
 #[derive(Debug)]
 pub(super) enum Body {
     Memory(Arc<[u8]>),
@@ -83,7 +83,7 @@ impl Identity {
         self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 
-    /// The second in which anything about it was last another, since 1970.
+    /// The second of its last change of any kind, since 1970.
     pub(super) fn last_second(&self) -> u64 {
         self.modified_second().max(u64::try_from(self.changed_ns / 1_000_000_000).unwrap_or(0))
     }
@@ -158,7 +158,7 @@ impl Page {
     }
 }
 
-/// Small files are read as they are now; of a larger one it is said how large it was when it was opened.
+/// Small files are read as they are now; for a larger one the length is that at its opening.
 fn read(file: File, length: u64) -> io::Result<(Body, u64)> {
     if length <= MEMORY_BYTES {
         let mut bytes = Vec::with_capacity(length as usize + 1);
@@ -172,7 +172,7 @@ fn read(file: File, length: u64) -> io::Result<(Body, u64)> {
     Ok((Body::File(Arc::new(file)), length))
 }
 
-/// The fields by which it is known again, and those that tell how to read it.
+/// The fields that identify it, and those that describe its form.
 fn fields(version: Option<&Version>, reading: Reading) -> (Vec<u8>, Vec<u8>) {
     let mut validators = Vec::new();
     let mut how = Vec::new();
@@ -194,8 +194,8 @@ fn fields(version: Option<&Version>, reading: Reading) -> (Vec<u8>, Vec<u8>) {
     (validators, how)
 }
 
-/// The media type of a file by the end of its name; `application/octet-stream` where nothing is known. A
-/// table of a thousand types would be searched for the same forty. Text is taken to be UTF-8.
+/// The media type of a file by the end of its name; `application/octet-stream` for unknown ends. A table of a
+/// thousand types would be searched for the same forty. Text counts as UTF-8.
 pub(super) fn media_type(name: &[u8]) -> &'static str {
     let Some(dot) = memchr::memrchr(b'.', name) else { return UNKNOWN };
     let ending = name[dot + 1..].to_ascii_lowercase();
@@ -258,7 +258,7 @@ const KINDS: &[(&str, &str)] = &[
     ("mpeg", "video/mpeg"),
 ];
 
-/// Of a folder with more names, the page says that it has more.
+/// The page of a folder with more names says that there are more.
 const NAMES_MAX: usize = 10_000;
 
 /// The names in an open folder as a page of HTML; `path` is below the root.

@@ -3,8 +3,8 @@
 
 use memchr::memchr;
 
-/// Why a request gets no response but an error. The connection then ends, for nobody knows where the next
-/// begins.
+/// Why a request gets only an error. The connection then ends, because the beginning of the next request is
+/// unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
@@ -32,11 +32,11 @@ pub(super) struct Request<'a> {
     pub(super) path: &'a [u8],
     /// From the `?` on.
     pub(super) query: &'a [u8],
-    /// Whether it is of version 1.0, whose connections end unless somebody asks otherwise.
+    /// Whether it is of version 1.0, whose connections end unless the client requests otherwise.
     pub(super) old: bool,
     /// Whether the connection is to be kept.
     pub(super) keep: bool,
-    /// Content that follows, of no use to us.
+    /// Content that follows, and is dropped.
     pub(super) content_bytes: u64,
     pub(super) fields: Fields<'a>,
 }
@@ -71,8 +71,8 @@ pub(super) enum End {
 
 /// Looks for the empty line that ends a head; the first `seen` bytes are known to hold none.
 ///
-/// A line feed without a carriage return before it may be taken for a line's end (RFC 9112, section 2.2), and
-/// is not here: a proxy in front may see it otherwise.
+/// A bare line feed may count as a line's end (RFC 9112, section 2.2), but does not here: a proxy in front
+/// may read it otherwise.
 #[inline]
 pub(super) fn end_of_head(bytes: &[u8], seen: usize) -> End {
     let mut from = seen;
@@ -198,8 +198,8 @@ struct Framing {
     keep: bool,
 }
 
-/// Reads one field and returns what follows. Of those that may come once and came twice, the first holds;
-/// where that would change what a request is, it is refused.
+/// Reads one field and returns what follows. The first of duplicate fields holds; a duplicate that changes
+/// the meaning of the request is refused.
 #[inline]
 fn field<'a>(bytes: &'a [u8], framing: &mut Framing, fields: &mut Fields<'a>) -> Result<&'a [u8], Refusal> {
     // This refuses white space before the colon, and lines that continue the one before.
@@ -273,7 +273,7 @@ fn is(bytes: &[u8], word: &[u8]) -> bool {
     bytes.eq_ignore_ascii_case(word)
 }
 
-/// A number of digits and nothing else; those that are too large for us are the largest.
+/// A number of digits only; too large ones become the largest.
 #[inline]
 pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
@@ -334,8 +334,8 @@ fn word(bytes: &[u8], class: u8) -> (&[u8], &[u8]) {
     bytes.split_at(end.unwrap_or(bytes.len()))
 }
 
-/// How much there is before a control character. Blocks are searched without a branch for each byte, so that
-/// the compiler takes all of one at a time.
+/// The length up to a control character. Blocks are searched without a branch for each byte, so that the
+/// compiler takes all of one at a time.
 #[inline]
 fn text_bytes(bytes: &[u8]) -> usize {
     let is_control = |byte: u8| ((byte < b' ') & (byte != b'\t')) | (byte == 0x7f);
@@ -353,15 +353,14 @@ pub(super) struct Target {
     pub(super) path: Vec<u8>,
     /// Whether a slash stood at its end, so that it must be a folder.
     pub(super) is_folder: bool,
-    /// Whether some part of it begins with a dot; such are nobody's business.
+    /// Whether some part of it begins with a dot; such files are not served.
     pub(super) is_hidden: bool,
 }
 
 const WRONG: Refusal = Refusal { status: 400, why: "the path is not one that a file could have" };
 
-/// Decodes a path that begins with a slash, once. Empty parts are left out, as most servers do. Refused is
-/// what could mean one path here and another elsewhere: parts that lead upward, and slashes or NUL behind a
-/// `%`.
+/// Decodes a path that begins with a slash, once. Empty parts are left out, as most servers do. Ambiguous
+/// paths are refused: parts that lead upward, and slashes or NUL behind a `%`.
 pub(super) fn decode_path(raw: &[u8]) -> Result<Target, Refusal> {
     let mut path = Vec::with_capacity(raw.len());
     let mut is_hidden = false;

@@ -22,9 +22,9 @@ pub(super) struct Answered {
 /// Whether the connection stays, and whether the response must say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Staying {
-    /// As is usual with HTTP/1.1.
+    /// The default of HTTP/1.1.
     Stays,
-    /// As a client of HTTP/1.0 has asked for.
+    /// As a client of HTTP/1.0 requested.
     IsKept,
     Ends,
 }
@@ -221,7 +221,7 @@ fn phrase(status: u16) -> &'static str {
     }
 }
 
-/// Of each part that a client chose, so much is written.
+/// The most bytes of each part that a client chose.
 const PART_BYTES_MAX: usize = 2048;
 
 /// The client's own words in the log.

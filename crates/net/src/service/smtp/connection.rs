@@ -32,7 +32,7 @@ impl SmtpConnection {
     }
 }
 
-/// Has the session say something, and encrypts it.
+/// Takes output of the session, and encrypts it.
 fn encrypted(
     tls: &mut TlsSession,
     output: &mut Output,
@@ -102,7 +102,7 @@ impl Session for SmtpConnection {
     fn too_slow(&mut self, output: &mut Output) -> Flow {
         match &mut self.tls {
             None => self.session.too_slow(output),
-            // There is nothing yet in which it could be said.
+            // The reply cannot be sent before the handshake.
             Some(tls) if tls.is_handshaking() => self.session.end(output),
             Some(tls) => {
                 encrypted(tls, output, |output| self.session.too_slow(output)).unwrap_or(Flow::Close)

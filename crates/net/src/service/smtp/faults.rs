@@ -1,4 +1,4 @@
-//! Faults of the server: by chance, or because the address asks for one.
+//! Faults of the server: by chance, or because the address requests one.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use record::units;
 use crate::Error;
 use crate::smtp::Command;
 
-/// Where something can go wrong.
+/// The step of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Connect,
@@ -22,7 +22,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// That of a command, where something can go wrong with it.
+    /// The step of a command, if it has faults.
     pub(super) fn from_command(command: &Command<'_>) -> Option<Step> {
         match command {
             Command::Ehlo(_) | Command::Helo(_) => Some(Step::Ehlo),
@@ -144,7 +144,7 @@ fn rule(text: &str) -> Option<Rule> {
         },
     };
     let odds = units::percent(percent).ok()?;
-    // Before a client has named one, there is no domain.
+    // Before a client has named a domain, there is none.
     let has_domain = !matches!(step, Step::Connect | Step::StartTls);
     let is_allowed = odds <= 1.0 && (domain.is_none() || has_domain);
     (is_allowed && words.next().is_none()).then_some(Rule { step, domain, fault, odds })
@@ -168,7 +168,7 @@ pub(super) fn domain_of<'a>(command: &'a Command<'_>) -> &'a str {
     }
 }
 
-/// The fault that a local part asks for.
+/// The fault that a local part requests.
 pub(super) fn asked_for(local: &str) -> Option<Fault> {
     let name = local.split('+').next().unwrap_or_default();
     let fault = match name {

@@ -21,7 +21,7 @@ pub(super) struct Greylist {
 }
 
 impl Greylist {
-    /// One that knows nothing, or that of the process whose descriptor this is.
+    /// An empty one, or that of the process with this descriptor.
     pub(super) fn open(wait: Duration, inherited: Option<i32>) -> io::Result<Greylist> {
         let memory = match inherited {
             Some(descriptor) => Shared::join(descriptor, PLACES)?,
@@ -35,7 +35,7 @@ impl Greylist {
         self.memory.inheritable()
     }
 
-    /// Whether the recipient is to come again later.
+    /// Whether the recipient is refused for now.
     pub(super) fn puts_off(&self, client: Option<IpAddr>, sender: &str, recipient: &str) -> bool {
         // The same in every process.
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one((client, sender, recipient));

@@ -7,7 +7,7 @@
 //! taken, its identifier, length and CRC-32. A server that cannot write a line ends: its ledger would not be
 //! whole.
 //!
-//! Local parts can ask for a reply, so that a test needs no configuration: `450@`, `551-any-text@` get that
+//! Local parts can request a reply, so that a test needs no configuration: `450@`, `551-any-text@` get that
 //! code, `tempfail@` 451, `permfail@` 550; `busy@` gets 421 and a close, `drop@` a close without a reply,
 //! `reset@` a reset, and `delay-500ms@` its reply that much later. A `+tag` behind these is ignored.
 //!
@@ -16,12 +16,11 @@
 //! message, for quit that of the recipient accepted last, for mail that of the sender, for ehlo the name of
 //! the client; connect and starttls have none. ACTION is the code of a reply from 400 to 599, drop, reset, or
 //! a time such as 500ms or 2s, by which the reply is late. The first fault that chance chooses counts. 421
-//! closes the connection. Times are exact to 0.2 s. What chance decides is seeded by `--fault-seed` and by
-//! the client's port.
+//! closes the connection. Times are exact to 0.2 s. `--fault-seed` and the client's port seed these choices.
 //!
 //! `--greylist SECONDS` puts off each new recipient of a client and a sender with 451, until it has waited
-//! for so long. What is known lies in memory that all processes of the server share: a million of them; then
-//! the oldest are forgotten.
+//! for so long. The known recipients lie in memory that all processes of the server share: a million of them;
+//! then the oldest are forgotten.
 
 mod connection;
 mod faults;
@@ -148,10 +147,10 @@ impl SmtpSettings {
         }
         let wait = Duration::from_secs(self.greylist_seconds);
         let opened = Greylist::open(wait, self.greylist_memory);
-        opened.map(Some).map_err(Error::at("share what is known of recipients among processes"))
+        opened.map(Some).map_err(Error::at("share the known recipients among processes"))
     }
 
-    /// The identity for TLS: none on a processor without its cryptography, unless it was asked for.
+    /// The identity for TLS: `None` on a processor without its cryptography, unless it was requested.
     fn identity(&self) -> Result<Option<TlsIdentity>, Error> {
         match &self.identity {
             Some(identity) => Ok(Some(identity.clone())),

@@ -66,7 +66,7 @@ impl SmtpSession {
         }
     }
 
-    /// Whether TLS begins with the next input. It is said once.
+    /// Whether TLS begins with the next input. True once.
     pub(super) fn takes_tls(&mut self) -> bool {
         let takes_tls = self.tls == TlsState::Begins && self.pause.is_none();
         if takes_tls {
@@ -446,8 +446,8 @@ impl Session for SmtpSession {
             if flow != Flow::More {
                 return flow;
             }
-            // What came behind STARTTLS in plain text was not said by the client that TLS is spoken with, or
-            // may not have been: it is dropped.
+            // Plain text behind STARTTLS may not be of the client that the TLS connection is with: it is
+            // dropped.
             if self.tls == TlsState::Begins {
                 self.line = LineBuffer::default();
                 return Flow::More;

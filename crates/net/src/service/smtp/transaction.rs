@@ -23,7 +23,7 @@ pub(super) struct Transaction {
     pub(super) is_chunked: bool,
 }
 
-/// Of its header so much is looked at.
+/// So much of its header is read.
 const HEADER_BYTES_MAX: usize = 4096;
 
 /// A message that is being received; its line in the ledger is computed meanwhile.
@@ -56,8 +56,8 @@ impl Message {
         self.checksum.clone().finalize()
     }
 
-    /// What its header gives as Message-ID (RFC 5322, section 3.6.4), if that is in one line and among the
-    /// first 4096 octets.
+    /// The Message-ID of its header (RFC 5322, section 3.6.4), if that is in one line and among the first
+    /// 4096 octets.
     pub(super) fn identifier(&self) -> Option<String> {
         const NAME: &[u8] = b"message-id:";
         let lines = self.header.split(|&byte| byte == b'\n').map(|line| line.trim_ascii_end());
@@ -78,7 +78,7 @@ pub(super) enum End {
     Message,
     /// RSET, or another command that ends a transaction, followed in place of a message.
     Reset,
-    /// The client left.
+    /// The client closed.
     Lost,
 }
 
@@ -135,8 +135,8 @@ pub(super) struct Pause {
     pub(super) input: Vec<u8>,
 }
 
-/// What may have been received in the moment in which the pause began: more than one receive of any
-/// architecture. The rest of what a client sends waits in its socket.
+/// The most input that may have been received when the pause began: more than one receive of any
+/// architecture. Later input waits in the socket.
 const INPUT_BYTES_MAX: usize = 1 << 20;
 
 impl Pause {

@@ -1,4 +1,4 @@
-//! What is exchanged: cut, half-closed, pipelined, large, by many at once.
+//! Exchanges: cut, half-closed, pipelined, large, many at once.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -77,7 +77,7 @@ fn who_does_not_read_is_not_read_from() {
         let mut flood = server.connect();
         flood.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         let piece = vec![7; 64 << 10];
-        // Until neither end takes any more: 64 MiB would have to be somewhere.
+        // Until neither end reads any more: 64 MiB fit nowhere.
         let taken = (0..1024).take_while(|_| flood.write_all(&piece).is_ok()).count();
         assert!(taken < 1024, "everything was taken");
         let held = server.count(Counter::Received) - server.count(Counter::Sent);

@@ -30,7 +30,7 @@ fn clients_that_take_too_long() {
         let took = begin.elapsed();
         assert!(took >= Duration::from_millis(400) && took < Duration::from_millis(2500), "{took:?}");
         server.until(Counter::Ended, 2);
-        // What had left is still there; then comes the reset.
+        // Bytes that had left still arrive; then comes the reset.
         let end = std::io::copy(&mut silent, &mut std::io::sink());
         assert!(end.as_ref().is_ok_and(|count| *count < MUCH as u64) || end.is_err(), "{end:?}");
         drop(trickle);
@@ -106,7 +106,8 @@ fn grace_ends() {
     });
 }
 
-/// Not a test: the server of `descriptors_run_out`, in a process of its own, for its limit is the process's.
+/// Not a test: the server of `descriptors_run_out`, in a process of its own, because its limit is that of the
+/// process.
 #[test]
 #[ignore = "is executed by descriptors_run_out"]
 fn serve_in_a_process() {

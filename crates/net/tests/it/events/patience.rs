@@ -1,4 +1,4 @@
-//! One rule for all architectures: how long a client may take. Those with processes have the same clients in
+//! The time limits of clients, the same for all architectures. Those with processes have the same clients in
 //! the hostile tests of the program, because a test with threads cannot fork.
 
 use std::io::{ErrorKind, Read, Write};

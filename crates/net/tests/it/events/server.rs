@@ -158,7 +158,7 @@ pub(crate) struct Lines {
 
 pub(crate) const MUCH: usize = 50 << 20;
 
-/// What is sent much of.
+/// The content of large responses.
 pub(crate) fn much() -> &'static Arc<[u8]> {
     static MUCH_BYTES: OnceLock<Arc<[u8]>> = OnceLock::new();
     MUCH_BYTES.get_or_init(|| (0..MUCH).map(|place| (place / 3) as u8).collect())

@@ -23,7 +23,7 @@ fn connections_are_kept_or_not() {
         let (response, flow) = ask(&*site.machine, request.as_bytes());
         assert_eq!(response.field("Connection"), field, "{request}");
         assert_eq!(flow, if field == Some("close") { Flow::Close } else { Flow::More }, "{request}");
-        // What is sent after the last request gets no response, and must not reset the connection.
+        // Bytes after the last request get no response, and must not reset the connection.
         let twice = [request.as_bytes(), request.as_bytes()].concat();
         let (bytes, flow) = converse(&*site.machine, [&twice[..]]);
         let (count, expected) = if field == Some("close") { (1, Flow::Linger) } else { (2, Flow::More) };

@@ -1,4 +1,4 @@
-//! Connections have taken every descriptor: what is in memory is served, and what fits there can be read.
+//! Connections have taken every descriptor: files in memory are served, and small files can be read.
 
 use std::fs::File;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::fixture::*;
 
-/// Not a test: runs in a process of its own, for the limit is the process's.
+/// Not a test: runs in a process of its own, because the limit is that of the process.
 #[test]
 #[ignore = "is executed by small_files_are_served_without_a_free_descriptor"]
 fn serve_without_a_free_descriptor() {
@@ -17,12 +17,12 @@ fn serve_without_a_free_descriptor() {
     assert_eq!(get(&site, "/page.html", "").status, 200);
     let taken: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     assert!(taken.len() > 5, "{}", taken.len());
-    // What is kept is looked at again in another second.
+    // Kept files are checked again in another second.
     for _ in 0..2 {
         std::thread::sleep(Duration::from_millis(1100));
-        assert_eq!(get(&site, "/page.html", "").body, PAGE, "what is in memory");
-        assert_eq!(get(&site, "/digits", "").body, b"0123456789", "what has to be read");
-        assert_eq!(get(&site, "/page.html", "").body, PAGE, "what was in memory still is");
+        assert_eq!(get(&site, "/page.html", "").body, PAGE, "in memory");
+        assert_eq!(get(&site, "/digits", "").body, b"0123456789", "to be read");
+        assert_eq!(get(&site, "/page.html", "").body, PAGE, "still in memory");
     }
 }
 

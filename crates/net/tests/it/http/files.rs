@@ -1,4 +1,4 @@
-//! What is said of a file: whole, in ranges, under conditions, compressed, changed meanwhile; and of a folder.
+//! Responses for a file: whole, in ranges, under conditions, compressed, changed meanwhile; and for a folder.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -56,7 +56,7 @@ fn conditions() {
         (format!("If-None-Match: \"x\", W/{tag}\r\n"), 304),
         ("If-None-Match: *\r\n".to_owned(), 304),
         ("If-None-Match: \"x\"\r\n".to_owned(), 200),
-        // The tag decides, whatever the date says.
+        // The tag decides, not the date.
         (format!("If-None-Match: \"x\"\r\nIf-Modified-Since: {date}\r\n"), 200),
         (format!("If-Modified-Since: {date}\r\n"), 304),
         (format!("If-Modified-Since: {new}\r\n"), 304),
@@ -182,7 +182,7 @@ fn a_changed_file_is_seen_within_a_second() {
     assert_eq!(get(&site, "/page.html", "").status, 404);
 }
 
-/// As tools do that copy a file with its time, or build with one time for all files.
+/// Like tools that copy a file with its time, or build with one time for all files.
 #[test]
 fn a_changed_file_is_seen_whatever_its_time_says() {
     let site = site();
@@ -190,7 +190,7 @@ fn a_changed_file_is_seen_whatever_its_time_says() {
     write_aged(&path, b"one", 1000);
     let before = get(&site, "/dated", "");
     let time = fs::metadata(&path).unwrap().modified().unwrap();
-    // What was changed a moment ago is read again in any case.
+    // A file that was changed a moment ago is always read again.
     std::thread::sleep(Duration::from_millis(2100));
     assert_eq!(get(&site, "/dated", "").body, b"one");
     fs::write(&path, b"two").unwrap();

@@ -1,4 +1,4 @@
-//! A folder with something of everything, served without sockets, and what a client makes of the responses.
+//! A folder with something of everything, served without sockets, and a parser of the responses.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use net::output::Output;
 use net::service::http::HttpSettings;
 use net::service::{Flow, OpenService, ServiceSettings};
 
-/// A folder with something of everything, and beside it what must never be served.
+/// A folder with something of everything, and beside it files that must never be served.
 pub(crate) struct Fixture {
     _folder: tempfile::TempDir,
     pub(crate) root: std::path::PathBuf,
@@ -77,7 +77,7 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
 }
 
-/// Everything that is on its way out.
+/// All pending output.
 pub(crate) fn drain(output: &mut Output) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
@@ -90,7 +90,7 @@ pub(crate) fn drain(output: &mut Output) -> Vec<u8> {
     }
 }
 
-/// Feeds the pieces to a new session; what came out, with dates made equal, and how it ended.
+/// Feeds the pieces to a new session; returns the output, with dates made equal, and how it ended.
 pub(crate) fn converse<'a>(
     machine: &dyn OpenService,
     pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -129,8 +129,8 @@ impl Response {
     }
 }
 
-/// Cuts a stream into responses; panics where it is none. `heads` says of each response whether it belongs to
-/// HEAD; those beyond are taken for responses to GET.
+/// Cuts a stream into responses; panics where it is none. `heads` marks the responses to HEAD; those beyond
+/// count as responses to GET.
 pub(crate) fn responses(mut bytes: &[u8], heads: &[bool]) -> Vec<Response> {
     let mut responses = Vec::new();
     while !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Whatever is sent, however it is cut: the same responses, as many as are counted and logged.
+//! For any input, cut anywhere: the same responses, as many as are counted and logged.
 
 use net::output::Output;
 use net::service::OpenService;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::fixture::*;
 
-/// A request that is well formed, whatever it gets.
+/// A well-formed request with any response.
 fn request() -> impl Strategy<Value = String> {
     let method = prop_oneof![Just("GET"), Just("HEAD"), Just("OPTIONS")];
     let path = prop_oneof![
@@ -51,7 +51,7 @@ fn cut<'a>(mut bytes: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// What came out and what was logged, of bytes fed in these pieces.
+/// The output and the log for bytes fed in these pieces.
 fn logged<'a>(machine: &dyn OpenService, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, String) {
     let mut session = machine.session(None);
     let mut output = Output::default();
@@ -65,7 +65,7 @@ fn logged<'a>(machine: &dyn OpenService, pieces: impl IntoIterator<Item = &'a [u
     (undated(drain(&mut output)), log)
 }
 
-/// Which of the responses belong to HEAD, as the log has it.
+/// The responses to HEAD, by the log.
 fn heads(log: &str) -> Vec<bool> {
     log.lines().map(|line| line.contains("] \"HEAD ")).collect()
 }
@@ -74,7 +74,7 @@ thread_local! {
     static SITE: Fixture = site_logging(true, |settings| HttpSettings { head_bytes: 512, ..settings });
 }
 
-/// What looks like a request from afar.
+/// Text that resembles a request.
 const ALMOST: &str = "(GET|HEAD|POST) [/a-z%.]{1,9} HTTP/1[.][01]\r\n\
     (Host: h\r\n)?[A-Za-z-]{0,9}:? ?[a-z0-9,]{0,9}\r?\n";
 

@@ -4,7 +4,7 @@ use net::service::Flow;
 
 use super::fixture::{SECRET, ask, converse, site};
 
-/// What is served.
+/// Requests with a file.
 const SERVED: &[(&str, u16)] = &[
     ("GET / HTTP/1.1\r\nHost: h\r\n\r\n", 200),
     ("\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", 200),
@@ -25,7 +25,7 @@ const SERVED: &[(&str, u16)] = &[
     ("GET / HTTP/1.1\r\nHost: h\r\nX: \u{e9}\t~\r\nY:\r\n\r\n", 200),
 ];
 
-/// What is not served.
+/// Requests without a file.
 const MISSING: &[(&str, u16)] = &[
     ("GET /missing HTTP/1.1\r\nHost: h\r\n\r\n", 404),
     ("GET /page.html/ HTTP/1.1\r\nHost: h\r\n\r\n", 404),
@@ -61,7 +61,7 @@ const PATHS: &[(&str, u16)] = &[
     ("GET /page%a HTTP/1.1\r\nHost: h\r\n\r\n", 400),
 ];
 
-/// First lines that are none.
+/// Invalid first lines.
 const FIRST_LINES: &[(&str, u16)] = &[
     ("GET /\r\n\r\n", 400),
     ("GET  / HTTP/1.1\r\nHost: h\r\n\r\n", 400),

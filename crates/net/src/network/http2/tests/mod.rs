@@ -22,8 +22,8 @@ const TIMEOUT_NS: u64 = 300 * MS;
 
 type SharedWorld = Rc<RefCell<World<Servers>>>;
 
-/// Servers that speak HTTP/2. Where they are not calm, a seed decides what is cut, delayed, reset or never
-/// answered.
+/// Servers that speak HTTP/2. Where they are not calm, a seed decides which bytes are cut, delayed, reset or
+/// never answered.
 struct Servers {
     /// Nanoseconds to each response of a calm server.
     calm_ns: Option<u64>,
@@ -33,13 +33,13 @@ struct Servers {
     comes_together: bool,
     /// The first bytes of the servers.
     greeting: Vec<u8>,
-    /// Nanoseconds to the first response of a calm server, which nobody waits for any more.
+    /// Nanoseconds to the first response of a calm server, which is not needed any more.
     late_first_ns: Option<u64>,
     /// Responses of a connection until the server asks for another one.
     each: Option<u32>,
     peers: Vec<ServerPeer>,
     requests: Vec<peer::Asked>,
-    /// Right responses that were read, and that somebody waited for.
+    /// Right responses that were read, and were waited for.
     good: u64,
     /// The most requests that came in one piece.
     together_max: usize,
@@ -47,7 +47,7 @@ struct Servers {
 
 struct ServerPeer {
     peer: Peer,
-    /// The server says nothing more.
+    /// The server sends nothing more.
     is_done: bool,
     seen: u32,
 }
@@ -71,7 +71,7 @@ impl Servers {
 
     fn respond(&mut self, wire: &mut Wire, link: usize, stream: u32) {
         if let Some(late_ns) = self.late_first_ns.filter(|_| self.requests.len() == 1) {
-            // What other streams get is not behind it.
+            // Other streams do not wait behind it.
             let late = Arrival::Bytes(peer::response(stream, b"LATE!"), None);
             return wire.send_anyhow(link, wire.now_ns + late_ns, late);
         }
@@ -172,7 +172,7 @@ fn say(wire: &mut Wire, link: usize, delay_ns: u64, bytes: Vec<u8>) {
     wire.send_back(link, delay_ns, Arrival::Bytes(bytes, None));
 }
 
-/// Says bytes with which the right response of the stream is complete.
+/// The bytes that complete the right response of the stream.
 fn say_good(wire: &mut Wire, link: usize, delay_ns: u64, stream: u32, bytes: Vec<u8>) {
     wire.send_back(link, delay_ns, Arrival::Bytes(bytes, Some(stream)));
 }
@@ -213,7 +213,7 @@ fn calm_but(change: impl FnOnce(&mut Servers)) -> World<Servers> {
     world
 }
 
-/// What a calm server and so many streams on each of so many connections make.
+/// The result of a calm server with so many streams on each of so many connections.
 fn level(streams: usize, connections: usize, world: World<Servers>) -> (Level, SharedWorld) {
     let client = client(streams);
     let load = closed_loop(connections, Duration::from_millis(100));
@@ -221,7 +221,7 @@ fn level(streams: usize, connections: usize, world: World<Servers>) -> (Level, S
     (Level::from_measured(&load, vec![measured]).expect("a level"), world)
 }
 
-/// What a seed shows that must never be.
+/// The broken promises of a seed.
 fn broken(seed: u64) -> Vec<String> {
     let mut random = fastrand::Rng::with_seed(seed);
     let streams = random.usize(1..5);
@@ -262,7 +262,7 @@ fn broken(seed: u64) -> Vec<String> {
     let world = world.borrow();
     let mut faults = world.wire.faults.clone();
     let counted = measured.completed + measured.late;
-    // A request that was given up may be answered before the server hears so, where that is cut.
+    // A request that was given up may be answered before the reset reaches the server.
     let given_up = if cuts_requests { measured.timed_out + measured.unanswered + 50 } else { 0 };
     if counted > world.server.good || counted + given_up < world.server.good {
         faults.push(format!(
@@ -327,7 +327,7 @@ fn a_server_that_says_nothing_is_left() {
     assert!(measured.timed_out >= 6 && world.borrow().wire.connections() >= 2, "{}", measured.timed_out);
 }
 
-/// Its stream was reset, and what still comes in it is no response to the next request in its place.
+/// Its stream was reset, and later bytes in it are no response to the next request in its place.
 #[test]
 fn a_response_after_the_timeout_is_not_that_of_the_next_request() {
     let client = client(2);

@@ -1,32 +1,32 @@
-//! The other end of a connection of HTTP/2, for tests: it understands what a client sends, and says what a
-//! test wants.
+//! The other end of a connection of HTTP/2, for tests: it reads a client's bytes, and sends those of the
+//! test.
 
 #![allow(dead_code, reason = "each test needs a part of it")]
 
 use std::collections::VecDeque;
 
-/// What is said of the body of every response.
+/// The fields about the body of every response.
 pub(crate) const BODY: &[u8] = b"hello";
 
 /// The window of a connection, and of each stream until a setting changes it (RFC 9113 §6.9.2).
 const WINDOW: i64 = 65_535;
 
-/// A server's end: it takes bytes, and gives requests and what has to be sent besides the responses. It opens
-/// a window again only when nothing is left of it, so that a client which ignores windows is found out.
+/// A server's end: it takes bytes, and gives requests and the frames to send besides the responses. It opens
+/// a window again only when nothing is left of it, so that a client that ignores windows is detected.
 pub(crate) struct Peer {
     input: Vec<u8>,
     has_preface: bool,
     /// Requests whose bodies are not complete.
     open: Vec<Asked>,
-    /// What has to be sent: settings, acknowledgements and windows.
+    /// The frames to send: settings, acknowledgements and windows.
     pub(crate) output: Vec<u8>,
     /// Streams that the client has given up.
     pub(crate) cancelled: Vec<u32>,
-    /// What the client has said in its settings has been acknowledged so often.
+    /// How many frames of settings of the client were acknowledged.
     pub(crate) acknowledged: usize,
-    /// What the client may still send on all streams together.
+    /// The bytes that the client may still send on all streams together.
     window: i64,
-    /// What it may send on a new stream.
+    /// The bytes that it may send on a new stream.
     stream_window: i64,
     /// By frame of settings that the client has not acknowledged, the window that it announces.
     announced: VecDeque<Option<i64>>,
@@ -38,7 +38,7 @@ pub(crate) struct Asked {
     pub(crate) stream: u32,
     pub(crate) block: Vec<u8>,
     pub(crate) body_bytes: usize,
-    /// What the client may still send in this stream.
+    /// The bytes that the client may still send in this stream.
     window: i64,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn head(stream: u32, length: usize) -> Vec<u8> {
     frame(1, 4, stream, &[b"\x88\x40\x01x\x01y", length.as_slice()].concat())
 }
 
-/// A response without a body, of which the status is 503.
+/// A response without a body, with the status 503.
 pub(crate) fn busy(stream: u32) -> Vec<u8> {
     frame(1, 5, stream, b"\x08\x03503")
 }
@@ -93,7 +93,7 @@ fn announced(mut output: &[u8]) -> VecDeque<Option<i64>> {
 }
 
 impl Peer {
-    /// A server whose first words are these; they begin with its settings.
+    /// A server with these first bytes, which begin with its settings.
     pub(crate) fn saying(output: Vec<u8>) -> Peer {
         Peer {
             announced: announced(&output),
@@ -173,7 +173,7 @@ impl Peer {
         }
     }
 
-    /// Opens the windows of which nothing is left.
+    /// Opens the windows that are used up.
     fn open_windows(&mut self) {
         let mut opened = Vec::new();
         if self.window == 0 {

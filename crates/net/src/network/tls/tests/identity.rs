@@ -16,7 +16,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 use std::sync::Arc;
 
-/// What a server shows, and what it is known by.
+/// A server's certificate, and the one that clients trust.
 pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
     key: Vec<u8>,
@@ -32,12 +32,12 @@ pub(crate) enum Validity {
     Future,
 }
 
-/// What it is signed by.
+/// Its signer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signed {
     /// By itself, as one of a server or, as `openssl req -x509` makes it, of an authority.
     ByItself { is_authority: bool },
-    /// By an authority, which is what it is known by.
+    /// By an authority, which clients trust.
     ByAuthority,
 }
 

@@ -22,14 +22,14 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 /// A body that ends with the connection.
 const OPEN: &str = "HTTP/1.1 200 OK\r\n\r\nhello";
 
-/// How the server ends a connection, when it has answered.
+/// How the server ends a connection after its response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     /// It does not.
     Open,
     CloseNotify,
     Silent,
-    /// With the word, and connection n ends behind byte n of all that the server sends.
+    /// With `close_notify`, and connection n ends behind byte n of all that the server sends.
     CutShort,
 }
 
@@ -101,7 +101,7 @@ impl Server for Servers {
         let peer = &mut self.peers[link];
         while !bytes.is_empty() {
             peer.tls.read_tls(&mut bytes).expect("room");
-            // A client that has gone away may break off anywhere.
+            // A client that has closed may break off anywhere.
             if peer.tls.process_new_packets().is_err() {
                 break;
             }
@@ -216,7 +216,7 @@ fn a_body_without_a_length_needs_the_word_that_it_is_whole() {
     assert_eq!(cut.failures[0].cause, "closed without close_notify");
 }
 
-/// Where the length tells that it is whole, a server may leave the word out; no byte of it is missing then.
+/// Where the length shows that it is complete, a server may omit `close_notify`; no byte is missing then.
 #[test]
 fn a_body_with_a_length_is_whole_without_that_word() {
     let close = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
@@ -228,8 +228,7 @@ fn a_body_with_a_length_is_whole_without_that_word() {
     let all = world.borrow().server.lengths().1;
     // Signatures differ in length by a few bytes, so the last of them may be all of a shorter one.
     let most = all - 12;
-    // Connection n ends behind its byte n, the first two before the load: never is a part taken for the
-    // whole.
+    // Connection n ends behind its byte n, the first two before the load: a part never counts as the whole.
     let (level, _) = load(Servers { end: End::CutShort, ..Servers::new(OPEN) }, most, None);
     assert_eq!((level.completed, level.failed), (0, most), "{:?}", level.failures);
 }
