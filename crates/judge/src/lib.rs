@@ -5,9 +5,9 @@
 //! - [`bisect`] finds the first of an ordered list of systems from which a cost differs.
 //! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
 //! - [`undecided()`] says whether more trials would decide more.
-//! - [`verdict`] says what a verdict supports beside its class.
-//! - [`Growth`] is how a series goes from its smallest n to its largest.
-//! - [`GrowthWindows`] says between which n a cost grows, for what asks where the growth comes from.
+//! - [`verdict`] derives the statements that a verdict supports beside its class.
+//! - [`Growth`] is the growth of a series from its smallest n to its largest.
+//! - [`GrowthWindows`] are the n between which a cost grows, for `blame`.
 //! - [`gate`] decides the claims that let a build fail.
 //! - [`hints`] finds numbers of the system near a place of n.
 //! - [`Highlight`] is a growth that a report shows first.

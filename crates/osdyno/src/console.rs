@@ -22,12 +22,12 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// What the two outputs are.
+/// The two outputs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Console {
     /// Whether standard output is a terminal.
     pub(crate) terminal: bool,
-    /// How standard output is to be written to.
+    /// The style of standard output.
     pub(crate) style: Style,
     /// Whether standard error is a terminal.
     pub(crate) watched: bool,
@@ -72,8 +72,8 @@ impl Console {
     }
 }
 
-/// Standard output, for results. A file or a program gets every byte as it is; a terminal gets the names that
-/// others chose without the power to act.
+/// Standard output, for results. A file or a program gets every byte as it is; a terminal gets untrusted
+/// names without control characters.
 pub(crate) enum Results {
     Terminal(PrintableLines<Stdout>),
     Program(Stdout),
@@ -100,8 +100,8 @@ impl Write for Results {
     }
 }
 
-/// Prints lines to standard error, where nothing that they quote acts. A closed standard error is not a
-/// failure.
+/// Prints lines to standard error, with control characters of quotations escaped. A closed standard error is
+/// not a failure.
 pub(crate) fn tell(text: &str) {
     let lines: Vec<_> = text.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr(), "{}", lines.join("\n"));

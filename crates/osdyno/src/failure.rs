@@ -16,7 +16,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 const FAILED: u8 = 1;
 const WRONG_USAGE: u8 = 2;
 
-/// A failure that ends the program. Each message says what was attempted, on what, and what to do next.
+/// A failure that ends the program. Each message names the attempt, its object, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]

@@ -42,7 +42,7 @@ struct Cli {
 enum Verb {
     /// Measure this system: print verdicts, write a run file and an HTML report
     Run(cmd::run::Args),
-    /// Check this machine: how far every workload comes, what to raise, what makes figures doubtful
+    /// Check this machine: how far every workload comes, limits to raise, causes of doubtful figures
     Doctor(cmd::doctor::Args),
     /// Raise the settings that doctor names, and put them back
     Tune(cmd::tune::Args),
@@ -54,13 +54,13 @@ enum Verb {
     Explain(cmd::explain::Args),
     /// Judge a run file again: print verdicts, write an HTML report
     Report(cmd::report::Args),
-    /// Judge measurements of other programs: CSV files, or output of the bench programs of 2003
+    /// Judge measurements of other programs: CSV files, or output of other benchmarks
     Judge(cmd::judge::Args),
     /// Compare systems: which is faster and by how much, with confidence intervals
     Compare(cmd::compare::Args),
-    /// Find the functions in which the extra time goes, for each cost that grows
+    /// Profile each cost that grows, and name the functions responsible
     Blame(cmd::blame::Args),
-    /// Estimate whether it matters: the share of the system in what a user waits for, and in capacity
+    /// Estimate whether a cost matters: its share in a user's waiting time, and in capacity
     Impact(cmd::impact::Args),
     /// Recognize the architecture of a running server, without its source
     Snoop(cmd::snoop::Args),
@@ -70,7 +70,7 @@ enum Verb {
     Selftest(cmd::selftest::Args),
     /// Serve a folder, or another service, with a server architecture of your choice
     Serve(cmd::serve::Args),
-    /// Take mail over SMTP and throw it away, with the failures that are asked for
+    /// Take mail over SMTP and throw it away, with configurable faults
     Sink(cmd::serve::SinkArgs),
     /// Load a server in a closed loop, or at a fixed rate
     Load(cmd::load::Args),
@@ -79,7 +79,7 @@ enum Verb {
     LoadWorker,
     /// Deliver one message to many recipients, or test every step of it
     Mail(cmd::mail::Args),
-    /// Answer for the generated domains of `mail`: their exchangers, and what can be wrong with them
+    /// Serve DNS for the generated mail domains, with configurable faults
     Dns(cmd::dns::Args),
     /// Remove a folder when standard input ends; `run` executes it
     #[command(hide = true, name = runner::JANITOR)]
@@ -93,8 +93,8 @@ enum Verb {
     Man(cmd::man::Args),
 }
 
-/// The verbs as the help lists them, the most used first in each group. Hidden ones, which only osdyno itself
-/// executes, stand in none.
+/// The verbs in the order of the help, the most used first in each group. Hidden ones, which only osdyno
+/// itself executes, are in no group.
 const GROUPS: help::Groups = &[
     ("Measure", &["run", "load", "mail", "lab", "selftest"]),
     ("Read", &["report", "compare", "judge", "list", "explain", "export"]),
@@ -119,7 +119,7 @@ Exit codes:
 static ALLOCATOR: sys::memory::Allocator = sys::memory::Allocator;
 
 fn main() -> ExitCode {
-    // Before the command line is parsed: what that takes would be part of what is measured.
+    // Before the command line is parsed, because parsing would be part of the measurement.
     if let Some(done) = trial::servers::play() {
         return done;
     }
@@ -164,7 +164,7 @@ fn explain(error: clap::Error) -> ! {
     refuse(&misspelled::suggest(error, &program))
 }
 
-/// Ends the program over its command line, which an error quotes: the name of a file may be anybody's.
+/// Ends the program over its command line, which an error quotes: the name of a file is untrusted.
 fn refuse(error: &clap::Error) -> ! {
     let text = error.render().to_string();
     if text.lines().all(|line| report::printable(line) == line) {

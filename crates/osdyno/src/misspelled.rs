@@ -1,5 +1,5 @@
 //! Suggestions for a misspelled verb. clap suggests hidden verbs too, which only osdyno itself executes, and
-//! knows no transposed letters: `rnu` is nothing like `run` to it.
+//! does not recognise transposed letters, such as `rnu` for `run`.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error};

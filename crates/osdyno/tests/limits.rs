@@ -1,5 +1,5 @@
-//! What `osdyno doctor` predicts is what `osdyno run` measures, under limits of every kind. A program of its own:
-//! processes of other tests would count for limits of the whole machine.
+//! The predictions of `osdyno doctor` equal the measurements of `osdyno run`, under limits of every kind. A
+//! program of its own: processes of other tests would count for limits of the whole machine.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 

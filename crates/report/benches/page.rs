@@ -1,5 +1,5 @@
-//! What a report of two million measurements costs: `cargo bench -p report`. The promise is at most 4 s
-//! of processor time, 300 MB and a page of 4 MB.
+//! The cost of a report of two million measurements: `cargo bench -p report`. The limit is 4 s of processor
+//! time, 300 MB and a page of 4 MB.
 #![allow(clippy::expect_used, reason = "the emulated runs are those of the tests")]
 
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Counts what is written and keeps nothing.
+/// Counts the written bytes and keeps nothing.
 #[derive(Default)]
 struct Counter(usize);
 
@@ -53,7 +53,7 @@ impl Write for Counter {
     }
 }
 
-/// The most memory this process had so far; only Linux tells.
+/// The most memory this process had so far; only Linux reports it.
 fn peak_megabytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! From which of an ordered list of systems a cost differs, in a terminal and for a program.
+//! The first of an ordered list of systems from which a cost differs, in a terminal and for a program.
 
 use judge::bisect::{ListPart, Search, SeriesStep, SeriesSteps, Steps};
 use serde::Serialize;
@@ -12,11 +12,11 @@ use crate::words::{bound, list, things};
 pub struct Bisection<'a> {
     /// The names of the list.
     pub names: &'a [String],
-    /// What was found.
+    /// The findings.
     pub search: &'a Search,
-    /// Of each change what the two beside it showed by themselves.
+    /// For each change the proof by its two neighbours alone.
     pub proofs: &'a [Proof],
-    /// A smaller change is none, as a share.
+    /// The smallest change that counts, as a share.
     pub margin: f64,
 }
 
@@ -51,7 +51,7 @@ impl Bisection<'_> {
         format!("from {} to {}", self.names[first], self.names[last])
     }
 
-    /// What is said first.
+    /// The first sentence.
     fn head(&self) -> String {
         let of = things(self.names.len(), "kernel", "kernels");
         let margin = bound(self.margin);
@@ -72,7 +72,7 @@ impl Bisection<'_> {
         }
     }
 
-    /// What keeps the search from being certain, and what to do.
+    /// The reasons why the search is uncertain, and the remedy.
     fn doubts(&self) -> Vec<String> {
         let margin = bound(self.margin);
         let search = self.search;
@@ -127,7 +127,7 @@ pub fn document(found: &Bisection<'_>) -> Document {
 pub struct BisectAnswer<'a> {
     /// The names of the list, in order.
     pub systems: &'a [String],
-    /// A smaller change is none, as a share.
+    /// The smallest change that counts, as a share.
     pub margin: f64,
     /// Whether every step was decided.
     pub certain: bool,

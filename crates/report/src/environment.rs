@@ -1,4 +1,4 @@
-//! Facts about systems: their short name, and which of them are shown first.
+//! Facts about systems: their short name, and the facts that are shown first.
 
 use judge::Difference;
 use record::System;
@@ -27,7 +27,7 @@ pub(crate) fn says_much(key: &str) -> bool {
     plain && FIRST.iter().any(|known| key.starts_with(known))
 }
 
-/// `Linux 6.12.107 · Xeon`, from the facts there are; the name of the system where there are none.
+/// `Linux 6.12.107 · Xeon`, from the known facts; the name of the system without any.
 pub(crate) fn title(system: &System) -> String {
     let fact =
         |keys: &[&str]| keys.iter().find_map(|key| system.environment.get(*key)).filter(|v| !v.is_empty());

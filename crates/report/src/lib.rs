@@ -1,7 +1,7 @@
-//! Says what `judge` found, for people and for programs: in a terminal, as a page, as JSON. No decision is
+//! Presents the findings of `judge` to people and programs: in a terminal, as a page, as JSON. No decision is
 //! made here.
 //!
-//! - [`overview`] is what a run found, on one screen.
+//! - [`overview`] is the findings of a run on one screen.
 //! - [`table`] is all of it in a terminal.
 //! - [`html`] is one page with every point of every trial.
 //! - [`answer`] is every decision about a run as a value, for a program.

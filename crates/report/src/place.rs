@@ -1,4 +1,4 @@
-//! Places of n in words: one n, a range of n, and what n counts there.
+//! Places of n in words: one n, a range of n, and the objects that n counts.
 
 use stats::Interval;
 
@@ -17,8 +17,8 @@ pub(crate) fn span(low: u64, high: u64) -> String {
     }
 }
 
-/// The two n between which a jump is, `100 and 1 000`; `None` where it is known so exactly that it is told as
-/// the first n behind it.
+/// The two n between which a jump is, `100 and 1 000`; `None` where it is known exactly, and is given as the
+/// first n behind it.
 pub(crate) fn between(jump: Interval) -> Option<String> {
     let Interval { value, low, high } = jump;
     let before = (low.round() as u64).saturating_sub(1);
@@ -26,7 +26,7 @@ pub(crate) fn between(jump: Interval) -> Option<String> {
     is_open.then(|| format!("{} and {}", count(before), count(high.round() as u64)))
 }
 
-/// A place that is known to this share is told as one n with its interval.
+/// A place that is known to this share is given as one n with its interval.
 const EXACT: f64 = 0.01;
 
 /// `at 1 000 simultaneous connections`, `at n = 1 000`.
@@ -34,7 +34,7 @@ pub(crate) fn at(n: u64, grows: &str) -> String {
     format!("at {}", counted(&count(n), grows))
 }
 
-/// A number of what n counts: `1 000 bound sockets`, `1 bound socket`, `n = 1 000`.
+/// A number of the objects that n counts: `1 000 bound sockets`, `1 bound socket`, `n = 1 000`.
 pub fn counted(number: &str, grows: &str) -> String {
     match grows {
         "n" | "" => format!("n = {number}"),
@@ -43,7 +43,7 @@ pub fn counted(number: &str, grows: &str) -> String {
     }
 }
 
-/// What n counts, of one: the noun that its words end in, or that stands before what tells more of it.
+/// The singular of the objects that n counts: the noun at the end of its words, or before a relative clause.
 fn singular(grows: &str) -> String {
     let mut words: Vec<&str> = grows.split(' ').collect();
     let tells_more = |word: &&str| ["that", "in", "of", "per"].contains(word);

@@ -4,13 +4,13 @@ use std::io::{Result, Write};
 
 use crate::text::{CODES, printable};
 
-/// Passes on what is written line by line, each made [`printable`]: no name in it reaches the terminal as an
-/// order. The last line is passed on by [`Write::flush`] at the latest.
+/// Passes on written text line by line, each made [`printable`]: no name in it reaches the terminal as a
+/// control sequence. The last line is passed on by [`Write::flush`] at the latest.
 #[derive(Debug)]
 pub struct PrintableLines<W> {
     out: W,
     line: Vec<u8>,
-    /// What may pass nevertheless.
+    /// The exceptions.
     codes: &'static [&'static str],
 }
 

@@ -10,7 +10,7 @@ use crate::words::{GAP, decimals, digits_carried, fixed, is_bounded, is_extreme,
 
 /// How values of a unit are written.
 pub(crate) trait Quantity: Copy {
-    /// What a value is where its series has no better name: `cost`, `rate`, `size`.
+    /// The kind of a value whose series has no better name: `cost`, `rate`, `size`.
     fn noun(self) -> &'static str;
 
     /// A cost at three digits: `1.21 µs`, `310 ns`; as a bare number `1 210`.
@@ -130,7 +130,7 @@ impl Quantity for Unit {
                 (scale, format!("{symbol}/s").into())
             }
             Unit::None => {
-                // Room for what a float leaves out of a thousand, and no power that a float cannot hold.
+                // Room for rounding of a float near a thousand, and no power that a float cannot hold.
                 let power = 3 * (cost.abs().log10() / 3.0 + 1e-8).floor().clamp(-102.0, 102.0) as i32;
                 if cost == 0.0 || !cost.is_finite() || READABLE.contains(&power) {
                     (1.0, "".into())
@@ -142,7 +142,8 @@ impl Quantity for Unit {
     }
 }
 
-/// A value with its interval in one unit, at the digits given; said to have none where it is unbounded.
+/// A value with its interval in one unit, at the digits given; with the remark "no interval" where it is
+/// unbounded.
 fn interval_with_digits(unit: Unit, cost: Interval, digits: u32) -> String {
     if !is_bounded(cost) || cost.high > 1e3 * cost.value {
         return format!("{} (no interval)", unit.with_digits(cost.value, digits));
@@ -155,7 +156,7 @@ fn interval_with_digits(unit: Unit, cost: Interval, digits: u32) -> String {
     let decimals = decimals(cost.value / scale, digits);
     let [value, low, high] =
         [cost.value, cost.low, cost.high].map(|x| fixed(rounded_if_large(x / scale, digits), decimals));
-    // What is exact at these digits is said once.
+    // An interval that is exact at these digits is one number.
     let is_exact = low == value && high == value;
     behind(if is_exact { value } else { format!("{value} ({low}–{high})") }, &symbol)
 }
@@ -169,7 +170,7 @@ const TIB: f64 = (1_u64 << 40) as f64;
 
 /// The largest multiple that is not more than a value; the last where there is none.
 fn multiple(value: f64, multiples: &[(f64, &'static str)]) -> (f64, Cow<'static, str>) {
-    // Room for what a float leaves out of a whole.
+    // Room for rounding of a float near a whole.
     let fits = |(scale, _): &&(f64, &'static str)| value.abs() >= scale * 0.999_999_9;
     let found = multiples.iter().find(fits).or(multiples.last());
     found.map_or((1.0, "".into()), |(scale, symbol)| (*scale, (*symbol).into()))
@@ -183,7 +184,7 @@ fn behind(quantity: String, symbol: &str) -> String {
     if symbol.is_empty() { quantity } else { format!("{quantity}{GAP}{symbol}") }
 }
 
-/// Hundreds and more are rounded to the digits that are carried; what is smaller has decimals for that.
+/// Hundreds and more are rounded to the digits that are carried; smaller values have decimals for that.
 fn rounded_if_large(value: f64, digits: u32) -> f64 {
     if value.abs() >= 100.0 { rounded(value, digits) } else { value }
 }
@@ -223,7 +224,7 @@ fn two_units(large: u64, large_unit: &str, small: u64, small_unit: &str) -> Stri
 /// The unit that suits a time: its size in seconds and its symbol.
 fn time_unit(seconds: f64) -> (f64, &'static str) {
     match seconds.abs() {
-        // Room for what a float leaves out of a thousand.
+        // Room for rounding of a float near a thousand.
         s if s >= 0.999_999_9 => (1.0, "s"),
         s if s >= 0.999_999_9e-3 => (1e-3, "ms"),
         s if s >= 0.999_999_9e-6 => (1e-6, "µs"),

@@ -1,4 +1,4 @@
-//! Command lines as a shell takes them.
+//! Command lines in the syntax of a shell.
 
 use record::Run;
 

@@ -3,7 +3,7 @@
 use stats::Verdict;
 
 const GLYPHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The full height is at least this share of the lowest value, so that what is flat looks flat.
+/// The full height is at least this share of the lowest value, so that a flat cost looks flat.
 const SPAN_MIN: f64 = 0.30;
 /// From this factor on the height is logarithmic.
 const LOGARITHMIC_FROM: f64 = 4.0;

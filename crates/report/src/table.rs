@@ -1,4 +1,4 @@
-//! All that a run found, series by series, as a document: what `--verbose` prints.
+//! All findings of a run, series by series, as a document for `--verbose`.
 
 use std::collections::HashSet;
 
@@ -122,7 +122,7 @@ fn row(finding: &Finding, common: &CommonRange, below: Vec<Text>) -> Row {
     }
 }
 
-/// A series with what was found beside the verdict, and how trials stopped short.
+/// A series with the findings beside the verdict, and how trials stopped short.
 fn with_remarks<'a>(findings: &Findings, finding: &'a Finding) -> (&'a Finding, Vec<Text>) {
     let mut below: Vec<Text> = Vec::new();
     if let Some(verdict) = &finding.verdict {
@@ -160,13 +160,13 @@ impl CommonRange {
     }
 }
 
-/// The number that at least half of them are; of two the first, whose row a screen gives up last.
+/// The number that at least half of them have; of two the first, whose row a screen gives up last.
 fn shared(numbers: &[u64]) -> Option<u64> {
     let count = |number: u64| numbers.iter().filter(|other| **other == number).count();
     numbers.iter().copied().find(|number| 2 * count(*number) >= numbers.len())
 }
 
-/// What stands below the table: what to do about limits, and what a reader should know of the numbers.
+/// The part below the table: remedies for limits, and remarks about the numbers.
 fn notes(findings: &Findings) -> Vec<String> {
     let mut notes = sentences::notes(findings);
     notes.extend(sentences::shortened(findings));
@@ -190,8 +190,8 @@ fn remarks(findings: &Findings) -> Vec<String> {
         alone.iter().map(|finding| (sentences::label(findings, finding), sentences::remarks(finding)));
     let judged = alone.iter().filter(|finding| finding.verdict.is_some()).count();
     let mut remarks = grouped(of_series, judged, "series");
-    // Of a variant that is compared no verdict is shown that could be warned of, and where its generator
-    // alone was the limit is said with the comparison.
+    // A compared variant shows no verdict that needs a warning, and the comparison has the limits of its
+    // generator.
     let of_variants = answered.iter().map(|finding| {
         let is_said = |remark: &&Remark| {
             matches!(remark, Remark::Generator(remark)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::document::{Tone, terminal};
 use crate::words::{GAP, NO_BREAK};
 
-/// How a terminal is to be written to.
+/// The style of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Columns there are.
@@ -27,8 +27,8 @@ impl Default for Style {
 /// All that a terminal receives besides text: the colours of the tones, and their end.
 pub(crate) const CODES: [&str; 6] = ["\x1b[34m", "\x1b[33m", "\x1b[35m", "\x1b[2m", "\x1b[1m", "\x1b[0m"];
 
-/// Makes a string from a file safe to print: control characters, and the marks that reorder a line, are
-/// shown as what they are. A terminal must not obey what it is shown.
+/// Makes a string from a file safe to print: control characters, and the marks that reorder a line, are shown
+/// in escaped form. A terminal must not obey them.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(acts) {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! Numbers in words: counts, shares, ratios, places of n. What has a unit is written by `quantity`.
+//! Numbers in words: counts, shares, ratios, places of n. `quantity` writes values with a unit.
 //!
 //! A narrow no-break space stands between the groups of thousands and before a unit; the table
 //! turns it into what a terminal shows.
@@ -107,7 +107,7 @@ pub fn bound(share: f64) -> String {
     if !share.is_finite() {
         return "∞".into();
     }
-    // What a float adds above a whole percentage is not worth another one.
+    // Rounding of a float above a whole percentage does not add another one.
     if share >= 1.0 { factor(1.0 + share) } else { percent_by(share, |x| (x - 1e-9).ceil()) }
 }
 

@@ -1,6 +1,5 @@
-//! Prints what single cells come to, one line each, to tune by:
-//! `cargo run --release -p selftest --example cells -- [--only GLOB] [--replicates N] [--seed S] [--list]
-//! [--tables] [--dump CELL:REPLICATE]`
+//! Prints the results of single cells, one line each, for tuning: `cargo run --release -p selftest --example
+//! cells -- [--only GLOB] [--replicates N] [--seed S] [--list] [--tables] [--dump CELL:REPLICATE]`
 
 use std::error::Error;
 use std::io::{self, Write};

@@ -59,7 +59,7 @@ pub enum Asked {
         /// How the machine moves.
         machine: SharedNoise,
     },
-    /// The geometric mean over ten series of two systems that are one.
+    /// The geometric mean over ten series of one system, measured as two.
     Mean {
         /// Whether trials were made in pairs; else each system has a run of its own.
         in_pairs: bool,

@@ -279,7 +279,7 @@ impl Comparison {
             && self.contenders.iter().all(|contender| contender.system.environment.is_empty())
     }
 
-    /// Whether it is that of the variants of a workload on a system.
+    /// Whether it is the ranking of the variants of a workload on a system.
     pub fn is_of(&self, system: &str, workload: &str) -> bool {
         let on = self.contenders.first().is_some_and(|contender| contender.system.name == system);
         on && self.workload.as_deref() == Some(workload)
@@ -355,7 +355,7 @@ impl RankingEntry {
         }
     }
 
-    /// Whether it is the first of another engine than that of the one that stands first.
+    /// Whether it is the first of an engine other than that of the first contender.
     pub fn is_apart(&self) -> bool {
         matches!(&self.note, Some(AnswerNote::NoAnswer(NoAnswer::OtherEngine(_))))
     }

@@ -65,7 +65,7 @@ fn of_recordings(
     between(&sources(&judged), margin)
 }
 
-/// Compares the systems of one recording of which so much was found.
+/// Compares the systems of one recording with these findings.
 pub(crate) fn of_findings(recording: &Recording, findings: Vec<Finding>) -> Result<Comparison, Refusal> {
     between(&sources(&[("", recording, findings)]), MARGIN)
 }

@@ -144,7 +144,7 @@ fn options(args: &Args, measured: (Recording, Findings)) -> Result<RunOptions, F
         seed: Some(run.run.seed),
         scratch: args.scratch.clone(),
         targets,
-        // The run was allowed what it has measured.
+        // The run was permitted already.
         allow_public: true,
         trials: Some(1),
         blame: Some(BlameOptions { trials: args.trials, run: Some(measured), anyway: args.anyway }),

@@ -1,4 +1,4 @@
-//! The command line, as a record has it.
+//! The command line, for the record.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ const SECRET: [&str; 7] = ["password", "passwd", "passphrase", "token", "secret"
 /// Fields of HTTP that do so.
 const FIELDS: [&str; 3] = ["authorization:", "proxy-authorization:", "cookie:"];
 
-/// The words of the command line, which that run file will hold. A remark names those that look like
-/// credentials: others may read the file, and whoever gets it reads them too.
+/// The words of the command line, for that run file. A remark names those that look like credentials, because
+/// others may read the file.
 pub(crate) fn recorded_in(file: &Path) -> Vec<String> {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let found = credentials(&words);
     if !found.is_empty() {
         warn(&format!(
-            "{} will hold the command line, with what looks like credentials ({}): keep it from others, or \
+            "{} will hold the command line, which seems to contain credentials ({}): keep it private, or \
              have the command read them from a file",
             file.display(),
             found.join(", ")
@@ -51,7 +51,8 @@ fn repeated(words: &[String]) -> String {
     shown.join(" ")
 }
 
-/// What looks like credentials, without its value. A command may stand in one word, as in `--system`.
+/// The names of apparent credentials, without their values. A command may stand in one word, as in
+/// `--system`.
 fn credentials(words: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for word in words.iter().flat_map(|word| word.split_whitespace()) {

@@ -25,7 +25,7 @@ pub(crate) fn completions(args: &Args, mut command: clap::Command) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What may stand where an argument has no option; `clap_complete` leaves these out for fish alone.
+/// The positional arguments; `clap_complete` leaves these out for fish only.
 fn names_for_fish(command: &clap::Command) -> String {
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let lines = verbs.flat_map(|verb| {

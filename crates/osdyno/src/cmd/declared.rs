@@ -28,7 +28,7 @@ pub(super) trait Owners {
     const CHOICE: &'static str;
     /// Its help.
     const HELP: &'static str;
-    /// The one that is chosen without the option.
+    /// The default.
     const DEFAULT: &'static str;
 
     fn all() -> Vec<Owner>;

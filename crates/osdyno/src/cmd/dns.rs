@@ -27,7 +27,7 @@ Examples:
 
 The zone is computed from --seed and the other options: the same options give the same zone.";
 
-/// Answer for the generated domains of `mail`: their exchangers, and what can be wrong with them
+/// Serve DNS for the generated mail domains, with configurable faults
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// Share of domains that are aliases of themselves
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     alias_loops: f64,
-    /// Share of domains whose answers over UDP are cut, so that they are asked for over TCP
+    /// Share of domains whose answers over UDP are truncated, so that queries are repeated over TCP
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     truncated: f64,
     /// Hold each response back for this long
@@ -73,10 +73,10 @@ pub(crate) struct Args {
     /// Share of datagrams that are lost
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     drops: f64,
-    /// Share of responses before which two lies come, with a wrong id and to another question
+    /// Share of responses that two forged ones precede, with a wrong id and to another question
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     lies: f64,
-    /// Seed of the zone, and of what is lost
+    /// Seed of the zone, and of losses
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Format of the counters at the end: text on standard error, json on standard output
@@ -180,7 +180,7 @@ struct DnsResponses {
     truncated: u64,
     /// Datagrams that were lost on purpose.
     dropped: u64,
-    /// Lies that came before a response.
+    /// Forged responses before a real one.
     lies: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `osdyno doctor`: what this machine can hold, and what makes figures of it doubtful.
+//! `osdyno doctor`: the limits of this machine, and causes of doubtful figures.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,18 +17,18 @@ use super::{Done, Format, print_answer, suggested};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
-/// Check this machine: how far every workload comes and what stops it, what to raise, and what makes figures
-/// doubtful
+/// Check this machine: how far every workload comes and the limit that stops it, limits to raise, and causes
+/// of doubtful figures
 ///
-/// It changes nothing. For about two seconds it repeats a system call, to see whether anything else uses the
-/// processor. LIMITED means that some workloads end before the n that is wanted. The exit code is 3 for
-/// NOT FIT, where a run cannot give its answers, and otherwise 0.
+/// It changes nothing. For about two seconds it repeats a system call, to see whether another program uses
+/// the processor. LIMITED means that some workloads end before the wanted n. The exit code is 3 for NOT FIT,
+/// where a run cannot give its answers, and otherwise 0.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Workloads to predict, as for `run` [default: those of a run without names; none with --for]
     #[arg(value_name = "WORKLOAD", value_parser = suggested::workloads(), hide_possible_values = true)]
     workloads: Vec<String>,
-    /// What this machine is to hold, such as connections=100000 or threads=5000,watches=1M
+    /// Demand that this machine must hold, such as connections=100000 or threads=5000,watches=1M
     ///
     /// Kinds are connections (which a server accepts), clients (connections from one address to one server),
     /// files, processes, threads, mappings, watches and inotify.
@@ -49,7 +49,8 @@ pub(crate) struct Args {
     /// Folder for files of the workloads [default: the temporary folder of the system]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
-    /// Print what to raise on another system, by its manual, and what its recipe of 2001 became
+    /// Print the recipe of another system: limits to raise, by its manual, and the successors of its recipe
+    /// of 2001
     #[arg(long, value_enum, value_name = "SYSTEM", conflicts_with_all = ["workloads", "systems", "server"])]
     os: Option<Os>,
     /// Print every workload, and every note
@@ -78,7 +79,7 @@ impl Os {
     }
 }
 
-/// What a recipe is for where the user does not say.
+/// The default demand of a recipe.
 const RECIPE_COUNT: u64 = 100_000;
 
 pub(crate) fn doctor(args: &Args, console: &Console) -> Done {
@@ -119,7 +120,7 @@ fn diagnoses(args: &Args) -> Result<Vec<Diagnosis>, Failure> {
     Ok(diagnoses)
 }
 
-/// The plan of the run that is asked about.
+/// The plan of the run to predict.
 fn plan(args: &Args, targets: Vec<Target>) -> Result<RunPlan, Failure> {
     let largest = args.demand.as_ref().and_then(|demand| demand.items().map(|(_, n)| n).max());
     Ok(RunPlan::make(&RunOptions {

@@ -14,7 +14,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 /// Print the page of a workload, a server architecture, a service or a client, the method of a command, or
-/// what a verdict means
+/// the meaning of a verdict
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Name of the workload, architecture, service or client; arch/NAME, service/NAME or client/NAME where

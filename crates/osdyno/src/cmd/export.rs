@@ -35,9 +35,9 @@ pub(crate) struct Args {
 enum Table {
     /// Every measurement
     Values,
-    /// What the load generator measured of itself, for each load
+    /// The load generator's own observations, for each load
     Generator,
-    /// The latencies of loads: how many there were of each value
+    /// The latencies of loads: the count of each value
     Histograms,
     /// Facts about each system, and its processors
     Systems,

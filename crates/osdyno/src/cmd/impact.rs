@@ -13,14 +13,14 @@ use super::{Done, Format, print_answer, print_places, read, refuse_existing, ref
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Estimate whether it matters: the share of the operating system in the time that a user waits, the gain of
-/// a system twice as fast, and the rate from which it matters for capacity
+/// Estimate whether a cost matters: the share of the operating system in a user's waiting time, the gain of a
+/// system twice as fast, and the rate from which it matters for capacity
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run files with measured costs; with several systems, the gain of going from the first to another
     #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The way between server and user: parts with a name, a time or a rate or both, such as 'server 2ms,
+    /// The path between server and user: parts with a name, a time or a rate or both, such as 'server 2ms,
     /// lan 1gbit 0.3ms, isp 15ms, dsl 16mbit' [default: some paths of today]
     #[arg(long, value_name = "PATH", value_parser = NetworkPath::parse)]
     path: Option<NetworkPath>,
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     /// All costs are parts of one response, so they add up; --use says so too
     #[arg(long)]
     together: bool,
-    /// How much is transferred
+    /// Size of the transfer
     #[arg(long, value_name = "SIZE", default_value = "50MB", value_parser = inspect::impact::bytes)]
     size: f64,
-    /// Responses per second that are wanted, for the number of cores
+    /// Demanded responses per second, for the number of cores
     #[arg(long, value_name = "PER_SECOND", value_parser = per_second)]
     rate: Option<f64>,
     /// Price of a core in any currency, for the worth of the cores that a faster system saves at --rate

@@ -136,7 +136,7 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     super::gate::end(gate.as_ref(), code, of_gate, console)
 }
 
-/// The format that is asked for, or that the name of the output has.
+/// The requested format, or that of the output's name.
 fn format(args: &Args) -> Result<JudgeFormat, Failure> {
     let of_name = match &args.out {
         None => return Ok(args.format.unwrap_or(TEXT)),
@@ -200,7 +200,7 @@ fn write(
     }
 }
 
-/// Where the output is to stand; `None` for standard output.
+/// The path of the output; `None` for standard output.
 fn file(args: &Args, format: JudgeFormat, console: &Console) -> Option<PathBuf> {
     let of_first = || match args.files.first() {
         Some(first) if !is_standard_input(first) => first.with_extension("html"),

@@ -50,7 +50,7 @@ struct ListedWorkload {
     name: &'static str,
     /// Its group.
     group: &'static str,
-    /// The version of what it measures.
+    /// The version of its definition.
     version: u32,
     /// Its subject in a line.
     summary: String,
@@ -98,7 +98,7 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
 }
 
 impl ListedWorkload {
-    /// Lists a workload; `None` where only the default run is listed, which is without it.
+    /// Lists a workload; `None` if only the default run is listed, and lacks it.
     fn new(
         workload: &'static Workload,
         group: &'static str,
@@ -214,7 +214,7 @@ fn default_run(default: &[Chosen], document: &mut Document) {
     ));
 }
 
-/// The groups of what `serve` and `load` offer, and how each is chosen.
+/// The groups of architectures, services and clients, with the option for each.
 const OFFERS: [(&str, &str); 3] = [
     ("architectures", "Server architectures: osdyno serve --arch NAME, osdyno explain arch/NAME"),
     ("services", "Services: osdyno serve --service NAME, osdyno explain service/NAME"),

@@ -36,12 +36,12 @@ use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 /// The hidden verb of a worker process.
 pub(crate) const WORKER: &str = "load-worker";
 
-/// What was measured.
+/// The measurements.
 #[derive(Default)]
 struct Measured {
     levels: Vec<Level>,
     found: Option<Found>,
-    /// The stage of the search that is reported, among all that were offered.
+    /// The reported stage of the search, among all that were offered.
     stage: Option<usize>,
 }
 
@@ -199,7 +199,7 @@ fn find(
     load: &Load,
     offer: &mut dyn FnMut(&Load) -> Result<Level, net::Error>,
 ) -> Result<Measured, Failure> {
-    // By which the stage that is reported is known again.
+    // The mark of the reported stage.
     let mut offered = Vec::new();
     let found = search::highest(goal, load, is_limited_by_generator, |load| {
         offered.push(load.number);
@@ -276,7 +276,7 @@ impl Generators {
     }
 }
 
-/// Refuses a load for which this machine lacks something, before it begins.
+/// Refuses a load that this machine cannot offer, before it begins.
 fn check_resources(settings: &LoadSettings, loads: &[Load], workers: usize) -> Result<(), Failure> {
     let cores = sys::cpu::count();
     if workers == 0 || workers > cores {

@@ -145,7 +145,7 @@ pub(crate) struct Args {
     /// Longest wait for a reply
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = units::time)]
     timeout: Duration,
-    /// Stop after this time; what is not delivered by then is reported as queued
+    /// Stop after this time; undelivered mail is reported as queued
     #[arg(short, long, value_name = "TIME", value_parser = units::time)]
     duration: Option<Duration>,
     /// Source addresses of the connections: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
@@ -154,7 +154,8 @@ pub(crate) struct Args {
     /// Encryption of connections by STARTTLS (RFC 3207)
     #[arg(long, value_enum, default_value = "off")]
     tls: Tls,
-    /// Accept only certificates for this name, signed by what --cacert or this system trusts; without it, any
+    /// Accept only certificates for this name, signed by an authority of --cacert or of this system; without
+    /// it, any
     #[arg(long, value_name = "NAME")]
     tls_name: Option<String>,
     /// Certificates in PEM that --tls-name trusts in place of this system's
@@ -163,10 +164,11 @@ pub(crate) struct Args {
     /// Also connect to the public addresses in this file, one per line
     #[arg(long, value_name = "FILE")]
     allow_public: Option<PathBuf>,
-    /// Write what became of each recipient to this file, as lines of JSON; - is standard output
+    /// Write the outcome of each recipient to this file, as lines of JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
-    /// Keep the list and the results in this folder, and go on with what is in it: a kill loses no recipient
+    /// Keep the list and the results in this folder, and continue a delivery found there: a kill loses no
+    /// recipient
     #[arg(long, value_name = "DIR", conflicts_with = "results")]
     spool: Option<PathBuf>,
     /// Overwrite the file of --results
@@ -195,7 +197,7 @@ enum Tls {
     Required,
 }
 
-/// Which DNS server is asked.
+/// The DNS server.
 #[derive(Clone, Copy, Debug)]
 enum DnsServer {
     System,
@@ -205,7 +207,7 @@ enum DnsServer {
 /// RFC 1035, section 4.2.
 const DNS_PORT: u16 = 53;
 
-/// Where systems other than Windows name their servers.
+/// The file where systems other than Windows name their servers.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 fn parse_dns(text: &str) -> Result<DnsServer, String> {
@@ -220,7 +222,7 @@ fn positive() -> impl Fn(&str) -> Result<u32, Unreadable> + Clone + Send + Sync 
     units::counts(1..=units::COUNT_MAX)
 }
 
-/// How many are to be generated: a file is not meant here, and often written.
+/// The number to generate; users often write a file here by mistake.
 fn parse_recipients(text: &str) -> Result<u32, String> {
     positive()(text).map_err(|_| match Path::new(text).exists() {
         true => {
@@ -318,7 +320,7 @@ fn deliver<R: Results + Send>(
     Ok(super::limits::exit_code(&answer.limits, code))
 }
 
-/// What is left in the folder, or else a new list. The folder is locked before the list is read.
+/// The rest of the list in the folder, or else a new list. The folder is locked before the list is read.
 fn open_spool(
     args: &Args,
     folder: &Path,
@@ -446,7 +448,7 @@ fn routing(args: &Args) -> Result<Routing, Failure> {
     Ok(Routing::Dns { servers, port: args.port })
 }
 
-/// One line: what is done, and how.
+/// One line about the delivery and its settings.
 fn plan(args: &Args, recipients: &Recipients) -> String {
     let mode = match (args.deliver, args.pipeline) {
         (true, _) => "deliveries",

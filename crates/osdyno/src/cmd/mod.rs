@@ -82,15 +82,15 @@ fn warn(text: &str) {
     tell(&format!("warning: {}", ::report::printable(text)));
 }
 
-/// Writes a file atomically: it gets its name when all of it is written. What is not a regular file, such as
-/// a pipe, is written directly.
+/// Writes a file atomically: it gets its name when all of it is written. Other files than regular ones, such
+/// as pipes, are written directly.
 fn write_file(
     path: &Path,
     force: bool,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     refuse_existing(path, force)?;
-    // A link stays a link, to what is written.
+    // A link stays a link, to the written file.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let attempt = || -> io::Result<()> {
         if target.exists() && !target.is_file() {
@@ -127,8 +127,8 @@ fn write_file(
     attempt().map_err(Failure::writing(path))
 }
 
-/// What the umask leaves of it are the permissions of a file, as of every other; those of a temporary file
-/// would be for its owner alone.
+/// The umask applies to the permissions, as for every file; those of a temporary file would be for its owner
+/// only.
 const MODE: u32 = 0o666;
 
 /// Makes files, removed unless they get a name that stays. Their own names are like no other, because two
@@ -178,10 +178,10 @@ fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
     tempfile::tempfile_in(folder_of(path)).map(drop).map_err(Failure::writing(path))
 }
 
-/// How much of the findings is printed.
+/// The amount of findings that is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
-    /// What fits on a screen.
+    /// One screen.
     Overview,
     /// The same, below the machine and its warnings.
     OverviewAfterMachine,
@@ -267,7 +267,7 @@ fn compare_systems(
     differ.then(|| Comparison::of_judged(&name, recording, findings))
 }
 
-/// Prints what a system showed against itself.
+/// Prints the comparison of a system with itself.
 fn print_noise_floor(recording: &Recording, format: Format, console: &Console) -> Result<(), Failure> {
     match format {
         Format::Json => Ok(()),

@@ -12,7 +12,7 @@ use crate::console::tell;
 /// Execute a command on a new file system of its own; `run --fs` executes it
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The device that it is made on; else in an image
+    /// Device for the file system, instead of an image
     #[arg(long)]
     device: Option<PathBuf>,
     /// Kind and options of the file system

@@ -97,7 +97,7 @@ impl Page {
             None => args.run.with_extension("html"),
         };
         refuse_input(&page, slice::from_ref(&args.run))?;
-        // The page that the run wrote is no reason to withhold the verdicts; one that is named is meant.
+        // An existing page of the run does not prevent the verdicts; one that is named does.
         if args.out.is_none() && !args.force && page.exists() {
             return Ok(Page::Kept(page));
         }
@@ -106,7 +106,7 @@ impl Page {
     }
 }
 
-/// Prints what the run printed.
+/// Prints the output of the run.
 fn print(
     recording: &Recording,
     findings: &Findings,

@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// Do not time references, operations that cannot depend on n, among the operations of curves
     #[arg(long)]
     no_references: bool,
-    /// Time to hold a load at each level, such as 1s [default: what fits the preset]
+    /// Time to hold a load at each level, such as 1s [default: by the preset]
     #[arg(long, value_name = "TIME", value_parser = window)]
     window: Option<Duration>,
     /// Change a setting of a workload, such as per-folder=1000; osdyno explain WORKLOAD lists its settings
@@ -92,10 +92,10 @@ pub(crate) struct Args {
     /// A system to measure; repeat the option to measure several in one run and compare them
     ///
     /// Trials start through COMMAND, as in 'nice=nice -n 10', 'noaslr=setarch -R', 'ns=unshare -n' or
-    /// 'other=ssh host'; NAME= alone is this system as it is. The command is split into words like a shell
-    /// command, without any expansion. It starts once for all trials and receives the programs on standard
-    /// input. It must pass on standard input and output, and must not exit before the programs do. The trials
-    /// of all systems are interleaved, and trials with equal numbers are compared as pairs.
+    /// 'other=ssh host'; NAME= alone is this system. The command is split into words like a shell command,
+    /// without any expansion. It starts once for all trials and receives the programs on standard input. It
+    /// must pass on standard input and output, and must not exit before the programs do. The trials of all
+    /// systems are interleaved, and trials with equal numbers are compared as pairs.
     #[arg(long = "system", value_name = "NAME=COMMAND", value_parser = Target::parse)]
     systems: Vec<Target>,
     /// File systems to measure, each as a system of its own: kinds with options, as ext4,ext4:nojournal,tmpfs
@@ -147,7 +147,7 @@ pub(crate) struct Args {
     /// this machine can resolve; no later comparison of runs on this machine claims a smaller one.
     #[arg(long)]
     aa: bool,
-    /// Find the functions in which the extra time goes of each cost that grows, in trials of their own
+    /// Profile each cost that grows, in separate trials, and name the functions responsible
     ///
     /// Linux only. It needs root or CAP_PERFMON where kernel.perf_event_paranoid is above 1. The samples are
     /// in the run file, and osdyno blame prints the answer again.
@@ -168,8 +168,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// With these systems too. They come beside this one, unless the user names others or measures one of
-    /// them against itself.
+    /// Adds these systems beside this one, unless the user names others or measures one of them against
+    /// itself.
     pub(crate) fn beside(mut self, systems: Vec<Target>) -> Args {
         if self.systems.is_empty() && !self.aa {
             self.systems.push(Target::local());
@@ -178,7 +178,7 @@ impl Args {
         self
     }
 
-    /// With the trials on systems that the run boots spread over so many boots.
+    /// Spreads the trials of booted systems over so many boots.
     pub(crate) fn over_boots(self, boots: u32) -> Args {
         Args { boots: Some(boots), ..self }
     }
@@ -262,7 +262,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     super::gate::end(decided?.as_ref(), code, format, console)
 }
 
-/// Fails where a file cannot be written, or is there already.
+/// Fails where a file cannot be written, or exists already.
 fn refuse_taken(path: &Path) -> Result<(), Failure> {
     if path.exists() {
         let text = format!("{} exists already; choose another name with --out", path.display());
@@ -322,7 +322,7 @@ fn window(text: &str) -> Result<Duration, Unreadable> {
     if fits { Ok(window) } else { Err(Unreadable::new(text, "a window is from 1ms to 1h")) }
 }
 
-/// `bind-2026-11-21T20-14.osdyno`: what is in it, and when it was measured, in UTC.
+/// `bind-2026-11-21T20-14.osdyno`: its content, and the time of the measurement in UTC.
 pub(super) fn default_name(workloads: &[String]) -> PathBuf {
     let subject = match workloads {
         [one] if one.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') => one,
@@ -337,14 +337,14 @@ pub(super) fn default_name(workloads: &[String]) -> PathBuf {
 
 pub(super) fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    // A terminal that closes has nothing to show the verdicts, but the page is still wanted; under nohup(1)
-    // the run goes on.
+    // A closed terminal cannot show the verdicts, but the page is still wanted; under nohup(1) the run goes
+    // on.
     #[cfg(unix)]
     let hangup = (!sys::signal::ignores_hangup()).then_some(signal_hook::consts::SIGHUP);
     #[cfg(not(unix))]
     let hangup = None;
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
-        // The second time, the user means it: the process ends at once, and the janitor cleans up.
+        // The second time the process ends at once, and the janitor cleans up.
         signal_hook::flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
@@ -364,7 +364,7 @@ fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
     let went = |trial: &record::Trial| {
         matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })
     };
-    // Among rivals it is a result that one is not of this system, where others were measured.
+    // Among rivals a missing facility is a result, if others were measured.
     let races = |name: &str| plan.items.iter().any(|item| item.workload.rivals && item.workload.name == name);
     let has_rivals = |order: &record::TrialParameters| {
         let is_rival = |other: &record::TrialParameters| {
@@ -376,7 +376,7 @@ fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
         went(trial) || matches!(trial.outcome, Outcome::Unsupported { .. }) && has_rivals(&trial.order)
     };
     let all = plan.items.iter().flat_map(|item| plan.targets.iter().map(move |target| (item, target)));
-    // A noise floor is what an A/A run is for.
+    // An A/A run has a noise floor as its aim.
     let has_floor = recording.systems.iter().all(|system| system.noise_floor.is_some());
     (has_floor || !plan.aa)
         && all.into_iter().all(was_tried)
@@ -464,7 +464,7 @@ impl Screen {
         });
     }
 
-    /// What is measured; and on which system, where there are several.
+    /// The measured item; and its system, where there are several.
     fn name(&self, item: &runner::Item, system: &str) -> String {
         let system = if self.names_systems { format!(" on {system}") } else { String::new() };
         item.name() + &system
@@ -475,7 +475,7 @@ impl Screen {
     }
 }
 
-/// `9 of 14 decided, open: reap, fork and 3 more`; nothing where all are.
+/// `9 of 14 decided, open: reap, fork and 3 more`; empty where all are decided.
 fn deciding(open: &[&runner::Item], of: usize) -> String {
     const NAMED_MOST: usize = 2;
     let mut names: Vec<String> = open.iter().take(NAMED_MOST).map(|item| item.name()).collect();

@@ -155,11 +155,11 @@ struct SelftestAnswer<'a> {
     seed: u64,
     /// Simulations of each cell.
     replicates: u64,
-    /// The promises, and what can be said of each.
+    /// The promises, and the result of each.
     promises: Vec<PromiseAnswer<'a>>,
     /// The cells.
     cells: Vec<CellAnswer>,
-    /// What was counted.
+    /// The counts.
     #[serde(skip)]
     all_counts: &'a [CellCounts],
     /// The promises.
@@ -170,7 +170,7 @@ struct SelftestAnswer<'a> {
 /// One promise.
 #[derive(Serialize)]
 struct PromiseAnswer<'a> {
-    /// What is counted.
+    /// The claim that is counted.
     promise: &'static str,
     /// The least rate that is promised.
     least: f64,

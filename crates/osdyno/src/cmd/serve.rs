@@ -72,9 +72,9 @@ fn count() -> impl Fn(&str) -> Result<usize, Unreadable> + Clone + Send + Sync {
     units::counts(0..=units::COUNT_MAX)
 }
 
-/// Take mail over SMTP and throw it away, with the failures that are asked for
+/// Take mail over SMTP and throw it away, with configurable faults
 ///
-/// The same as `serve --service smtp`; `osdyno explain service/smtp` says what it can do.
+/// The same as `serve --service smtp`; `osdyno explain service/smtp` has its page.
 pub(crate) struct SinkArgs(pub(crate) Args);
 
 /// The service of `sink`.
@@ -87,7 +87,7 @@ impl clap::Args for SinkArgs {
         let command = Args::augment_args(command)
             .about("Take mail over SMTP and throw it away, with the failures that are asked for")
             .after_help(
-                "The same as serve --service smtp: osdyno explain service/smtp says what it can do.\n\
+                "The same as serve --service smtp; osdyno explain service/smtp has its page.\n\
                  --access-log keeps a ledger, a line of JSON for each recipient.",
             )
             .mut_arg(Services::CHOICE, |choice| choice.value_parser([SINK]).default_value(SINK).hide(true))
@@ -187,7 +187,7 @@ fn plan(args: Args) -> Result<ServerPlan, Failure> {
     })
 }
 
-/// One line: what is served, and where.
+/// One line about the service and its address.
 fn greeting(plan: &ServerPlan, what: &str) -> String {
     let workers = if plan.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", plan.workers) };
     format!("serving {} with {}, {workers}", report::printable(what), plan.architecture)
@@ -196,7 +196,7 @@ fn greeting(plan: &ServerPlan, what: &str) -> String {
 /// The answer of `osdyno serve` and `osdyno sink`.
 #[derive(Serialize)]
 struct ServeAnswer {
-    /// Where it listens.
+    /// The address that it listens on.
     address: SocketAddr,
     /// Its architecture.
     architecture: String,

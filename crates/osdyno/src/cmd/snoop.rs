@@ -16,7 +16,7 @@ use crate::failure::{Failure, INCOMPLETE};
 
 /// Connections that are held first, where more are wanted.
 const LEVELS: &[u64] = &[1, 20, 200];
-/// After the connections have closed, processes that serve nobody get so long to end.
+/// After the connections have closed, idle processes get so long to end.
 const ENDING: Duration = Duration::from_millis(800);
 
 const EXAMPLES: &str = "\
@@ -38,10 +38,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
           value_parser = clap::value_parser!(u64).range(1..=5000))]
     load: Option<u64>,
-    /// How long the server is looked at; with --load at each level
+    /// How long the server is observed; with --load at each level
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
     duration: Duration,
-    /// Print what each process holds and waits for
+    /// Print the connections and waits of each process
     #[arg(short, long)]
     verbose: bool,
     /// Output format
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Which server.
+/// The server.
 #[derive(Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Which {

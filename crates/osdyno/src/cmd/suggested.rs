@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 
-/// Takes any text, and suggests some; clap wants what it suggests to live as long as the program.
+/// Takes any text, and suggests some; clap needs suggestions that live as long as the program.
 #[derive(Clone)]
 pub(super) struct Suggested(&'static LazyLock<Vec<String>>);
 
@@ -19,7 +19,7 @@ pub(super) fn workloads() -> Suggested {
     Suggested(&NAMES)
 }
 
-/// All that has a page.
+/// All names with a page.
 pub(super) fn pages() -> Suggested {
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| sorted(names_of_pages()));
     Suggested(&NAMES)
@@ -32,7 +32,7 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// The names of all that has a page: workloads, architectures, services, clients and methods of commands.
+/// All names with a page: workloads, architectures, services, clients and methods of commands.
 pub(super) fn names_of_pages() -> Vec<String> {
     let of_kind = |kind: &'static str| {
         move |name: &'static str| [name.to_owned(), format!("{kind}/{name}")].into_iter()

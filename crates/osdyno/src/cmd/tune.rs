@@ -15,27 +15,27 @@ use super::{Done, Format, print_answer, refuse_unwritable};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
-/// Raise the settings of this system that are too low: print what would change and why, change it, or put it
-/// back
+/// Raise the settings of this system that are too low: print the changes and their reasons, make them, or put
+/// old values back
 ///
 /// Without --apply and --undo nothing changes. Only settings that `osdyno doctor` names are changed, and only
 /// until the next boot. The old values are on the disk before the first change, so --undo works even after
-/// SIGKILL. The exit code is 3 if something is left to do.
+/// SIGKILL. The exit code is 3 if a part is left to do.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What this machine is to hold, such as connections=100000; see `osdyno doctor --help` [default: what
-    /// `osdyno run` without names measures]
+    /// Demand that this machine must hold, such as connections=100000; see `osdyno doctor --help` [default:
+    /// that of `osdyno run` without names]
     #[arg(long = "for", value_name = "KIND=COUNT", conflicts_with = "undo")]
     demand: Option<MachineDemand>,
-    /// Change it; needs root
+    /// Make the changes; needs root
     #[arg(long, conflicts_with = "undo")]
     apply: bool,
-    /// Put back what was changed with --apply: FILE is the record that it wrote
+    /// Put back the old values of --apply: FILE is the record that it wrote
     ///
-    /// A value that somebody else has changed since then is left alone, and named.
+    /// A value that was changed again since then is left alone, and named.
     #[arg(long, value_name = "FILE")]
     undo: Option<PathBuf>,
-    /// Where --apply writes the old values [default: osdyno-undo-DATE.json in this folder]
+    /// File for the old values of --apply [default: osdyno-undo-DATE.json in this folder]
     #[arg(long, value_name = "FILE", requires = "apply")]
     out: Option<PathBuf>,
     /// Output format
@@ -78,7 +78,7 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-/// What this system lacks for the demand, or for a run without names.
+/// The shortfalls of this system for the demand, or for a run without names.
 fn plan(demand: Option<&MachineDemand>) -> Result<TunePlan, Failure> {
     // For a demand no workload is measured, but a plan has one.
     let workloads = demand.map(|_| "noop".to_owned()).into_iter().collect();

@@ -1,4 +1,4 @@
-//! What a server wrote down of the recipients of mail, and what the engine did: by recipient.
+//! The records of a server and of the engine about recipients of mail, by recipient.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ pub(crate) fn lines(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
-/// What became of each recipient: how it ended, and the code.
+/// The outcome of each recipient: how it ended, and the code.
 pub(crate) fn results(path: &Path) -> BTreeMap<String, (String, u64)> {
     let all = lines(path);
     let of = |line: &Value| {

@@ -57,7 +57,7 @@ impl Far {
         format!("ssh -F {}/ssh_config far", self.folder.path().display())
     }
 
-    /// What a command there prints.
+    /// The output of a command there.
     pub(crate) fn run(&self, line: &str) -> String {
         let words: Vec<String> = self.command().split(' ').map(str::to_owned).collect();
         let output = Command::new(&words[0]).args(&words[1..]).arg(line).stdin(Stdio::null()).output();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::text;
 
-/// What a program said, and how it ended.
+/// The output of a program, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -17,7 +17,7 @@ pub(crate) struct Said {
     pub(crate) output: Vec<u8>,
 }
 
-/// The program of that name; where there is none, it says so and that what needs it is skipped.
+/// The program of that name; prints a skip if there is none.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     // Servers are beside what is for everybody.

@@ -1,9 +1,9 @@
 //! Runs the program as a user would.
 #![allow(dead_code)]
 
-/// Says why a test, or a part of it, cannot run here. The harness hides what a test prints that passes: a person
-/// reads it on standard error, past the harness, and `cargo xtask` counts what is printed. A harness that can
-/// ignore a test for it finds the reason in `SKIPPED`.
+/// Says why a test, or a part of it, cannot run here. The harness hides the output of a test that passes: a
+/// person reads it on standard error, past the harness, and `cargo xtask` counts the printed reasons. A
+/// harness that can ignore a test for it finds the reason in `SKIPPED`.
 macro_rules! skipped {
     ($($words:tt)*) => {{
         let reason = format!($($words)*);
@@ -14,7 +14,7 @@ macro_rules! skipped {
 }
 
 thread_local! {
-    /// What the test of this thread has skipped.
+    /// The skips of this thread's test.
     pub(crate) static SKIPPED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn osdyno(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_osdyno"));
     command.args(arguments).current_dir(folder).stdin(Stdio::null());
     command.env("TMPDIR", folder).env_remove("NO_COLOR");
-    // What this machine's noise is known to be is no matter of a test, nor is a test to say what it is.
+    // Tests neither use nor change the stored noise floor of this machine.
     command.env("XDG_STATE_HOME", folder.join("state"));
     command
 }

@@ -14,13 +14,13 @@ use super::{osdyno, text, until};
 /// A server that runs. Dropped, it is killed with all its processes.
 pub(crate) struct Served {
     child: Child,
-    /// What it serves.
+    /// Its service.
     pub(crate) folder: PathBuf,
     pub(crate) address: SocketAddr,
     said: Arc<Mutex<Vec<String>>>,
 }
 
-/// What a server has counted in its life.
+/// The counts of a server over its life.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -97,7 +97,7 @@ impl Served {
         self.processes().into_iter().map(of).sum()
     }
 
-    /// Memory that its processes have in use, in bytes; what they share is counted for each.
+    /// Memory that its processes have in use, in bytes; shared memory counts for each.
     pub(crate) fn resident_bytes(&self) -> u64 {
         let of = |process| {
             let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();

@@ -30,7 +30,7 @@ impl Waits {
     }
 }
 
-/// What a witness saw.
+/// The observations of a witness.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// For a response.

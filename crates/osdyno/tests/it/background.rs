@@ -29,10 +29,10 @@ fn is_refused_as_too_busy(output: &Output, folder: &Path) -> bool {
     true
 }
 
-/// Loads that take so little that they are held beside whatever else is at work.
+/// Loads that are so small that they are held beside other programs.
 const SMALL: &str = "cpu:1%,syscalls:1k/s,connections:20@100/s";
 
-/// A check of each load of the trial, with what became of it.
+/// A check of each load of the trial, with its result.
 fn checked(trial: &Trial) -> Vec<(&HeldBackground, bool)> {
     assert_eq!(trial.held_background.len(), trial.order.background.len(), "{trial:?}");
     let of = |held| {
@@ -90,7 +90,7 @@ fn every_second_of_every_load_is_recorded_and_checked() {
     expect_nothing_left(folder.path());
 }
 
-/// The process is stopped while trials go on: what they measured was not measured under the load.
+/// The process is stopped while trials go on: their values were not measured under the load.
 #[test]
 fn a_trial_whose_load_was_not_held_is_marked_and_not_judged() {
     let folder = tempfile::tempdir().expect("a folder");

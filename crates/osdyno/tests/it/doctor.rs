@@ -1,4 +1,4 @@
-//! What `osdyno doctor` says to a user. That its predictions hold is measured in `tests/limits.rs`.
+//! The output of `osdyno doctor`. `tests/limits.rs` measures its predictions.
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What can go wrong while it measures: nothing measured is lost, and nothing is left behind.
+//! Faults during a measurement: no measurement is lost, and nothing is left behind.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -35,13 +35,13 @@ fn interrupted_it_keeps_what_is_measured_and_leaves_nothing_behind() {
         let (recording, losses) = record::read(folder.path().join("a.osdyno")).expect("the run file");
         assert!(losses.is_empty() && !recording.trials.is_empty());
         assert_eq!(recording.end.expect("an end").status, record::EndStatus::Interrupted);
-        assert!(folder.path().join("a.html").exists(), "the report of what was measured");
-        assert!(text(&output.stdout).contains("fork"), "the verdicts of what was measured");
+        assert!(folder.path().join("a.html").exists(), "the report of the measurements");
+        assert!(text(&output.stdout).contains("fork"), "the verdicts of the measurements");
         expect_nothing_left(folder.path());
     }
 }
 
-/// As nohup(1) has it.
+/// As under nohup(1).
 #[test]
 fn a_hangup_that_is_ignored_stays_ignored() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -190,7 +190,7 @@ fn a_limit_on_the_size_of_files_is_reported_and_loses_no_finished_trial() {
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{}: {told}", output.status);
     assert!(told.contains("ulimit -f") && told.contains("all trials before that are kept"), "{told}");
-    assert!(text(&output.stdout).contains("socket"), "the verdicts of what was measured");
+    assert!(text(&output.stdout).contains("socket"), "the verdicts of the measurements");
     let (recording, losses) = record::read(folder.path().join("a.osdyno")).expect("a readable record");
     assert!(losses.is_empty() && !recording.trials.is_empty(), "{losses:?}");
 }
@@ -366,7 +366,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
         told.contains("No space left on device") && told.contains("all trials before that are kept"),
         "{told}"
     );
-    assert!(text(&output.stdout).contains("socket"), "the verdicts of what was measured");
+    assert!(text(&output.stdout).contains("socket"), "the verdicts of the measurements");
     let (recording, losses) = record::read(&copy).expect("a readable record");
     assert!(losses.is_empty() && !recording.trials.is_empty(), "{losses:?}");
     fs::remove_dir(&disk).expect("an empty folder");

@@ -1,5 +1,4 @@
-//! Programs of others as clients of `serve`, and nginx as the server of `load`: what they count is what we
-//! count.
+//! Programs of others as clients of `serve`, and nginx as the server of `load`: their counts equal ours.
 //!
 //! Where one is not installed the test says so and checks the rest.
 #![cfg(target_os = "linux")]
@@ -186,7 +185,7 @@ fn generators_meet(architecture: &str) {
     let mut responses = 0;
     for Generator { name, words, printed, requests } in all_generators(&served) {
         let Some(program) = find(name) else { continue };
-        // What it remembers of a user is no matter of a test.
+        // Its settings of the user do not belong to a test.
         let said = run_within(LIMIT, Command::new(program).args(words).env("HOME", folder.path()));
         let all = said.all;
         assert_eq!(said.code, Some(0), "{architecture}: {name}: {all}");

@@ -1,4 +1,4 @@
-//! `osdyno impact` as a user types it: typed costs, measured ones, its page, and what it refuses.
+//! `osdyno impact` as a user types it: typed costs, measured ones, its page, and refusals.
 
 use std::fs;
 

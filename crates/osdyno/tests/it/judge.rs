@@ -1,4 +1,4 @@
-//! `osdyno judge` as a user types it: what is read, what is said of it, how it ends.
+//! `osdyno judge` as a user types it: input, verdicts, exit codes.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::process::Output;
 
 use crate::common::{osdyno, run, run_well, text};
 
-/// Twelve trials of what is flat and of what grows.
+/// Twelve trials of a flat cost and of a growing one.
 fn table() -> String {
     let mut table = String::from("series,trial,direction,n,value\n");
     for trial in 1..=12_u64 {

@@ -1,5 +1,5 @@
-//! The engine, the DNS that routes its mail, and the server that takes it, as three programs: what each of
-//! them says of a recipient agrees with the others, whatever goes wrong.
+//! The engine, the DNS that routes its mail, and the server that takes it, as three programs: their reports
+//! about a recipient agree, under any fault.
 
 #![cfg(unix)]
 

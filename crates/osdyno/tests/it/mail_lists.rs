@@ -1,4 +1,4 @@
-//! What people give to `osdyno mail`, and get: lists, messages, spools, exit codes and rates.
+//! Input and output of `osdyno mail`: lists, messages, spools, exit codes and rates.
 
 #![cfg(unix)]
 

@@ -1,4 +1,4 @@
-//! What goes to which output: colour, what is printed once where both are one stream, and which files are made.
+//! The two outputs: colour, text that is printed once where both are one stream, and the files that are made.
 
 use crate::common;
 use crate::common::run_well;

@@ -1,4 +1,4 @@
-//! What reaches a person and a file: names that act, and credentials.
+//! Output to a person and to a file: names with control characters, and credentials.
 
 use std::fs;
 

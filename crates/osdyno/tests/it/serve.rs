@@ -91,7 +91,7 @@ impl Server {
     fn end(&mut self) -> Counters {
         let mut printed = String::new();
         let mut out = self.child.stdout.take().expect("a pipe");
-        out.read_to_string(&mut printed).expect("what it printed");
+        out.read_to_string(&mut printed).expect("its output");
         let status = self.child.wait().expect("an end");
         assert!(status.success(), "{status}: {}", self.told());
         Counters(serde_json::from_str(&printed).expect("JSON"))
@@ -340,7 +340,7 @@ fn nothing_outlives_a_server_that_is_killed() {
         for stream in &mut streams {
             assert_eq!(exchange(stream, b"hello").expect("a response"), b"hello", "{way:?}");
         }
-        until("both are there, of which one may have served both streams", || server.children().len() == 2);
+        until("both workers run", || server.children().len() == 2);
         let children = server.children();
         server.child.kill().expect("killed");
         until("its processes are gone", || children.iter().all(is_gone));

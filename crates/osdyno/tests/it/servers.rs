@@ -49,7 +49,7 @@ fn a_server_in_another_network_is_started_loaded_and_ended() {
     let plain = measure("race/epoll");
     assert!(values(&plain, "throughput").iter().all(|&rate| rate > 0.0), "{plain:?}");
     // At two levels, in the trial that follows the one which finds out what can be offered.
-    assert_eq!(values(&plain, "server cpu").len(), 2, "the server is ours, and tells what it takes");
+    assert_eq!(values(&plain, "server cpu").len(), 2, "the server is ours, and reports its resources");
 
     match network.shape("netem delay 5ms") {
         // There and back, for the connection and for the response.
@@ -79,7 +79,7 @@ fn a_server_that_somebody_else_started_is_loaded_and_left_alone() {
     let recording = recording(folder.path());
     assert_eq!(values(&recording, "throughput").len(), 2 * 2);
     assert_eq!(values(&recording, "p50").len(), 2);
-    assert_eq!(values(&recording, "server cpu"), [0.0; 0], "nobody tells what it takes");
+    assert_eq!(values(&recording, "server cpu"), [0.0; 0], "its resources are unknown");
     expect_what_was_offered(&recording);
     assert!(server.try_wait().expect("a child").is_none(), "it goes on");
     signal(server.id(), "TERM");

@@ -1,4 +1,4 @@
-//! `osdyno tune` in namespaces of its own: what it changes, what it puts back, also after SIGKILL, and what it
+//! `osdyno tune` in namespaces of its own: the values that it changes, puts back, also after SIGKILL, and
 //! leaves alone.
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! The verbs as a user types them: what is printed, what is written, how it ends.
+//! The verbs as a user types them: output, files, exit codes.
 
 use std::fs;
 
@@ -371,13 +371,13 @@ fn each_verb_has_a_manual_page() {
     let page = fs::read_to_string(folder.path().join("osdyno-run.1")).expect("the page of run");
     assert!(page.contains("Measure this system") && page.contains("preset"), "{page}");
     assert!(folder.path().join("osdyno.1").exists());
-    assert!(!folder.path().join("osdyno-janitor.1").exists(), "what help hides has no page");
+    assert!(!folder.path().join("osdyno-janitor.1").exists(), "hidden verbs have no page");
     let output = run(folder.path(), &["man", "absent"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).starts_with("error: cannot write absent"), "{}", text(&output.stderr));
 }
 
-/// What has a page for `explain` has one for man(1), of the same text.
+/// Every page of `explain` has one for man(1), with the same text.
 #[test]
 fn each_workload_architecture_service_and_client_has_a_manual_page() {
     let folder = tempfile::tempdir().expect("a folder");

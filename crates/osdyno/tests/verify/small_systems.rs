@@ -1,4 +1,4 @@
-//! Systems that lack what most have: each workload gives a result there or a reason, and never crashes or
+//! Systems without common facilities: each workload gives a result there or a reason, and never crashes or
 //! hangs.
 //!
 //! Each test takes one thing away and measures all workloads at small n. What is taken away is proved by a

@@ -1,5 +1,5 @@
-//! `osdyno snoop`: which architecture real servers have, each as Debian's package starts it, and ours; and what
-//! it says of processes that are no servers, end, or are kept from it.
+//! `osdyno snoop`: the architectures of real servers, each as Debian's package starts it, and of ours; and
+//! the answers about processes that are no servers, end, or may not be read.
 //!
 //! `servers/` has a script for each server, which says what is expected of it. A server that is not installed
 //! is skipped with that reason.

@@ -1,4 +1,4 @@
-//! What each system takes in each series: a row for each series, a column for each system. The ratios behind
+//! The cost of each series on each system: a row for each series, a column for each system. The ratios behind
 //! them have tables of their own.
 
 use judge::compare::{Claim, Comparison, Ranking, RankingEntry, Ratio};
@@ -16,14 +16,14 @@ pub(crate) struct CostRow<'a> {
     pub(crate) n: u64,
     /// By the places of the systems.
     pub(crate) cells: Vec<CostCell>,
-    /// Of two systems the ratio in words.
+    /// The ratio of two systems in words.
     pub(crate) answer: Option<(String, Tone)>,
 }
 
-/// What one series costs on one system.
+/// The cost of one series on one system.
 #[derive(Default)]
 pub(crate) struct CostCell {
-    /// With its interval; nothing where there is no cost.
+    /// With its interval; empty without a cost.
     pub(crate) cost: Option<String>,
     /// Without.
     short: String,
@@ -38,8 +38,8 @@ pub(crate) struct CostCell {
 const BEST: &str = " *";
 const CERTAIN: &str = " !";
 
-/// Every series that some system has a cost of: of two systems those that differ most for certain first, of
-/// more in the order of the run.
+/// Every series with a cost on some system: for two systems the largest certain differences first, for more
+/// in the order of the run.
 pub(crate) fn of(compared: &Comparison) -> Vec<CostRow<'_>> {
     let mut rows: Vec<CostRow<'_>> =
         compared.rankings.iter().filter_map(|ranking| row(compared, ranking)).collect();
@@ -50,7 +50,7 @@ pub(crate) fn of(compared: &Comparison) -> Vec<CostRow<'_>> {
 }
 
 /// The rows, the first of each workload and variant, then the second of each: a screen gives them up from the
-/// end, and the whole of a job stands before its phases. Of two systems as they are.
+/// end, and the whole of a job stands before its phases. With two systems the order stays.
 pub(crate) fn by_importance<'r, 'a>(compared: &Comparison, rows: &'r [CostRow<'a>]) -> Vec<&'r CostRow<'a>> {
     if compared.contenders.len() == 2 {
         return rows.iter().collect();
@@ -65,13 +65,13 @@ pub(crate) fn by_importance<'r, 'a>(compared: &Comparison, rows: &'r [CostRow<'a
     places.into_iter().map(|place| &rows[place]).collect()
 }
 
-/// What the marks mean.
+/// The meaning of the marks.
 pub(crate) fn marks(compared: &Comparison) -> String {
     let first = words::reference(compared);
     format!("*\u{a0}best · !\u{a0}differs from {first} for certain")
 }
 
-/// What n counts in these rows; nothing where that is only n.
+/// The objects that n counts in these rows; empty if that is only n.
 pub(crate) fn counted(rows: &[&CostRow<'_>]) -> Option<String> {
     let mut counted: Vec<(&str, &str)> = Vec::new();
     for ranking in rows.iter().map(|row| row.ranking).filter(|ranking| !["n", ""].contains(&&*ranking.grows))
@@ -92,7 +92,7 @@ pub(crate) fn counted(rows: &[&CostRow<'_>]) -> Option<String> {
     }
 }
 
-/// What the marks mean, and what n counts in these rows.
+/// The meaning of the marks, and what n counts in these rows.
 pub(crate) fn legend(compared: &Comparison, rows: &[&CostRow<'_>]) -> String {
     let place = "at the largest n that all reached".to_owned();
     [Some(place), Some(marks(compared)), counted(rows)].into_iter().flatten().collect::<Vec<_>>().join(" · ")
@@ -129,7 +129,7 @@ impl CostCell {
 }
 
 impl CostRow<'_> {
-    /// How far two systems are apart for certain.
+    /// The certain distance of two systems.
     fn distance(&self) -> f64 {
         let sure =
             self.ranking.others().filter_map(|entry| entry.overall.as_ref()).filter(|ratio| is_sure(ratio));
@@ -174,7 +174,8 @@ fn row<'a>(compared: &Comparison, ranking: &'a Ranking) -> Option<CostRow<'a>> {
     })
 }
 
-/// The cost at this n, or in the range that holds it. What the load generator limited is no cost of a system.
+/// The cost at this n, or in the range that holds it. A value that the load generator limited is no cost of a
+/// system.
 fn cost(entry: &RankingEntry, n: u64) -> Option<Interval> {
     let Verdict { n_high, cost_high, blocks, .. } = entry.verdict.as_ref()?;
     if entry.levels.iter().any(|level| level.n == n && level.limited) {

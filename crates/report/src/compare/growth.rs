@@ -1,4 +1,4 @@
-//! How the times of each contender go with n, a sentence for each.
+//! The trends of the times of each contender over n, a sentence for each.
 
 use judge::Findings;
 use judge::compare::{Comparison, ContenderGrowth, GrowthClaim, SeriesGrowth};
@@ -9,7 +9,7 @@ use crate::place::{at, counted};
 use crate::sentences;
 use crate::words::{bound, count, factor_with_interval, list, percent};
 
-/// A contender, and how its times go with n.
+/// A contender, and the trends of its times over n.
 pub(crate) struct Sentence {
     /// Its name.
     pub(crate) name: String,
@@ -19,8 +19,8 @@ pub(crate) struct Sentence {
     pub(crate) words: String,
 }
 
-/// The heading, and a sentence for each contender, the best first. All times, or of those that clients
-/// measure only the first.
+/// The heading, and a sentence for each contender, the best first. All times, or only the first of those that
+/// clients measure.
 pub(crate) fn sentences(
     findings: &Findings,
     compared: &Comparison,
@@ -42,7 +42,7 @@ pub(crate) fn sentences(
     (heading, growths.iter().map(sentence).collect())
 }
 
-/// What is said of each time; those of which the same is said, together.
+/// The claim about each time, equal claims together.
 fn of_contender(contender: &ContenderGrowth, is_short: bool, high: u64) -> String {
     let mut said: Vec<(Vec<String>, String)> = Vec::new();
     for series in shown(&contender.series, is_short) {
@@ -64,7 +64,7 @@ fn shown(series: &[SeriesGrowth], is_short: bool) -> impl Iterator<Item = &Serie
     series.iter().enumerate().filter(is_shown).map(|(_, series)| series)
 }
 
-/// `grows to ×12 (11–13)`, with where it ends if that is before the others.
+/// `grows to ×12 (11–13)`, with its last level if that is before the others.
 fn of_series(series: &SeriesGrowth, high: u64) -> String {
     let said = match &series.growth {
         GrowthClaim::Flat { within } => format!("flat within {}", bound(*within)),

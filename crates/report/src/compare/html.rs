@@ -42,7 +42,7 @@ pub(crate) fn write_part(
     )
 }
 
-/// How the times of each contender go with n.
+/// The trends of the times of each contender over n.
 fn growths(findings: &Findings, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let (heading, growths) = growth::sentences(findings, compared, false);
     if growths.is_empty() {
@@ -94,10 +94,10 @@ pub(crate) fn write_means(i: usize, means: &OverSystems, out: &mut dyn Write) ->
     writeln!(out, "</div></div>")
 }
 
-/// What the lines of trends are.
+/// The explanation of the lines of trends.
 const TREND: &str = "thin lines are trends: the power law that is nearest to the levels.";
 
-/// What the answers mean.
+/// The meaning of the answers.
 pub(crate) fn definitions(compared: &Comparison) -> String {
     include_str!("answers.html").replace("{margin}", &percent(compared.margin))
 }
@@ -156,7 +156,7 @@ fn below(ranking: &Ranking) -> String {
     said.unwrap_or_default()
 }
 
-/// The answer, and below it the mean of all levels and what shortened the comparison.
+/// The answer, and below it the mean of all levels and the causes that shortened the comparison.
 fn said(line: &Line<'_>) -> String {
     let tone = match line.tone {
         Tone::Good => "good",
@@ -183,7 +183,7 @@ fn place(line: &Line<'_>) -> String {
     )
 }
 
-/// What every series costs on every system, with its interval; the ratios stand behind it.
+/// The cost of every series on every system, with its interval; the ratios stand behind it.
 pub(super) fn costs(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let rows = costs::of(compared);
     if rows.is_empty() {
@@ -241,7 +241,7 @@ pub(super) fn figures(findings: &Findings, compared: &Comparison, out: &mut dyn 
     writeln!(out, "</section>")
 }
 
-/// A plot for each series, with what may be said of each contender by itself.
+/// A plot for each series, with the verdict on each contender by itself.
 pub(super) fn plots(id: &str, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     plots_of(id, compared, &compared.rankings.iter().enumerate().collect::<Vec<_>>(), out)
 }

@@ -19,7 +19,7 @@ pub(super) struct Line<'a> {
     pub(super) series: String,
     /// The place of the contender.
     pub(super) contender: usize,
-    /// What is drawn.
+    /// The drawing.
     pub(super) drawn: Drawn<'a>,
     /// The answer, or the value of the best, or why there is none.
     pub(super) answer: String,
@@ -29,11 +29,12 @@ pub(super) struct Line<'a> {
     pub(super) overall: Option<String>,
     /// The possible places.
     pub(super) rank: Option<String>,
-    /// What shortened the comparison, or why there is none; said with the first line that it applies to.
+    /// The cause that shortened the comparison, or the reason why there is none; with the first line that it
+    /// applies to.
     pub(super) note: Option<String>,
 }
 
-/// What is drawn of a line.
+/// The drawing of a line.
 #[derive(Clone, Copy)]
 pub(super) enum Drawn<'a> {
     /// Nothing; it has no ratio.
@@ -50,7 +51,7 @@ pub(super) fn of(compared: &Comparison) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
     let measured = compared.rankings.iter().enumerate().filter(|(_, ranking)| ranking.is_measured());
     for (i, ranking) in measured {
-        // The first of two systems has nothing to say of itself.
+        // The first of two systems has no line of its own.
         let is_shown =
             |entry: &&RankingEntry| entry.place > 0 || compared.workload.is_some() || entry.rank.is_some();
         for entry in ranking.standings.iter().filter(is_shown) {
@@ -67,7 +68,7 @@ pub(super) fn of(compared: &Comparison) -> Vec<Line<'_>> {
                 (line.answer, line.tone, reason) = (format!("reference on {engine}"), Tone::Strong, None);
             }
             if compared.workload.is_some() {
-                // What stopped a variant concerns most series: it is said with the first.
+                // The stop of a variant concerns most series: it is reported with the first.
                 reason = reason.filter(|reason| said.insert((entry.place, Some(reason.clone()))));
                 if reason.is_none() && line.answer.is_empty() {
                     continue;
@@ -118,7 +119,7 @@ pub(super) fn is_named(compared: &Comparison) -> bool {
     compared.contenders.len() > 2 || compared.workload.is_some()
 }
 
-/// A contender without what is said of it once; its answer is empty where it has none.
+/// A contender without notes that appear once; its answer is empty where it has none.
 fn line<'a>((i, ranking): (usize, &'a Ranking), entry: &'a RankingEntry) -> Line<'a> {
     let (answer, tone) = match (&entry.last, &entry.overall) {
         (Some(last), _) if last.at_least && matches!(last.claim_overall(), Claim::Unresolved { .. }) => {
@@ -153,7 +154,8 @@ fn line<'a>((i, ranking): (usize, &'a Ranking), entry: &'a RankingEntry) -> Line
     }
 }
 
-/// Where a variant crosses the best over n, and what shortened the comparison or why there is none.
+/// The crossing of a variant with the best over n, and the cause that shortened the comparison or the reason
+/// why there is none.
 fn reason(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
     let crosses =
         entry.overall.as_ref().filter(|overall| entry.last.is_some() && overall.claim() == Claim::DependsOnN);
@@ -165,7 +167,8 @@ fn reason(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What shortened the comparison of a contender with the reference, or why there is none.
+/// The cause that shortened the comparison of a contender with the reference, or the reason why there is
+/// none.
 pub(super) fn note(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
     let is_reference = |other: &&RankingEntry| Some(other.place) == entry.reference;
     let reference = ranking.standings.iter().find(is_reference).or(ranking.standings.first());
@@ -184,7 +187,7 @@ fn of_reference(ranking: &Ranking, entry: &RankingEntry) -> String {
     value.or_else(|| at_least(ranking, entry)).unwrap_or_else(|| "reference".into())
 }
 
-/// What one reached at least, where the load generator was the limit: `≥ 27 000 /s`.
+/// The lower bound of a value, where the load generator was the limit: `≥ 27 000 /s`.
 fn at_least(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
     let value = entry.at_least(ranking.n?)?;
     Some(format!("≥ {}", ranking.unit.cost(value)))

@@ -1,4 +1,4 @@
-//! What stands beside an answer or in its place: stops, saturated levels, what was refused.
+//! The notes beside an answer or in its place: stops, saturated levels, refusals.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use record::Unit;
 
 use super::words::name;
 
-/// What stands beside the answer of a contender against another, or in its place.
+/// The note beside the comparison of a contender with another, or in its place.
 pub(super) fn between(names: [&str; 2], note: &AnswerNote) -> String {
     match note {
         AnswerNote::Shortened(shortened) => self::shortened(names, shortened),
@@ -38,7 +38,7 @@ pub(super) fn between(names: [&str; 2], note: &AnswerNote) -> String {
     }
 }
 
-/// The same, of a contender by its place against its reference.
+/// The same, for a contender by its place and its reference.
 pub fn note(compared: &Comparison, other: usize, note: &AnswerNote) -> String {
     let reference = compared.references.get(other).copied().unwrap_or(0);
     between([&compared.contenders[reference].name, &compared.contenders[other].name], note)
@@ -146,7 +146,7 @@ pub(crate) fn refused(refused: &Refused) -> String {
     format!("{} has different {what}: {}", refused.workload, list(&each))
 }
 
-/// `cpu:25%`, or of a run that has several `cpu:25% or cpu:50%`.
+/// `cpu:25%`, or for a run with several `cpu:25% or cpu:50%`.
 fn levels(levels: &[Vec<String>]) -> String {
     let level = |loads: &Vec<String>| if loads.is_empty() { "none".to_owned() } else { loads.join(",") };
     levels.iter().map(level).collect::<Vec<_>>().join(" or ")
@@ -159,7 +159,7 @@ fn settings(chosen: &BTreeMap<String, String>) -> String {
     }
 }
 
-/// Why nothing could be compared at all, for an error.
+/// Why nothing could be compared, for an error.
 pub fn refusal(refusal: &Refusal) -> String {
     let nothing = |why: Vec<String>| format!("nothing can be compared: {}", why.join("; "));
     match refusal {

@@ -13,7 +13,7 @@ use crate::quantity::Quantity;
 use crate::sentences::{capital, wanted};
 use crate::words::things;
 
-/// The option that names a level, before the level; both are the end of what names a system.
+/// The option that names a level, before the level; both are at the end of a system's name.
 const OPTION: &str = "--background";
 
 /// Labels of levels are at least so far apart, at the larger type of a narrow screen.
@@ -21,7 +21,7 @@ const LABELS_APART: f64 = 52.0;
 /// Room above the highest cost.
 const HEADROOM: f64 = 1.08;
 
-/// What the levels are of, the unit, and the rate of each system: `cpu`, `%`, and 0, 25, 50.
+/// The load of the levels, the unit, and the rate of each system: `cpu`, `%`, and 0, 25, 50.
 #[derive(Debug, PartialEq)]
 struct Levels {
     of: String,
@@ -56,7 +56,7 @@ pub(super) fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()
 }
 
 impl Levels {
-    /// Of systems whose names differ only in the rate of one load.
+    /// For systems whose names differ only in the rate of one load.
     fn of(prefixes: &[&[String]]) -> Option<Levels> {
         let (first, others) = prefixes.split_first()?;
         let [command @ .., option, loads] = *first else { return None };
@@ -78,7 +78,7 @@ impl Levels {
         let mut places = (0..all[0].len()).filter(differs);
         let (Some(place), None) = (places.next(), places.next()) else { return None };
         let rates: Vec<(&str, f64, &str)> = all.iter().map(|loads| parts(loads[place])).collect();
-        // Of nothing, the unit does not matter.
+        // The unit of zero does not matter.
         let (name, _, unit) = *rates.iter().find(|(_, rate, _)| *rate > 0.0)?;
         let is_alike = |(other, rate, own): &(&str, f64, &str)| {
             *other == name && (*own == unit || *rate == 0.0) && rate.fract() == 0.0
@@ -101,7 +101,7 @@ impl Levels {
         costs
     }
 
-    /// A line over the levels, with whiskers; nothing where no cost is known.
+    /// A line over the levels, with whiskers; empty without a cost.
     fn draw(&self, id: &str, ranking: &Ranking) -> Option<String> {
         let (costs, unit) = (self.costs(ranking), ranking.unit);
         let high = costs.iter().map(|cost| cost.ends.map_or(cost.value, |ends| ends.1)).reduce(f64::max)?;
@@ -162,7 +162,7 @@ fn ticks(costs: &[CostUnderLoad], x: &Axis) -> Vec<Tick> {
     costs.iter().map(tick).collect()
 }
 
-/// What it costs at its largest n.
+/// Its cost at the largest n.
 fn cost(entry: &RankingEntry, rate: u64) -> Option<CostUnderLoad> {
     let level = entry.levels.iter().rfind(|level| !level.limited);
     if let Some(level) = level {

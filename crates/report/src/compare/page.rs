@@ -1,4 +1,4 @@
-//! A comparison of systems as one page: what differs first, then every ratio with its interval, then the
+//! A comparison of systems as one page: the differences first, then every ratio with its interval, then the
 //! curves.
 
 use std::io::{self, Write};
@@ -55,7 +55,7 @@ pub(crate) fn write_part(findings: &Findings, compared: &Comparison, out: &mut d
     refused(compared, out)
 }
 
-/// How much was judged, how trials were compared, and what noise can pass for.
+/// How much was judged, how trials were compared, and the effect that noise alone can have.
 fn carries(compared: &Comparison) -> String {
     let parts = [words::judged(compared), words::design(compared).to_owned(), words::noise_floor(compared)];
     parts.map(|part| capital(&part)).join(". ")

@@ -14,7 +14,7 @@ use record::Unit;
 
 /// Width and height of a strip.
 pub(super) const STRIP: (f64, f64) = (360.0, 26.0);
-/// Where the axis begins and ends.
+/// The two ends of the axis.
 pub(crate) const ENDS: (f64, f64) = (12.0, STRIP.0 - 12.0);
 /// Ratios so many times further than most are shown as an arrow at the edge.
 const FAR: f64 = 1.6;
@@ -27,7 +27,7 @@ const RATIOS: [f64; 28] = [
 ];
 /// Labels of the axis are at least so far apart.
 const APART: f64 = 38.0;
-/// What the strips show.
+/// The meaning of the strips.
 pub(super) fn shown(compared: &Comparison) -> String {
     let reference = match &compared.workload {
         Some(_) => "the best",
@@ -149,7 +149,7 @@ fn of_ratio(axis: &Axis, ratio: &Ratio, contender: usize) -> (String, String) {
     (band(axis, margin), format!("{whisker}{mark}"))
 }
 
-/// A lozenge as wide as the interval, as is the custom for what sums up.
+/// A lozenge as wide as the interval, the usual mark of a summary.
 fn of_mean(axis: &Axis, ratio: Interval) -> String {
     let middle = STRIP.1 / 2.0;
     let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));

@@ -11,8 +11,8 @@ use crate::place;
 use crate::sentences::capital;
 use crate::words::{percent, things};
 
-/// A comparison of systems: the facts that differ, the costs, an answer for every series, then what may be
-/// said of all.
+/// A comparison of systems: the facts that differ, the costs, an answer for every series, then the claim
+/// about all.
 pub fn document(compared: &Comparison) -> Document {
     let mut document = Document { title: words::title(compared), ..Document::default() };
     if let Some(interleaved) = words::interleaved(compared) {
@@ -67,7 +67,7 @@ pub(crate) fn section(findings: &Findings, compared: &Comparison) -> Section {
     section
 }
 
-/// How the times of each contender change with n; nothing where none is judged.
+/// How the times of each contender change with n; empty where none is judged.
 pub(crate) fn growths(findings: &Findings, compared: &Comparison, is_short: bool) -> Option<Section> {
     let (heading, growths) = growth::sentences(findings, compared, is_short);
     let mut section = Section::new(Text::toned(heading, Tone::Strong));
@@ -79,7 +79,7 @@ pub(crate) fn growths(findings: &Findings, compared: &Comparison, is_short: bool
     (!growths.is_empty()).then_some(section)
 }
 
-/// Every contender in every series, in as many columns as say something.
+/// Every contender in every series, in the columns that are not empty.
 fn answers(compared: &Comparison) -> Table {
     let lines: Vec<Line<'_>> =
         lines::of(compared).into_iter().filter(|line| line.ranking.is_some()).collect();
@@ -114,7 +114,7 @@ fn answers(compared: &Comparison) -> Table {
     table
 }
 
-/// What the answers are, where they have a heading: `at 1 000 connections`, `against 6.12`.
+/// The heading of the answers, where they have one: `at 1 000 connections`, `against 6.12`.
 fn heading(compared: &Comparison) -> String {
     let level = compared.rankings.iter().find_map(|ranking| Some(place::at(ranking.n?, &ranking.grows)));
     level.unwrap_or_else(|| format!("against {}", words::reference(compared)))

@@ -19,7 +19,7 @@ use judge::compare::{
 /// Contenders of a sentence beside the first at the most.
 const OTHERS_MOST: usize = 3;
 
-/// What is said of a larger cost and of a smaller one: `slower` and `faster`, of memory `more` and `less`.
+/// The words for a larger cost and a smaller one: `slower` and `faster`, for memory `more` and `less`.
 pub(crate) fn sides(unit: Unit) -> (&'static str, &'static str) {
     if unit == Unit::Bytes { ("more", "less") } else { ("slower", "faster") }
 }
@@ -62,7 +62,7 @@ fn of_claim(claim: Claim, ratio: &Ratio, unit: Unit, at: &str) -> String {
         Claim::DifferentButSmall => format!("different but small, {}", times_with_word(of_all, unit)),
         Claim::Unresolved { more } => {
             let more = more.map(|more| format!(", {}", more_words(more)));
-            // That there is no interval is what is unresolved.
+            // A missing interval is the reason why it is unresolved.
             let ratio = factor_with_interval(of_all).replace(" (no interval)", "");
             return format!("unresolved, {ratio}{at}{}", more.unwrap_or_default());
         }
@@ -78,7 +78,7 @@ pub(crate) fn more_words(more: More) -> String {
     }
 }
 
-/// `1.18× slower (1.15–1.21)`; the faster of two is said by how much less time it takes.
+/// `1.18× slower (1.15–1.21)`; a faster one by its saving of time.
 pub(crate) fn times_with_word(ratio: Interval, unit: Unit) -> String {
     let (slower, faster) = sides(unit);
     if ratio.value >= 1.0 { times(ratio, slower) } else { times(inverted(ratio), faster) }
@@ -384,7 +384,7 @@ pub(super) fn mean_ratio(mean: &Mean) -> String {
 }
 
 /// Where runs that were made one after the other leave most answers open: the command that measures their
-/// systems side by side. What drifts between two runs cannot be told from a difference.
+/// systems side by side. Drift between two runs cannot be distinguished from a difference.
 pub(crate) fn interleaved(compared: &Comparison) -> Option<String> {
     let ratios =
         compared.rankings.iter().flat_map(Ranking::others).filter_map(|entry| entry.overall.as_ref());

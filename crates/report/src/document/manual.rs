@@ -7,7 +7,7 @@ use roff::{Inline, Roff, bold, italic, roman};
 use super::{Document, Element, Table, Text, Tone};
 use crate::text::printable;
 
-/// What a page of the manual says besides its document.
+/// The parts of a page of the manual beside its document.
 #[derive(Clone, Copy, Debug)]
 pub struct Manual<'a> {
     /// Its name: `osdyno-bind`.
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// A line of text that looks like a request is text, and so is what a terminal would obey.
+    /// A line of text that looks like a request is text, and so is a control sequence.
     #[test]
     fn nothing_in_a_page_acts() {
         let page = written("a\n.so /etc/passwd `\u{1b}[2J` \\\\X'tty: x'");

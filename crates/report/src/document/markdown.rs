@@ -1,5 +1,5 @@
 //! Reads a text in Markdown as blocks of a document: the pages of workloads and the guides. Raw HTML is text,
-//! pictures are left out, and links lead to the web only, whatever the text says.
+//! pictures are left out, and links lead to the web only.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 

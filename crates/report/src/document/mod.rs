@@ -165,16 +165,16 @@ pub struct Table {
     pub rows_max: usize,
     /// Whether several rows stand on a line of a terminal where it has room, down one column after the other.
     pub is_compact: bool,
-    /// How it gives way on a screen with too few lines.
+    /// How it gives up rows on a screen with too few lines.
     pub yields: Option<Yields>,
     /// Words behind the count of rows that are left out: `: --verbose`.
     pub more: &'static str,
 }
 
-/// How a table gives way on a screen with too few lines: row by row.
+/// How a table gives up rows on a screen with too few lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yields {
-    /// The lowest of all tables gives way first.
+    /// The table with the lowest number gives up rows first.
     pub order: u8,
     /// Rows that stay.
     pub rows_min: usize,

@@ -109,7 +109,7 @@ fn block(block: &Element, level: u8, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A paragraph beside the point is a remark; one of open words says what is missing.
+/// A paragraph of the tone beside the point is a remark; one of the open tone names a gap.
 fn class_of_paragraph(text: &Text) -> &'static str {
     let mut tones = text.0.iter().map(|span| span.tone);
     match tones.next() {
@@ -198,7 +198,7 @@ fn id(id: &str) -> String {
     if id.is_empty() { String::new() } else { format!(" id=\"{}\"", esc(id)) }
 }
 
-/// Words with their tones and links; what would act in a page is escaped.
+/// Words with their tones and links; active content is escaped.
 pub(crate) fn markup(text: &Text) -> String {
     text.0.iter().map(span).collect()
 }

@@ -17,11 +17,11 @@ pub(super) const INDENT: usize = 2;
 /// How much of a document is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// All of it, also what is folded.
+    /// All of it, including folds.
     All,
-    /// The rows that a table shows at first, and nothing that is folded.
+    /// The rows that a table shows at first, without folds.
     Short,
-    /// The same in so many lines, as far as its tables can give way.
+    /// The same in so many lines, as far as its tables can give up rows.
     Screen(usize),
 }
 
@@ -64,7 +64,7 @@ struct Piece<'a> {
     is_apart: bool,
     indent: usize,
     lines: Vec<String>,
-    /// A table that can give way, with the rows that it shows.
+    /// A table that can give up rows, with those that it shows.
     table: Option<(&'a Table, usize)>,
 }
 
@@ -80,8 +80,8 @@ impl Piece<'_> {
     }
 }
 
-/// Takes rows from the tables that give way, the first of them first and of alike ones the longest, until all
-/// fits.
+/// Takes rows from the tables that can give them up, in their order and from the longest of equal ones, until
+/// all fits.
 fn fit(pieces: &mut [Piece<'_>], lines: usize, style: &Style) {
     loop {
         let height: usize = pieces.iter().map(Piece::height).sum();
@@ -123,7 +123,7 @@ impl<'a> Layout<'a> {
             };
             let from = self.pieces.len();
             self.block(block, indent, is_apart);
-            // A fold that is not shown, or a drawing, is no neighbour.
+            // A hidden fold, or a drawing, is no neighbour.
             if self.pieces[from..].iter().any(|piece| !piece.lines.is_empty()) {
                 before = Some(block);
             }
@@ -324,7 +324,7 @@ pub(crate) fn wrapped(spans: &[(String, Tone)], width_max: usize, indent: usize)
     lines
 }
 
-/// Words as they will stand: nothing in them acts, and nothing is beyond the characters there are.
+/// Words in their final form: without control characters, and only of the terminal's characters.
 pub(super) fn shown(text: &str, style: &Style) -> String {
     let text = printable(text).replace(" = ", "\u{a0}=\u{a0}");
     let text = if style.grouped { text } else { ungrouped(&text) };

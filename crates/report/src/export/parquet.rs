@@ -16,7 +16,7 @@ use record::{LimitedBy, Recording};
 
 use super::tables::{Cell, ColumnKind, Rows, SideTable};
 
-/// `n` and `trial` are signed, for differences of them are taken in SQL, where unsigned ones would wrap.
+/// `n` and `trial` are signed, because SQL takes differences of them, where unsigned ones would wrap.
 const SCHEMA: &str = "
     message osdyno {
         required binary system (STRING);

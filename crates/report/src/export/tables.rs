@@ -1,5 +1,5 @@
-//! The tables beside that of all values: what load generators saw, latencies, the systems, and
-//! the loads beside trials.
+//! The tables beside that of all values: observations of load generators, latencies, the systems, and the
+//! loads beside trials.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use record::{
 /// A table beside that of all values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SideTable {
-    /// A row for each load: what the load generator saw of itself.
+    /// A row for each load: the load generator's own observations.
     Generator,
     /// A row for each step of each recorded distribution.
     Histograms,
@@ -26,7 +26,7 @@ pub enum SideTable {
     Background,
 }
 
-/// What a column holds. Any cell may be empty.
+/// The type of a column. Any cell may be empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnKind {
     Text,
@@ -192,7 +192,7 @@ fn steps(recorded: &Histogram) -> Vec<Vec<Cell<'_>>> {
     rows.unwrap_or_default()
 }
 
-/// A load of which no second is known has one row, without a rate.
+/// A load without a known second has one row, without a rate.
 fn seconds_of_background(trial: &Trial) -> Vec<Vec<Cell<'_>>> {
     let loads = trial.held_background.iter();
     loads

@@ -1,5 +1,5 @@
-//! What a reader should know first: the growths as cards, each with its plots, then all else in lists. The
-//! order and the sentences are those of the terminal.
+//! The first part of a page: the growths as cards, each with its plots, then all else in lists. The order and
+//! the sentences are those of the terminal.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use crate::overview::{self, Kind, List};
 use crate::sentences::sentence;
 use crate::words::things;
 
-/// Writes the growths, the lists, and what was found of variants that are compared.
+/// Writes the growths, the lists, and the findings about compared variants.
 pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !source.highlights.is_empty() {
         writeln!(out, "<section id=\"findings\"><h2>Findings</h2>")?;

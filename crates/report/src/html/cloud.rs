@@ -1,4 +1,4 @@
-//! All points of all trials as one small picture: how many fell on each spot, as a grey mask that the page
+//! All points of all trials as one small picture: the number at each spot, as a grey mask that the page
 //! colours. A million points take no more room than a thousand.
 
 use base64::Engine;
@@ -16,11 +16,11 @@ pub(crate) struct Cloud {
     pub(crate) above: usize,
 }
 
-/// Where points stand.
+/// The place for points.
 pub(crate) struct Frame {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    /// The axis of what is above the other, where there is any.
+    /// The axis of the points above the other, if there are any.
     pub(crate) over: Option<Axis>,
 }
 
@@ -147,7 +147,7 @@ impl Grid {
         Grid { width, height, counts: vec![0; width * height], marked: Vec::new() }
     }
 
-    /// What fell on a pixel.
+    /// The points on a pixel.
     fn at(&self, x: f64, y: f64) -> u32 {
         let [x, y] = [(x, self.width), (y, self.height)].map(|(at, extent)| nearest(at).min(extent - 1));
         self.counts[y * self.width + x]
@@ -201,8 +201,8 @@ impl Grid {
     }
 }
 
-/// The nearest whole number, and 0 for what is below: `f64::round` is a call of a function where the target's
-/// processors need not have an instruction for it.
+/// The nearest whole number, and 0 for a negative one: `f64::round` is a call of a function where the
+/// target's processors need not have an instruction for it.
 fn nearest(at: f64) -> usize {
     (at + 0.5) as usize
 }

@@ -1,10 +1,10 @@
-//! Strings from anywhere, made safe for a page.
+//! Strings from any source, made safe for a page.
 
 use std::io;
 
 use crate::text::printable;
 
-/// A string from anywhere, safe to stand in the text or in an attribute of a page.
+/// A string from any source, safe to stand in the text or in an attribute of a page.
 pub fn esc(text: &str) -> String {
     let text = printable(text);
     let mut out = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! One workload in the page: what it is, and for each of its series the plots and the figures.
+//! One workload in the page: its description, and the plots and figures of each of its series.
 
 use std::io::{self, Write};
 
@@ -60,7 +60,7 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
     for (i, means) in means.iter().enumerate().filter(|(_, means)| means.workload == workload.name) {
         write_means(i, means, out)?;
     }
-    // Figures are many; a reader opens those that the parts above made worth it.
+    // Figures are many; a reader opens those of interest.
     if !series.is_empty() {
         let figures = things(series.len(), "series: plots and numbers", "series: plots and numbers of each");
         writeln!(out, "<details class=\"list\"><summary>{figures}</summary>")?;
@@ -73,7 +73,7 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
     writeln!(out, "{end}</section>")
 }
 
-/// Whether nothing of it was measured because the system lacks what it needs.
+/// Whether it was not measured because the system lacks a facility.
 fn is_unsupported(finding: &Finding) -> bool {
     let mut stops = finding.stops.iter();
     finding.verdict.is_none() && stops.any(|stop| matches!(stop.cause, Cause::Unsupported { .. }))
@@ -115,7 +115,7 @@ fn not_here(findings: &Findings, series: &[Numbered<'_>], out: &mut dyn Write) -
     }
 }
 
-/// The figure of a series: what is said of it, the plots of its cost, and the rest on demand.
+/// The figure of a series: its sentences, the plots of its cost, and the rest on demand.
 pub(super) fn figure(
     source: &Source<'_>,
     (i, finding): Numbered<'_>,
@@ -154,7 +154,7 @@ pub(super) fn figure(
     writeln!(out, "</details></figure>")
 }
 
-/// What is said of a series: its verdict, what was found beside that, and how trials stopped.
+/// The sentences about a series: its verdict, other findings, and how trials stopped.
 fn says(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     if let Some(v) = &finding.verdict {
         let (words, rest) = sentences::verdict_and_rest(v, finding.unit, findings.alpha);
@@ -179,7 +179,7 @@ fn says(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-/// The plots and the numbers that say more than the cost over n.
+/// The plots and the numbers beyond the cost over n.
 fn more(
     source: &Source<'_>,
     (i, finding): Numbered<'_>,
@@ -236,7 +236,7 @@ fn zoomable(
     Ok(())
 }
 
-/// What the plots of a series show.
+/// The subject of the plots of a series.
 pub(super) fn subject<'a>(
     findings: &Findings,
     (i, finding): (usize, &'a Finding),
@@ -259,12 +259,12 @@ pub(super) fn subject<'a>(
     }
 }
 
-/// A plot with what it shows above it.
+/// A plot with its title above it.
 fn panel(title: &str, svg: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<div><p class=\"panel\">{}</p>{svg}</div>", esc(title))
 }
 
-/// What was found beside the word, each a line.
+/// The findings beside the word, each a line.
 fn found(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     let all = sentences::beside(findings, finding);
     if all.is_empty() {
@@ -293,7 +293,7 @@ fn ways(findings: &Findings, finding: &Finding, i: usize) -> Option<String> {
     draw(&format!("p{i}-ways"), described, (&finding.grows, finding.unit), &tracks)
 }
 
-/// What the colours of a figure are, by their classes in the style sheet.
+/// The legend of a figure, by the classes in the style sheet.
 pub(super) fn keys(findings: &Findings, finding: &Finding) -> Vec<(&'static str, String)> {
     let verdict = finding.verdict.as_ref();
     let mut keys = match verdict.and_then(|v| v.lines.as_ref()) {
@@ -340,7 +340,7 @@ fn numbers(
     if finding.tick_seconds > 0.0 {
         rows.push(("Clock tick".into(), finding.unit.with_digits(finding.tick_seconds, 2)));
     }
-    // Beside nothing they fill both columns of the page.
+    // Alone they fill both columns of the page.
     let each = if wide { rows.len().div_ceil(2) } else { rows.len() };
     let table = |rows: &[(String, String)]| {
         let mut table = Table { class: "numbers", ..Table::without_headings(2) };
@@ -350,7 +350,7 @@ fn numbers(
     page::blocks(&rows.chunks(each).map(table).collect::<Vec<Element>>(), 4, out)
 }
 
-/// What several n tell: the cost at the last, and how it gets there.
+/// The rows for several n: the cost at the last, and the change.
 fn of_change(finding: &Finding, v: &Verdict, growth: Growth, what: &str) -> Vec<(String, String)> {
     let unit = finding.unit;
     let mut rows: Vec<(String, String)> = vec![
@@ -412,7 +412,7 @@ fn remarks(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The tick of a clock in words, for the page that explains: of the numbers of others it may be unknown.
+/// The tick of a clock in words, for the page that explains: for imported numbers it may be unknown.
 pub(super) fn tick(findings: &Findings) -> String {
     let timed = || findings.series.iter().filter(|finding| finding.tick_seconds > 0.0);
     let Some(first) = timed().next() else { return "not known".into() };

@@ -1,4 +1,4 @@
-//! The bar above the page: where its parts are, and with scripts what is to be shown of the series.
+//! The bar above the page: links to its parts, and with scripts a filter of the series.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use judge::{Finding, Findings};
 use super::escape::esc;
 use crate::overview::Kind;
 
-/// What may be shown alone: its class in the page, and its name.
+/// A filter: its class in the page, and its name.
 const FILTERS: [(&str, &str); 4] = [
     ("is-changed", "changed"),
     ("is-flat", "flat"),

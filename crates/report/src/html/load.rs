@@ -13,7 +13,7 @@ use crate::words::fixed;
 pub struct LoadPlots<'a> {
     /// The ids of its drawings begin with this.
     pub id: &'a str,
-    /// What was offered.
+    /// The offered load.
     pub name: &'a str,
     /// The time in pieces.
     pub moments: &'a [LoadMoment],
@@ -21,7 +21,7 @@ pub struct LoadPlots<'a> {
     pub percentiles: &'a [(f64, f64)],
 }
 
-/// A piece of the time. Latencies are in seconds, and missing where nothing came.
+/// A piece of the time. Latencies are in seconds, and missing without responses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadMoment {
     /// Its middle, since the level began.

@@ -17,9 +17,9 @@ const CHARACTER: f64 = 7.9;
 /// Labels in a lane are at least so far apart, and so far from their line.
 const APART: f64 = 8.0;
 const BESIDE: f64 = 3.0;
-/// What finds no lane has its line and its title only.
+/// A label without a lane has only its line and its title.
 const LANES_MAX: usize = 5;
-/// Places that are tried before it is given up that all labels fit.
+/// Places that are tried before some labels are left out.
 const TRIES_MAX: usize = 2_000;
 
 /// A place of n.
@@ -27,15 +27,15 @@ const TRIES_MAX: usize = 2_000;
 pub(crate) struct Mark {
     /// Its class in the style sheet.
     pub(crate) class: &'static str,
-    /// Where it is, and from where to where it may be.
+    /// Its place and its interval.
     pub(crate) n: (f64, f64, f64),
-    /// What stands above it.
+    /// Its label.
     pub(crate) label: String,
     /// The tooltip.
     pub(crate) title: String,
 }
 
-/// What a plot of a series points at.
+/// The marks of a plot of a series.
 pub(crate) fn of(verdict: Option<&Verdict>, stops: &[Stop]) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     if let Some(v) = verdict {
@@ -92,7 +92,7 @@ fn stop(stop: &Stop) -> Option<Mark> {
     })
 }
 
-/// Where the label of a mark stands.
+/// The place of a mark's label.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     /// Where its line is; `None` beyond the axis, where the label alone stands at the edge.
@@ -156,7 +156,7 @@ fn lay(marks: &[Mark], x: &Axis) -> Vec<Option<Place>> {
             return places;
         }
     }
-    // Too many: each takes what is left, and the last have none.
+    // Too many: each takes a place that is left, and the last have none.
     let mut places: Vec<Option<Place>> = Vec::with_capacity(marks.len());
     for of_mark in &choices {
         let free = of_mark.iter().find(|place| is_free(place, &places)).copied();

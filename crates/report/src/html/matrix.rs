@@ -19,7 +19,7 @@ pub(crate) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
     if findings.systems.len() < 2 {
         return Ok(());
     }
-    // What was not measured on one system has its name from where it was.
+    // A series that was not measured on one system has its name from another.
     let mut rows: Vec<&Finding> = Vec::new();
     for finding in &findings.series {
         match rows.iter_mut().find(|row| is_same_series(&row.key, &finding.key)) {
@@ -57,7 +57,7 @@ fn is_same_series(one: &SeriesKey, two: &SeriesKey) -> bool {
     *one == SeriesKey { system: one.system.clone(), ..two.clone() }
 }
 
-/// The glyph and the word of one series on one system, and where to read more.
+/// The glyph and the word of one series on one system, with a link to more.
 fn cell(i: usize, finding: &Finding) -> String {
     let (glyph, words) = match (&finding.verdict, finding.stops.first()) {
         (Some(v), _) => (glyph(v.class), sentences::in_short(v, finding.unit)),

@@ -1,4 +1,4 @@
-//! The frame of a page: its head with the verdicts, and at its end what a reader needs to judge and repeat.
+//! The frame of a page: its head with the verdicts, and its end with the facts to judge and repeat the run.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::words::{list, percent, things};
 use crate::{environment, overview, sentences, shell};
 
 const STYLE: &str = include_str!("style.css");
-/// What plots need, in a page and alone.
+/// The styles of plots, in a page and alone.
 pub(crate) const PLOT_STYLE: &str = include_str!("plot.css");
 const ZOOM_SCRIPT: &str = include_str!("zoom.js");
 const FILTER_SCRIPT: &str = include_str!("filter.js");
@@ -52,7 +52,7 @@ pub fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// Writes what stands after the content; with the scripts when there is something to zoom.
+/// Writes the part after the content; with the scripts if there are points to zoom.
 ///
 /// # Errors
 /// Those of `out`.
@@ -72,7 +72,7 @@ pub(crate) fn title(findings: &Findings) -> String {
 /// Systems beyond which a title has their names only.
 const DESCRIBED_MOST: usize = 2;
 
-/// What was measured; systems that look alike have their names. One that did not describe itself looks like
+/// The measured systems; those that look alike have their names. One that did not describe itself looks like
 /// the others.
 pub(super) fn systems(findings: &Findings) -> String {
     let described = findings.systems.iter().filter(|system| !system.environment.is_empty());
@@ -184,7 +184,7 @@ pub(super) fn repeat(findings: &Findings) -> Section {
     section
 }
 
-/// How the plots and the words are to be read, and what they do not say.
+/// How to read the plots and the words, and their limits.
 pub(super) fn how_to_read(
     findings: &Findings,
     systems: Option<&Comparison>,

@@ -19,7 +19,7 @@ pub enum Panel {
 }
 
 impl Panel {
-    /// What stands above it; [`Panel::Percentiles`] says from which n.
+    /// Its title; that of [`Panel::Percentiles`] has the first n.
     pub(super) fn title(self, what: &str) -> String {
         match self {
             Panel::Linear => format!("{}, linear axes", capital(what)),

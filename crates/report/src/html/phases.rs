@@ -1,4 +1,4 @@
-//! The phases of a job over n, stacked: what each unit of the work takes, and the share of each phase.
+//! The phases of a job over n, stacked: the time for each unit of the work, and the share of each phase.
 
 use std::io::{self, Write};
 
@@ -49,7 +49,7 @@ struct Layer {
 }
 
 impl Stack {
-    /// What was measured of the phases; `None` where less than two of them were.
+    /// The measured phases; `None` for less than two.
     fn of(source: &Source<'_>, workload: &Workload, variant: &str, system: &str) -> Option<Stack> {
         let mut measured: Vec<(usize, &SeriesKind, Values)> = Vec::new();
         for (place, kind) in parts(workload).enumerate().filter(|(_, kind)| kind.is_of(variant)) {
@@ -101,7 +101,7 @@ impl Stack {
         format!("{}{separator}{}{system}", workload.name, self.variant)
     }
 
-    /// What the largest n says: `at n = 128: 41 µs, of which write 52 %, create 20 %`.
+    /// A sentence about the largest n: `at n = 128: 41 µs, of which write 52 %, create 20 %`.
     fn sentence(&self) -> String {
         let Some(&n) = self.levels.last() else { return String::new() };
         let (level, total) = (self.levels.len() - 1, self.total(self.levels.len() - 1));
@@ -201,7 +201,7 @@ fn values(source: &Source<'_>, key: &SeriesKey) -> Values {
     levels.into_iter().map(|(n, values)| (n, median(values))).collect()
 }
 
-/// What a phase takes of the time for each unit.
+/// The part of a phase in the time for each unit.
 fn share(value: Interval, part: Option<JobPart>, n: u64) -> Interval {
     let units = if part == Some(JobPart::OfAll) { n.max(1) as f64 } else { 1.0 };
     Interval { value: value.value / units, low: value.low / units, high: value.high / units }

@@ -10,7 +10,7 @@ use crate::sentences::{self};
 use judge::Findings;
 use judge::series::sweeps;
 
-/// What the points of one plot may take, before base64 makes them a third larger.
+/// The most bytes for the points of one plot, before base64 makes them a third larger.
 const CLOUD_BYTES: usize = 30_000;
 /// Between two plots.
 const GAP: f64 = 32.0;
@@ -21,7 +21,7 @@ const KEY: (f64, f64) = (24.0, 30.0);
 const KEYS_APART: f64 = 26.0;
 
 /// One series by its number in the findings, as an SVG file that loads nothing and has its own paper, light
-/// or dark: what the report says of it, above plots of its figure side by side. `None` where there is no
+/// or dark: the sentences of the report, above plots of its figure side by side. `None` where there is no
 /// such series or it has no verdict.
 pub fn picture(
     recording: &Recording,
@@ -56,7 +56,7 @@ pub fn picture(
     Some(sheet.close(&label, &format!("{says} {}", found.join(" "))))
 }
 
-/// What the colours are.
+/// The legend of the colours.
 fn legend(keys: &[(&str, String)], sheet: &mut Sheet) {
     let (height, room) = KEY;
     let right = EDGE + sheet.width();

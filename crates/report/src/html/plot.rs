@@ -14,8 +14,8 @@ use crate::sentences::{capital, middle as middle_of};
 use crate::words::{count, factor, things};
 use judge::Stop;
 
-/// A logarithmic axis of cost reaches to the value below which this share of all points lies; what is above
-/// has a strip of its own.
+/// A logarithmic axis of cost reaches to the value below which this share of all points lies; points above
+/// have a strip of their own.
 const SHARE_SHOWN: f64 = 0.999;
 /// A linear one reaches above the band of the medians, or so many times above the medians where the band of
 /// few trials is wider, so that a few slow calls do not press a growth to the ground.
@@ -28,11 +28,11 @@ const LOGARITHMIC_FROM: f64 = 2.5;
 /// Knots of a line that is straight on one of the axes only.
 const KNOTS: i32 = 48;
 
-/// What a plot of one series shows.
+/// The content of a plot of one series.
 pub(crate) struct Subject<'a> {
     pub(crate) id: String,
     pub(crate) label: &'a str,
-    /// What its values are: `cost`, `throughput`.
+    /// The kind of its values: `cost`, `throughput`.
     pub(crate) what: &'a str,
     pub(crate) grows: &'a str,
     pub(crate) sweeps: &'a [Sweep<'a>],
@@ -52,7 +52,7 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
-    /// `, 12 of 80 000 points above`; nothing where all are below.
+    /// `, 12 of 80 000 points above`; empty where all are below.
     pub(crate) fn above(&self) -> String {
         match self.points_above {
             0 => String::new(),
@@ -112,7 +112,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What the plots point at.
+    /// The marks of the plots.
     fn marks(&self) -> Vec<Mark> {
         marks::of(self.verdict, self.stops)
     }
@@ -276,7 +276,7 @@ fn repeated(spikes: &Spikes, x: &Axis, svg: &mut Svg) {
     }
 }
 
-/// What the costs of all points span.
+/// The range of the costs of all points.
 struct Costs {
     low: f64,
     high: f64,

@@ -1,4 +1,4 @@
-//! Axes: where a value stands, and which values are written beside the axis.
+//! Axes: the places of values, and the labels of the axis.
 
 use record::Unit;
 
@@ -26,7 +26,7 @@ pub(crate) struct Axis {
     pub(crate) high: f64,
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// What is round on it is a round number of these: 1, or of sizes a multiple of the byte.
+    /// The unit of its round numbers: 1, or for sizes a multiple of the byte.
     pub(crate) base: f64,
 }
 
@@ -63,7 +63,7 @@ impl Axis {
         }
     }
 
-    /// Where a value stands; on a logarithmic axis what is below the axis stands at its start.
+    /// Where a value stands; on a logarithmic axis a value below the axis is at its start.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let share = match self.kind {
             Kind::Linear => (value - self.low) / (self.high - self.low),
@@ -72,8 +72,8 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// Marks at 1, 2 and 5 times powers of ten; `room` is what a label needs along the axis. None where
-    /// floating point is at its end.
+    /// Marks at 1, 2 and 5 times powers of ten; `room` is the width of a label along the axis. Empty at the
+    /// limits of floating point.
     pub(crate) fn ticks(&self, room: f64) -> Vec<Tick> {
         let counted = Axis { low: self.low / self.base, high: self.high / self.base, ..*self };
         if self.is_in_powers() {

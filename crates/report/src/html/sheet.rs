@@ -60,7 +60,7 @@ impl Type {
 /// A picture under construction, from its top to its bottom.
 pub(crate) struct Sheet {
     width: f64,
-    /// Where the next thing begins.
+    /// The place of the next part.
     pub(crate) y: f64,
     out: String,
 }
@@ -111,7 +111,7 @@ impl Sheet {
         self.out.push_str(element);
     }
 
-    /// The picture, with what is read out in its place.
+    /// The picture, with its text for screen readers.
     pub(crate) fn close(self, title: &str, description: &str) -> String {
         let (width, height) = (self.width + 2.0 * EDGE, (self.y + EDGE).round());
         format!(

@@ -1,11 +1,11 @@
-//! What the parts of a page are made of.
+//! The source of the parts of a page.
 
 use judge::{Finding, Findings, Highlight};
 use record::{Recording, SeriesKey};
 
-/// What all pictures of clouds may take together, before base64 makes them a third larger.
+/// The most bytes of all pictures of clouds together, before base64 makes them a third larger.
 const CLOUD_BYTES: usize = 1_600_000;
-/// What the points that can be zoomed may take together.
+/// The most bytes of all points that can be zoomed.
 const ZOOM_BYTES: usize = 1_100_000;
 
 /// A series with its number in the findings, by which it is linked.
@@ -19,20 +19,20 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Shares what there is between the series that have points.
+    /// Divides the limits among the series that have points.
     pub(super) fn of(findings: &Findings) -> Budget {
         let drawn = findings.series.iter().filter(|f| f.measurements > 0).count().max(1);
         Budget { cloud: (CLOUD_BYTES / 2 / drawn).min(60_000), zoom: (ZOOM_BYTES / drawn).min(400_000) }
     }
 }
 
-/// What the parts of a page are made of.
+/// The source of the parts of a page.
 pub(super) struct Source<'a> {
     pub(super) recording: &'a Recording,
     pub(super) findings: &'a Findings,
-    /// The same without the details: what the run was made for.
+    /// The same without the details: only the series that the run was made for.
     pub(super) asked: &'a Findings,
-    /// What a reader should know first of that.
+    /// The highlights of these.
     pub(super) highlights: &'a [Highlight<'a>],
     pub(super) budget: Budget,
 }

@@ -1,4 +1,4 @@
-//! An SVG picture of a plot: its frame, and what may stand inside.
+//! An SVG picture of a plot: its frame, and the elements inside.
 
 use std::fmt::Write;
 
@@ -15,10 +15,10 @@ pub(crate) const LEFT: f64 = 62.0;
 pub(crate) const RIGHT: f64 = 496.0;
 pub(crate) const TOP: f64 = 16.0;
 pub(crate) const BOTTOM: f64 = 256.0;
-/// What labels need along an axis, at the larger type of a narrow screen.
+/// The width of labels along an axis, at the larger type of a narrow screen.
 pub(crate) const ROOM_ACROSS: f64 = 74.0;
 const ROOM_DOWN: f64 = 20.0;
-/// Height of the strip of what is above an axis, and its distance from that.
+/// Height of the strip above an axis, and its distance from that.
 pub(crate) const STRIP: f64 = 14.0;
 pub(crate) const STRIP_APART: f64 = 6.0;
 const STRIP_EDGE: f64 = 1.0;
@@ -39,7 +39,7 @@ impl Svg {
         Svg::open_to(id, head, RIGHT)
     }
 
-    /// The same with a plot that ends earlier, for what stands behind it.
+    /// The same with a plot that ends earlier, for names behind it.
     pub(crate) fn open_to(id: &str, head: f64, right: f64) -> Svg {
         let mut svg = Svg { id: id.to_string(), right, out: String::new() };
         svg.put(format_args!(
@@ -51,7 +51,7 @@ impl Svg {
         svg
     }
 
-    /// What is written into a string is written.
+    /// Writing to a string cannot fail.
     pub(crate) fn put(&mut self, text: std::fmt::Arguments<'_>) {
         let _ = self.out.write_fmt(text);
     }
@@ -65,10 +65,10 @@ impl Svg {
         ));
     }
 
-    /// Grid, marks, labels and what n counts.
+    /// Grid, marks, labels and the objects that n counts.
     pub(crate) fn axes(&mut self, x: &Axis, y: &Axis, grows: &str, label: impl Fn(&Tick) -> String) {
         self.upright(y, label);
-        // What n counts is unknown for imported numbers.
+        // The objects that n counts are unknown for imported numbers.
         let of = if grows == "n" { "n".into() } else { format!("n = {grows}") };
         self.level(&x.ticks(ROOM_ACROSS), |tick| count_label(tick.value), &of);
     }
@@ -93,7 +93,7 @@ impl Svg {
         self.put(format_args!("<path class=\"grid\" d=\"{grid}\"/><path class=\"mark\" d=\"{marks}\"/>"));
     }
 
-    /// The marks and labels of the level axis, and what they count.
+    /// The marks and labels of the level axis, and their objects.
     pub(crate) fn level(&mut self, ticks: &[Tick], label: impl Fn(&Tick) -> String, of: &str) {
         let mut marks = String::new();
         for tick in ticks {
@@ -128,7 +128,7 @@ impl Svg {
         ));
     }
 
-    /// The strip of what is above the axis: from its edge to the largest value, which stands beside it.
+    /// The strip of the points above the axis: from its edge to the largest value, which stands beside it.
     pub(crate) fn strip(&mut self, over: &Axis, label: &str, title: &str) {
         let (y, height) = (over.to - STRIP_EDGE, over.from - over.to + 2.0 * STRIP_EDGE);
         self.put(format_args!(
@@ -163,7 +163,7 @@ impl Svg {
         self.line("median", &places);
         let mut last = f64::NEG_INFINITY;
         for (x, y) in places {
-            // Where the ranges crowd the line says it all.
+            // Where the ranges crowd, the line suffices.
             if x - last < KNOTS_APART {
                 continue;
             }

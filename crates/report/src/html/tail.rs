@@ -11,11 +11,11 @@ use crate::words::{count, fixed};
 
 /// Places of the curve.
 const KNOTS: usize = 160;
-/// A percentile is said only where so many measurements are above it.
+/// A percentile is reported only with so many measurements above it.
 const ABOVE: usize = 10;
 /// Percentiles that are written below the axis.
 const NAMED: [f64; 7] = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
-/// Percentiles that are said in words.
+/// Percentiles in the sentence.
 const SAID: [f64; 3] = [0.5, 0.99, 0.999];
 /// Labels of modes are at least so far apart.
 const APART: f64 = 16.0;
@@ -27,7 +27,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Gathers them; `None` where there are too few to say anything.
+    /// Gathers them; `None` if there are too few.
     pub(crate) fn of(sweeps: &[Sweep<'_>], range: Option<(u64, u64)>) -> Option<Tail> {
         let (low, high) = range?;
         let n_low = high - high.saturating_sub(low) / 4;
@@ -57,7 +57,7 @@ impl Tail {
         said.collect::<Vec<_>>().join(", ")
     }
 
-    /// What stands above the picture.
+    /// The title of the picture.
     pub(crate) fn title(&self) -> String {
         format!("All costs from n = {} on, by percentile", count(self.n_low))
     }

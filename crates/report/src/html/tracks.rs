@@ -41,7 +41,7 @@ pub(crate) fn swatch(place: usize) -> String {
 
 /// One line: a contender, or a way of an operation.
 pub(crate) struct Track {
-    /// By which it has its colour and its dashes.
+    /// The place that decides its colour and its dashes.
     pub(crate) place: usize,
     pub(crate) name: String,
     pub(crate) levels: Vec<LevelValue>,

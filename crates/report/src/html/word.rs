@@ -1,4 +1,4 @@
-//! Words of a finding as the page shows them: in their tone, linked with what defines them.
+//! Words of a finding as the page shows them: in their tone, linked with their definitions.
 
 use judge::Finding;
 use stats::Class;
@@ -6,7 +6,7 @@ use stats::Class;
 use crate::document::{Text, Tone};
 use crate::sentences;
 
-/// Where the page defines how trials stop short, and series without a number.
+/// The place where the page defines stops, and series without a number.
 const STOPPED: &str = "v-stopped";
 
 /// The class of a finding's words in the style sheet.

@@ -16,7 +16,7 @@ use crate::sentences::middle;
 const BYTES_OF_POINT: usize = 4;
 /// Of each stretch of n these many points stay: the lowest, the highest and one between.
 const OF_STRETCH: usize = 3;
-/// The largest step that one byte says.
+/// The largest step in one byte.
 const STEP_MAX: u64 = 255;
 /// Bytes that the gaps between values may take, for each value, beyond what all points may take: a file may
 /// claim any step of n.
@@ -25,13 +25,13 @@ const GAP_BYTES: u64 = 4;
 /// The points of one series.
 #[derive(Debug, Serialize)]
 pub(crate) struct Points {
-    /// Points in here.
+    /// Points kept here.
     pub(crate) shown: usize,
-    /// Points there are.
+    /// All points.
     pub(crate) of: usize,
-    /// What n counts.
+    /// The objects that n counts.
     grows: String,
-    /// What the values are in, as in a record; empty for bare numbers.
+    /// The unit of the values, as in a record; empty for bare numbers.
     unit: &'static str,
     /// Costs that 0 and 65 535 stand for.
     low: f64,
@@ -51,7 +51,8 @@ struct Packed {
 }
 
 impl Points {
-    /// Packs the points of a series into about `bytes_max`; none where n goes absurdly far for so few values.
+    /// Packs the points of a series into about `bytes_max`; `None` where n goes absurdly far for so few
+    /// values.
     pub(crate) fn of(
         sweeps: &[(u32, Sweep<'_>)],
         verdict: Option<&Verdict>,
@@ -116,7 +117,7 @@ impl Points {
     }
 }
 
-/// Bytes that only say how far n goes on.
+/// Bytes that only continue a step of n.
 fn gaps(sweeps: &[(u32, Sweep<'_>)]) -> u64 {
     let span = |s: &Sweep<'_>| s.n(0).abs_diff(s.n(s.values.len().saturating_sub(1)));
     sweeps.iter().fold(0, |sum, (_, sweep)| sum.saturating_add(span(sweep) / STEP_MAX))

@@ -19,7 +19,7 @@ pub(super) fn is_shown(compared: &Comparison) -> bool {
     compared.rankings.iter().any(|ranking| ranking.levels && ranking.n.is_some())
 }
 
-/// The largest differences, then what contenders reached, and behind all of these how their times go with n.
+/// The largest differences, then the values of contenders, and behind these the trends of their times over n.
 pub(super) fn section(findings: &Findings, compared: &Comparison) -> Option<Section> {
     let rankings: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
     let first = rankings.first()?;
@@ -47,7 +47,7 @@ pub(super) fn section(findings: &Findings, compared: &Comparison) -> Option<Sect
         });
     }
     section.push(table);
-    // Of several systems each has a table with these columns.
+    // With several systems each has a table with these columns.
     let first_of_workload = findings.comparisons.iter().find(|other| other.workload == compared.workload);
     if first_of_workload.is_none_or(|first| std::ptr::eq(first, compared)) {
         section.push(measured(findings, name, &rankings));
@@ -62,7 +62,7 @@ pub(super) fn section(findings: &Findings, compared: &Comparison) -> Option<Sect
     Some(section)
 }
 
-/// What the values of each column are: its name alone may not say that.
+/// The explanation of each column, because its name alone may not suffice.
 fn measured(findings: &Findings, workload: &str, shown: &[&Ranking]) -> Table {
     let is_it = |finding: &&Finding, name: &str| finding.key.workload == workload && finding.key.name == name;
     let mut table = Table { tone: Tone::Faint, yields: Some(yields::COLUMNS), ..Table::without_headings(2) };
@@ -86,7 +86,7 @@ fn better(rankings: &[&Ranking]) -> String {
     }
 }
 
-/// Every contender, by what it reached, or at least reached, the best first; those without a value last.
+/// Every contender, by its value or its lower bound, the best first; those without a value last.
 fn by_value(ranking: &Ranking) -> Vec<&RankingEntry> {
     let mut entries: Vec<&RankingEntry> = ranking.standings.iter().collect();
     let reached = |entry: &RankingEntry| {
@@ -100,7 +100,7 @@ fn by_value(ranking: &Ranking) -> Vec<&RankingEntry> {
     entries
 }
 
-/// What a contender reached, and its place where one is certain.
+/// The value of a contender, and its rank where that is certain.
 fn cell(ranking: &Ranking, place: usize) -> Cell {
     let Some(entry) = ranking.standings.iter().find(|entry| entry.place == place) else {
         return Cell::default();

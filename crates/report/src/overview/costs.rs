@@ -1,5 +1,5 @@
 //! The costs of the series that no other table of a screen has: those whose verdict is certain, and below
-//! these, dimmed, the undecided ones. How long something takes is asked more often than how it grows.
+//! these, dimmed, the undecided ones. Users ask for costs more often than for growths.
 
 use judge::{Finding, Findings};
 

@@ -1,4 +1,4 @@
-//! One growth as a sentence: its size and place, what lies there, and what to do.
+//! One growth as a sentence: its size and place, the landmark there, and the remedy.
 
 use judge::hints::{Landmark, LandmarkRemedy};
 use judge::verdict::is_passed;
@@ -133,7 +133,7 @@ fn expected(findings: &Findings, finding: &Finding) -> String {
     }
 }
 
-/// What else grows with it: other workloads, and other operations of the same.
+/// Other series that grow with it: other workloads, and other operations of the same.
 fn likewise(findings: &Findings, highlight: &Highlight<'_>) -> Vec<String> {
     let first = &highlight.first().key.workload;
     let mut others: Vec<String> = Vec::new();

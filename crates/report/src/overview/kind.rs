@@ -1,9 +1,9 @@
-//! What may be said of a series: each is of one kind.
+//! The kinds of series on a screen: each series is of one kind.
 
 use judge::{Finding, Findings, improves, worsens};
 use stats::{Class, Warning};
 
-/// What may be said of a series.
+/// The kind of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It ends worse than it begins: a cost that grows, a rate that falls.
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
     GrowsLittle,
     /// It ends better than it begins.
     Better,
-    /// It changes, and ends where it begins as far as is known.
+    /// It changes, and ends where it begins, within its interval.
     Uneven,
     OneLevel,
     TooShort,
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What a series has in a run.
+    /// The kind of a series in a run.
     pub(super) fn in_run(findings: &Findings, finding: &Finding) -> Kind {
         match Kind::of(finding) {
             Kind::NoNumber => Kind::NoNumber,
@@ -32,7 +32,7 @@ impl Kind {
         }
     }
 
-    /// What its own verdict says.
+    /// The kind by its own verdict.
     pub(crate) fn of(finding: &Finding) -> Kind {
         let Some(verdict) = &finding.verdict else { return Kind::NoNumber };
         match verdict.class {

@@ -1,4 +1,4 @@
-//! What a run found beside what grows, each kind in a list.
+//! The findings of a run beside growths, each kind in a list.
 
 use judge::{Cause, Finding, Findings, Settlement};
 
@@ -14,7 +14,7 @@ use judge::verdict::known_bound;
 pub(crate) struct List<'a> {
     pub(crate) label: String,
     pub(crate) items: Vec<String>,
-    /// What stands behind the names.
+    /// The words behind the names.
     pub(crate) behind: String,
     /// Lines that it may take.
     pub(super) lines: usize,
@@ -68,7 +68,7 @@ pub(super) fn other_changes(findings: &Findings) -> Vec<&Finding> {
     [Kind::Better, Kind::Uneven].into_iter().flat_map(|kind| of_kind(findings, kind)).collect()
 }
 
-/// All lists that have something in them.
+/// All lists that are not empty.
 pub(crate) fn of(findings: &Findings) -> Vec<List<'_>> {
     let lists = [
         flat(findings),

@@ -1,5 +1,5 @@
-//! What a run found, on one screen: what grows and what to do about it, what is flat, what is undecided.
-//! [`table`] has all of it.
+//! The findings of a run on one screen: growths with remedies, flat series, undecided series. [`table`] has
+//! all of it.
 
 mod compared;
 mod costs;
@@ -27,7 +27,7 @@ pub const SCREEN: Length = Length::Screen(36);
 /// Rows of the table of changes at the most.
 const ROWS_MAX: usize = 9;
 
-/// The order in which tables give way on a screen.
+/// The order in which tables give up rows on a screen.
 pub(crate) mod yields {
     use super::Yields;
 
@@ -44,7 +44,7 @@ pub(crate) mod yields {
 }
 
 /// The machine, how its systems compare where it has several, the growths that cost a user most, the table of
-/// what changes, and lists of all else. What the run measured besides its questions is left to [`table`].
+/// changes, and lists of all else. Details are left to [`table`].
 pub fn document(findings: &Findings, systems: Option<&Comparison>) -> Document {
     of_screen(findings, systems, false)
 }
@@ -84,7 +84,7 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     document
 }
 
-/// A comparison of systems: what differs for certain, the largest first, and lists of all else.
+/// A comparison of systems: the certain differences, the largest first, and lists of all else.
 pub fn systems(compared: &Comparison) -> Document {
     Document { blocks: systems::blocks(compared), ..Document::default() }
 }
@@ -94,7 +94,7 @@ pub fn growth_sentences(findings: &Findings, is_wanted: impl Fn(&Finding) -> boo
     growth::sentences_of(findings, is_wanted)
 }
 
-/// The machine, and the first of what disturbs it.
+/// The machine, and its first disturbance.
 fn machine(findings: &Findings, is_known: bool, document: &mut Document) {
     for system in findings.systems.iter().filter(|_| !is_known) {
         let several = findings.systems.len() > 1;
@@ -114,14 +114,14 @@ fn machine(findings: &Findings, is_known: bool, document: &mut Document) {
     }
 }
 
-/// The growths, and what to do about each.
+/// The growths, with their remedies.
 fn growths(findings: &Findings, highlights: &[judge::Highlight<'_>]) -> Section {
     let mut section = Section::new(Text::toned(counts(findings), Tone::Strong));
     section.push(Table { yields: Some(yields::GROWTHS), ..growth::table(findings, highlights) });
     section
 }
 
-/// The series that change, in the order in which they are said, and which of these are shown.
+/// The series that change, in their order, and those that are shown.
 fn changed<'f>(
     findings: &'f Findings,
     highlights: &[judge::Highlight<'f>],
@@ -140,7 +140,7 @@ fn changed<'f>(
     ((!series.is_empty()).then_some(table), series)
 }
 
-/// Verdicts are a word where there is no room for more: what grows is said above.
+/// Verdicts are a word where there is no room for more: the growths are above.
 fn in_a_word(table: &mut Table, series: &[&Finding]) {
     for (row, finding) in table.rows.iter_mut().zip(series) {
         if let (Some(cell), Some(verdict)) = (row.cells.get_mut(table::VERDICT), &finding.verdict) {
@@ -158,7 +158,7 @@ fn short(finding: &Finding) -> Option<Text> {
     Some(Text::toned(text, sentences::tone(finding)))
 }
 
-/// What to know of the numbers, and what is left to `--verbose`.
+/// The remarks on the numbers, and the parts that are left to `--verbose`.
 fn remarks(findings: &Findings, details: usize, document: &mut Document) {
     let mut table = Table::of_columns(vec![Column::default()]);
     (table.tone, table.yields, table.more) = (Tone::Faint, Some(yields::REMARKS), " remarks: --verbose");

@@ -1,4 +1,4 @@
-//! What a reader should know of the numbers, each kind of remark in one line.
+//! The remarks on the numbers, each kind in one line.
 
 use judge::{Cause, Finding, Findings};
 
@@ -23,7 +23,7 @@ fn shortened(findings: &Findings) -> Option<String> {
     (!names.is_empty()).then(|| format!("{said} {}; --preset full goes further.", list(&names)))
 }
 
-/// What is left to `--verbose`.
+/// The parts that are left to `--verbose`.
 pub(super) fn of_verbose(findings: &Findings, details: usize) -> String {
     let verdicts = || findings.series.iter().filter_map(|finding| finding.verdict.as_ref());
     let with = |has: fn(&stats::Verdict) -> bool, what: &str| match verdicts().filter(|v| has(v)).count() {

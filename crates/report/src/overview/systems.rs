@@ -1,4 +1,5 @@
-//! A comparison of systems on one screen: what each operation costs on each system, and lists of the answers.
+//! A comparison of systems on one screen: the cost of each operation on each system, and lists of the
+//! answers.
 
 use judge::compare::{AnswerNote, Claim, Comparison, OfferedApart, Ranking, RankingEntry, Ratio};
 

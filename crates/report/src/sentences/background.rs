@@ -3,7 +3,7 @@
 use judge::Findings;
 use record::HeldBackground;
 
-/// What became of each load of the run, those of several systems with their names.
+/// The result of each load of the run, those of several systems with their names.
 pub(crate) fn backgrounds(findings: &Findings) -> Vec<String> {
     let several = findings.systems.len() > 1;
     let of = |load: &judge::SystemBackground| {
@@ -13,8 +13,8 @@ pub(crate) fn backgrounds(findings: &Findings) -> Vec<String> {
     findings.backgrounds.iter().filter_map(of).collect()
 }
 
-/// `background cpu:50% on processor 1: 49.9 % (49.1–50.6 per second)`, of all trials with that load; nothing
-/// without one. `which` says what they are and what becomes of those in which it was not held.
+/// `background cpu:50% on processor 1: 49.9 % (49.1–50.6 per second)`, of all trials with that load; empty
+/// without one. `which` describes them and the handling of those in which it was not held.
 pub fn background(trials: &[HeldBackground], which: &str) -> Option<String> {
     let first = trials.first()?;
     let load = first.background.load.split('#').next().unwrap_or_default();

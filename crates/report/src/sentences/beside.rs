@@ -1,5 +1,5 @@
-//! Findings beside the verdict, each a sentence: places with what lies near them, lines, modes, spikes.
-//! A hint says that something is near, never that it is the cause.
+//! Findings beside the verdict, each a sentence: places with their landmarks, lines, modes, spikes. A hint
+//! says that something is near, never that it is the cause.
 
 use record::{System, Unit};
 use stats::{Bend, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
@@ -16,7 +16,7 @@ use judge::hints::{Landmark, Mark};
 use judge::verdict::is_passed;
 use judge::{Finding, Findings};
 
-/// Spikes that take this share of the time are worth a line of the table.
+/// Spikes that take this share of the time get a line of the table.
 const TIME_NOTABLE: f64 = 0.05;
 /// More places of repeated spikes are counted.
 const PLACES_NAMED: usize = 3;
@@ -26,11 +26,11 @@ const PLACES_NAMED: usize = 3;
 pub struct Beside {
     /// The sentence, with a small letter and without a full stop.
     pub text: String,
-    /// What of it belongs below a table: what neither the word nor its place says.
+    /// The part for below a table, beyond the word and its place.
     pub short: Option<String>,
 }
 
-/// All that was found in a series beside its word, in the order of a reader's questions.
+/// All findings of a series beside its word, in the order of a reader's questions.
 pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     let Some(v) = &finding.verdict else { return Vec::new() };
     let near = |n: Interval| match findings.system(finding) {
@@ -58,7 +58,7 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     }));
     all.extend(stretches(v));
     all.extend(v.lines.as_ref().map(|lines| of_lines(lines, v, finding.unit)));
-    // One value a level is neither a call that may be slow nor one of two kinds.
+    // The one value of a level is neither a slow call nor one of two kinds.
     if !finding.levels {
         all.extend(of_modes(v, finding.unit));
         all.extend(of_spikes(&v.spikes, finding.unit, &near));
@@ -67,7 +67,7 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     all
 }
 
-/// `, near half of net.ipv4.ip_local_port_range (14 116)`; nothing where nothing is near.
+/// `, near half of net.ipv4.ip_local_port_range (14 116)`; empty without a landmark.
 fn hints(v: &Verdict, n: Interval, grows: &str, system: &System) -> String {
     let near = judge::hints::landmarks_near(v, n, grows, system);
     let near: Vec<String> = near.iter().map(|near| format!("near {}", landmark(near))).collect();
@@ -107,7 +107,7 @@ fn fact(key: &'static str) -> &'static str {
     }
 }
 
-/// `the step at 14 116: near half of net.ipv4.ip_local_port_range (14 116)`; nothing where nothing is near.
+/// `the step at 14 116: near half of net.ipv4.ip_local_port_range (14 116)`; empty without a landmark.
 fn is_near(what: &str, n: f64, near: &str) -> Option<String> {
     let near = near.strip_prefix(", ")?;
     Some(format!("{what} at {}: {near}", count(n.round().max(0.0) as u64)))
@@ -122,7 +122,7 @@ fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Besi
         change_with_interval(step.ratio),
         percent(step.agreement)
     );
-    // The word of a stepped series says the place already.
+    // The word of a stepped series has the place already.
     let told = matches!(v.class, Class::Stepped | Class::Composite);
     let short = if told {
         is_near("the step", at.value, &near)
@@ -211,7 +211,7 @@ fn of_spikes(spikes: &Spikes, unit: Unit, near: &impl Fn(Interval) -> String) ->
     let short = if spikes.time_share >= TIME_NOTABLE {
         Some(text.clone())
     } else {
-        // A few spikes here and there are on every machine; what comes back is the system's own.
+        // Every machine has a few random spikes; only returning ones are the system's own.
         (parts.len() > 1).then(|| format!("spikes {}", parts[1..].join("; ")))
     };
     Some(Beside { text, short })
@@ -232,9 +232,9 @@ fn repeated(places: &[Repeated], near: &impl Fn(Interval) -> String) -> String {
     format!("trial after trial at n = {}", list(&named))
 }
 
-/// What else is possible, and how clear the choice was.
+/// The other possible shapes, and how clear the choice was.
 fn of_choice(v: &Verdict) -> Option<Beside> {
-    // The words of what is composite are its parts; of what is ambiguous the verdict may have named them.
+    // The words of a composite verdict are its parts; an ambiguous verdict may have named them.
     let is_said = match v.class {
         Class::Composite | Class::Inconclusive => true,
         Class::Ambiguous => candidates(v).is_some(),

@@ -13,14 +13,13 @@ use crate::words::{count, list, percent, things};
 /// More remarks of one kind are counted.
 const NAMED_MOST: usize = 3;
 
-/// What a reader of a series' numbers should know, each a sentence: what statistics warns of, then what the
-/// record says.
+/// The remarks about a series' numbers, each a sentence: warnings of statistics, then those of the record.
 pub fn remarks(finding: &Finding) -> Vec<String> {
     let warned = finding.verdict.iter().flat_map(warnings).chain(adjustment(finding));
     warned.chain(finding.remarks.iter().map(remark)).collect()
 }
 
-/// What its references did for a verdict; `None` where there was nothing to gain.
+/// The effect of references on a verdict; `None` without a possible gain.
 fn adjustment(finding: &Finding) -> Option<String> {
     let adjustment = finding.verdict.as_ref()?.adjustment.as_ref()?;
     let named = |standing: ReferenceStanding| -> Vec<String> {
@@ -43,7 +42,7 @@ fn adjustment(finding: &Finding) -> Option<String> {
     })
 }
 
-/// What the record says of the numbers of a series.
+/// The remarks of the record about the numbers of a series.
 pub fn remark(remark: &Remark) -> String {
     match remark {
         Remark::NotCounted { reason, trials } => {
@@ -66,7 +65,7 @@ pub fn remark(remark: &Remark) -> String {
     }
 }
 
-/// What a reader of the whole run should know.
+/// The remarks about the whole run.
 pub fn notes(findings: &Findings) -> Vec<String> {
     let several = findings.systems.len() > 1;
     let said = |note: &Note| match note {
@@ -124,7 +123,7 @@ fn trials(low: usize, high: usize) -> String {
     if low == high { most } else { format!("{} to {most}", count(low as u64)) }
 }
 
-/// What the record says, alike remarks once; of generators only how many there are.
+/// The remarks of the record, equal ones once; for generators only their number.
 fn kinds_of_record(findings: &Findings) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for finding in &findings.series {

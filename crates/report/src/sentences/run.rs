@@ -24,8 +24,8 @@ pub fn shortened(findings: &Findings) -> Option<String> {
     (!all.is_empty()).then(|| format!("n was shortened to what the time allows: {}; {longer}.", list(&all)))
 }
 
-/// The count of every word, and what the machine's own noise can pass for:
-/// `5 flat · 2 linear · 1 stopped · noise floor 2 %`.
+/// The count of every word, and the noise floor of the machine: `5 flat · 2 linear · 1 stopped · noise floor
+/// 2 %`.
 pub fn summary(findings: &Findings) -> String {
     let of_cause = |wanted: fn(&Cause) -> bool| {
         findings.series.iter().filter(|f| f.stops.iter().any(|s| wanted(&s.cause))).count()

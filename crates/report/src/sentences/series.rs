@@ -1,4 +1,4 @@
-//! What a series is and how it did, in a word.
+//! The kind of a series and its result, in a word.
 
 use crate::document::Tone;
 use crate::place::span;
@@ -30,15 +30,14 @@ pub(crate) fn ends(verdict: &Verdict, unit: Unit) -> String {
     }
 }
 
-/// What the values of some series are, in a word: `cost`, `throughput`; `value` where they differ.
+/// The kind of the values of some series, in a word: `cost`, `throughput`; `value` where they differ.
 pub fn what<'a>(series: impl Iterator<Item = &'a Finding>) -> &'a str {
     let mut words = series.filter(|finding| finding.verdict.is_some()).map(what_of);
     let first = words.next().unwrap_or("cost");
     if words.all(|word| word == first) { first } else { "value" }
 }
 
-/// What the values of a series are, in a word: the cost of an operation, or of a load what its series is
-/// called.
+/// The kind of the values of a series, in a word: the cost of an operation, or the name of a load's series.
 pub fn what_of(finding: &Finding) -> &str {
     match finding.unit {
         Unit::Seconds | Unit::None if !finding.levels => finding.unit.noun(),

@@ -1,4 +1,4 @@
-//! What ended trials early, and what limited a load, in words.
+//! The reasons why trials ended early, and the limits of a load, in words.
 
 use judge::generator::{Evidence, GeneratorRemark};
 use judge::{Cause, LimitedLevels, LoadVerdict, Stop};
@@ -8,7 +8,7 @@ use crate::place::range;
 use crate::quantity::Quantity;
 use crate::words::{count, list, percent};
 
-/// How trials stopped short: `stopped at 1 024: EMFILE`. What to do about it is [`advice`].
+/// How trials stopped short: `stopped at 1 024: EMFILE`. [`advice`] has the remedy.
 pub fn stop(stop: &Stop) -> String {
     let at = stop.n.map(|(low, high)| format!(" at {}", range(low, high))).unwrap_or_default();
     let words = match &stop.cause {
@@ -28,7 +28,7 @@ pub fn stop(stop: &Stop) -> String {
     if stop.trials == stop.of { words } else { format!("{words} ({} of {} trials)", stop.trials, stop.of) }
 }
 
-/// What a limit means and how to raise it.
+/// The meaning of a limit and how to raise it.
 pub fn advice(stop: &Stop) -> Option<&str> {
     match &stop.cause {
         Cause::Limit { advice, .. } if !advice.is_empty() => Some(advice),
@@ -59,14 +59,14 @@ fn by(by: LimitedBy, purpose: Purpose, limited: &LimitedLevels) -> String {
     cause.to_owned() + &place + &trials
 }
 
-/// ` at 500 and 1 000`; nothing where all levels are meant.
+/// ` at 500 and 1 000`; empty for all levels.
 fn places(limited: &LimitedLevels) -> String {
     let levels: Vec<String> = limited.levels.iter().map(|n| count(*n)).collect();
     if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) }
 }
 
-/// `load generator saturated at 5 (1 of 2 trials): it was busy 99 % of the time`. Where trials measured
-/// different things, those of one stand for all.
+/// `load generator saturated at 5 (1 of 2 trials): it was busy 99 % of the time`. Where trials have different
+/// values, those of one represent all.
 pub(crate) fn of_generator(remark: &GeneratorRemark) -> String {
     let evidence = remark.evidence.as_ref().map(|evidence| self::evidence(remark.by, evidence));
     let evidence = match evidence {
@@ -99,8 +99,7 @@ fn evidence(by: LimitedBy, evidence: &Evidence) -> String {
     }
 }
 
-/// Why a load measured something else than the server alone, as the end of a sentence; `None` where nothing
-/// is known to have limited it.
+/// Why a load did not measure the server alone, as the end of a sentence; `None` without a known limit.
 pub fn load_reason(level: &GeneratorLevel, verdict: &LoadVerdict) -> Option<String> {
     Some(match verdict {
         LoadVerdict::Sound => return None,

@@ -28,7 +28,7 @@ pub fn verdict(v: &Verdict, unit: Unit) -> String {
     words(v, unit, None)
 }
 
-/// The verdict where no other column says the growth: `linear, ×2.1 (1.9–2.3), +1.3 µs per 1 000`.
+/// The verdict where no other column has the growth: `linear, ×2.1 (1.9–2.3), +1.3 µs per 1 000`.
 pub(crate) fn verdict_with_growth(v: &Verdict, unit: Unit) -> String {
     words(v, unit, Some(&factor_with_interval(v.growth)))
 }
@@ -39,7 +39,7 @@ pub(crate) fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
     words + &rest
 }
 
-/// The words of that sentence, and what stands behind them.
+/// The words of that sentence, and the part behind them.
 pub(crate) fn verdict_and_rest(v: &Verdict, unit: Unit, alpha: f64) -> (String, String) {
     let judged = if v.class == Class::Flat || v.n_low == v.n_high { "" } else { ", judged" };
     let range = format!("{judged} {}", span(v.n_low, v.n_high));
@@ -81,7 +81,7 @@ pub(crate) fn in_a_word(v: &Verdict, unit: Unit) -> String {
 }
 
 fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
-    // `, ×2.1 (1.9–2.3)` and ` ×2.1 (1.9–2.3)`, where no column says it.
+    // `, ×2.1 (1.9–2.3)` and ` ×2.1 (1.9–2.3)`, where no column has it.
     let after = growth.map(|growth| format!(", {growth}")).unwrap_or_default();
     let beside = growth.map(|growth| format!(" {growth}")).unwrap_or_default();
     match v.class {
@@ -113,7 +113,7 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
         Class::Decreasing => growth.map_or_else(|| "falls".into(), |growth| format!("falls to {growth}")),
         Class::Composite => format!("mixed: {}", in_stretches(&v.segments, &v.steps)),
         Class::Ambiguous => {
-            // One of the words already says that the cost may fall.
+            // One of the words already allows a fall.
             match (candidates(v), v.classes.contains(&Class::Decreasing)) {
                 (Some(candidates), true) => format!("{candidates}, or another shape{after}"),
                 (Some(candidates), false) => {
@@ -136,7 +136,7 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
     }
 }
 
-/// `, like n^1.50 (1.45–1.55)`, where one power describes the cost and says more than its class.
+/// `, like n^1.50 (1.45–1.55)`, where one power describes the cost and adds to its class.
 fn like_a_power(v: &Verdict) -> String {
     known_exponent(v).map_or_else(String::new, |Interval { value, low, high }| {
         format!(", like n^{value:.2} ({low:.2}–{high:.2})")
@@ -167,12 +167,12 @@ fn grows_or_falls(v: &Verdict) -> &'static str {
     }
 }
 
-/// `, extrapolated`: behind an n that is beyond what was measured.
+/// `, extrapolated`: behind an n beyond the measured range.
 pub(crate) fn extrapolated(limit: Asymptote, v: &Verdict) -> &'static str {
     if is_passed(limit, v) { "" } else { ", extrapolated" }
 }
 
-/// The verdict where another column has the cost: of one n, which is all cost, how well it is known.
+/// The verdict where another column has the cost: for one n, which has only a cost, how well it is known.
 pub(crate) fn verdict_beside_cost(v: &Verdict, unit: Unit) -> String {
     match v.class {
         Class::Value => "known within 5\u{202f}%".into(),
@@ -184,7 +184,7 @@ pub(crate) fn verdict_beside_cost(v: &Verdict, unit: Unit) -> String {
     }
 }
 
-/// What is known where nothing is certain: of one n the cost with its interval, else the bound of the change.
+/// The bounds of an uncertain verdict: for one n the cost with its interval, else the bound of the change.
 fn so_far(v: &Verdict, unit: Unit) -> String {
     match v.n_low == v.n_high {
         true => format!(", {}", unit.estimate_with_interval(v.cost_low)),
@@ -217,7 +217,7 @@ pub(crate) fn name(class: Class) -> &'static str {
     }
 }
 
-/// The words that remain possible, where they are so few that they say something; `of_choice` lists the rest.
+/// The words that remain possible, if they are few; `of_choice` lists the rest.
 pub(super) fn candidates(v: &Verdict) -> Option<String> {
     several(v).filter(|_| v.classes.len() <= CANDIDATES_NAMED)
 }
@@ -233,8 +233,7 @@ pub(crate) fn several(v: &Verdict) -> Option<String> {
     (names.len() > 1).then(|| list(&names).replace(" and ", " or "))
 }
 
-/// `stepped at 4 096 (3 900–4 300), +510 %`; two steps of which the second undoes the first are a dent or a
-/// hump.
+/// `stepped at 4 096 (3 900–4 300), +510 %`; a second step that reverses the first makes a dent or a hump.
 fn stepped(steps: &[Step]) -> String {
     match steps {
         [] => "stepped".into(),
@@ -293,7 +292,7 @@ fn in_stretches(segments: &[Segment], steps: &[Step]) -> String {
     }
     let mut parts: Vec<String> = Vec::new();
     for (i, segment) in segments.iter().enumerate() {
-        // After the last step a flat stretch goes without saying.
+        // A flat stretch after the last step is not mentioned.
         if has_shape(segment) || i == 0 && segment.class == Class::Flat {
             parts.push(name(segment.class).into());
         }
@@ -338,7 +337,7 @@ fn furthest(v: &Verdict, unit: Unit) -> String {
     }
 }
 
-/// `, +1.3 µs per 1 000`; nothing where the line through a bent curve goes another way than its ends do.
+/// `, +1.3 µs per 1 000`; empty where the line through a bent curve has another direction than its ends.
 pub(crate) fn slope(v: &Verdict, unit: Unit) -> String {
     match slope_each(v, unit).filter(|_| has_slope(v)) {
         Some(each) => {
@@ -361,7 +360,7 @@ pub(crate) fn middle(block: &Block) -> f64 {
     (block.n_low as f64 + block.n_high as f64) / 2.0
 }
 
-/// What a reader should know of the numbers, each a sentence.
+/// The remarks about the numbers, each a sentence.
 pub fn warnings(verdict: &Verdict) -> Vec<String> {
     verdict.warnings.iter().map(warning).collect()
 }

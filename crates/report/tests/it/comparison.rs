@@ -1,4 +1,4 @@
-//! Systems compared: what is said, what is refused, and why.
+//! Systems compared: claims, refusals, and their reasons.
 
 use crate::emulated;
 
@@ -107,8 +107,8 @@ fn every_system_has_its_cost() {
     assert!(cost["high"]["low"].as_f64() < cost["high"]["high"].as_f64(), "{cost}");
 }
 
-/// What drifts between two runs hides what differs: the command that runs both at once stands first. Trials of
-/// one run are beside each other already.
+/// Drift between two runs hides differences: the command that runs both at once stands first. Trials of one
+/// run are beside each other already.
 #[test]
 fn two_runs_that_cannot_tell_name_the_command_that_can() {
     let run = |seed| {
@@ -189,7 +189,7 @@ fn each_engine_has_its_own_reference() {
             "old runs on QEMU TCG, and here runs natively: only systems on the same engine are compared";
         assert_eq!(note(&compared, ranking, 1).as_deref(), Some(said));
     }
-    assert_eq!(compared.judged().0, compared.judged().1, "what stands apart was not to be judged");
+    assert_eq!(compared.judged().0, compared.judged().1, "a separate engine was not to be judged");
     assert_eq!(compared.means.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, true]);
 
     let table = shown(&compared, 120);
@@ -294,7 +294,7 @@ fn only_what_is_said_by_range_of_n_pays_for_looks() {
     }
 }
 
-/// One run of several systems is a paired comparison: what moves both by a fifth hides nothing.
+/// One run of several systems is a paired comparison: a shift of both by a fifth hides nothing.
 #[test]
 fn one_run_of_three_systems() {
     let run = one_run_of_three(6_000);

@@ -1,4 +1,4 @@
-//! Comparison: what is computed, what is never ranked, and how all of it is shown.
+//! Comparison: the values, the exceptions from ranking, and the outputs.
 
 use crate::emulated;
 
@@ -57,7 +57,7 @@ fn the_distance_from_the_best_is_found_again() {
     assert_eq!((throughput.unit, throughput.n), (Unit::PerSecond, Some(1_000)));
     let inetd = contender(throughput, "inetd");
     let (last, mean) = (inetd.last.clone().unwrap(), inetd.overall.clone().unwrap());
-    // Without noise: what the architectures were made to do.
+    // Without noise: the true values of the architectures.
     let truth = |n: f64| 9_500.0 / (1.0 + n / 4_000.0) / (118_000.0 / (1.0 + n / 90_000.0));
     let holds = |ratio: stats::Interval, truth: f64| ratio.low < truth && truth < ratio.high;
     assert!(holds(last.of_values(throughput.unit), truth(1_000.0)), "{last:?}");
@@ -78,7 +78,7 @@ fn the_distance_from_the_best_is_found_again() {
     assert_eq!(ranking(compared, "kernel memory").standings.last().unwrap().name, "inetd");
 }
 
-/// Of the fastest there is one trial: nothing could be said of the others against it.
+/// Of the fastest there is one trial: others could not be compared with it.
 #[test]
 fn the_reference_has_trials_enough() {
     let mut lines = load::lines(&free(), 10, 7);
@@ -273,7 +273,7 @@ fn of_a_rate_more_is_faster() {
     assert!(String::from_utf8(text).unwrap().contains("16 slower · 4 less"));
 }
 
-/// What the generator limited on one system is not set against the other.
+/// A value that the generator limited on one system is not compared with the other.
 #[test]
 fn what_the_generator_limited_is_not_compared() {
     let (old, mut field) = (load::race(&free(), 10, 7), load::four());
@@ -431,8 +431,8 @@ fn hostile_names_are_text() {
     assert!(!shown(&findings, 100).contains('\u{1b}'));
 }
 
-/// Two trials of each: their variance has one degree of freedom, and the other contenders and series say the rest.
-/// What costs twelve times as much is behind for certain, and of equals none is.
+/// Two trials of each: their variance has one degree of freedom, and the other contenders and series say the
+/// rest. A contender with twelve times the cost is behind for certain, and an equal one is not.
 #[test]
 fn two_trials_tell_what_is_gross() {
     let four = free();

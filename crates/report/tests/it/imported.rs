@@ -1,5 +1,5 @@
-//! Findings of numbers that were measured elsewhere: every series is judged or says why not, as text, page and
-//! JSON, and nothing in a file is a panic.
+//! Findings of numbers that were measured elsewhere: every series is judged or has a reason, as text, page
+//! and JSON, and nothing in a file causes a panic.
 
 use std::fmt::Write;
 
@@ -130,7 +130,7 @@ fn the_document_has_what_it_promises() {
     assert!((95.0..105.0).contains(&percent), "{percent}");
 }
 
-/// Names and types of a document: what a program relies on.
+/// Names and types of a document, on which programs rely.
 fn shape(value: &serde_json::Value, depth: usize) -> String {
     use serde_json::Value;
     match value {
@@ -173,7 +173,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(header, rows)| format!("{header}\n{}", rows.join("\n")).into_bytes())
 }
 
-/// Whatever is in the file, all that is made of it ends, and says nothing that is not finite.
+/// For any file all outputs end, and contain only finite numbers.
 fn judged(bytes: &[u8]) {
     let Some(imported) = import("forkbench", bytes) else { return };
     let findings = Findings::from_import(&imported.recording, MARGIN);

@@ -23,7 +23,7 @@ fn recordings() -> Vec<(String, Recording)> {
     kept.into_iter().chain([shapes, mixed]).collect()
 }
 
-/// What is written for a terminal, its lines joined where they were wrapped.
+/// The text for a terminal, with wrapped lines joined.
 fn text(write: impl Fn(&mut Vec<u8>) -> std::io::Result<()>) -> String {
     let mut out = Vec::new();
     write(&mut out).expect("written");
@@ -84,7 +84,7 @@ fn every_screen_says_the_same_growth() {
             let style = Style { width, ..Style::default() };
             let screen = text(|out| overview::document(&findings, None).write(overview::SCREEN, &style, out));
             let verbose = text(|out| table::document(&findings).write(Length::All, &style, out));
-            // Of two lines the distance is what is said.
+            // For two lines the text has the distance.
             let is_one_line = |i: usize| {
                 findings.series[i].verdict.as_ref().is_some_and(|v| v.class != stats::Class::TwoLines)
             };
@@ -92,7 +92,7 @@ fn every_screen_says_the_same_growth() {
                 let heads = [format!("  {label}: "), format!("{label}: "), format!("{label}  ")];
                 let said_of = |text: &str| -> Vec<String> {
                     let begins = |line: &&str| heads.iter().any(|head| line.starts_with(head));
-                    // The height of a step is another number, and so is that of a rise that is undone.
+                    // The height of a step is another number, and so is that of a rise that is reversed.
                     let growth = |line: &str| {
                         factors(line.split("stepped").next()?.split("uneven").next()?).first().cloned()
                     };
@@ -144,7 +144,7 @@ fn a_finding_and_its_page_say_the_same_growth_and_place() {
     }
 }
 
-/// A finding whose cost is worst before its end says that of another place, not as its growth.
+/// A finding whose cost is worst before its end reports that at another place, not as its growth.
 #[test]
 fn a_hump_is_no_growth() {
     let cost = |n: f64| if (4_000.0..8_000.0).contains(&n) { 9e-6 } else { 1e-6 * (1.0 + n / 4_000.0) };

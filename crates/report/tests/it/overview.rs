@@ -1,4 +1,4 @@
-//! The overview: what costs most stands first, everything is counted, and all of it fits.
+//! The overview: the most expensive growth stands first, everything is counted, and all of it fits.
 
 use crate::emulated;
 
@@ -81,7 +81,7 @@ fn every_series_is_counted_once() {
     }
 }
 
-/// What a run measured besides its questions is announced, and no more.
+/// Details of a run are only announced.
 #[test]
 fn details_are_left_to_verbose() {
     let mut findings = mixed(&[]);
@@ -99,7 +99,7 @@ fn what_costs_a_user_most_stands_first() {
     let findings = mixed(&PORTS);
     let highlights = judge::highlights(&findings);
     let names: Vec<&str> = highlights.iter().map(|highlight| highlight.first().label.as_str()).collect();
-    // 1.1 ms, 180 µs and 11 µs more for one operation; what falls or grows little is not among them.
+    // 1.1 ms, 180 µs and 11 µs more for one operation; series that fall or grow little are not among them.
     assert_eq!(names, ["bind", "fork", "ready/select select"]);
     assert!(highlights[1].place.is_none());
 }
@@ -137,8 +137,8 @@ fn what_comes_back_is_uneven() {
     assert!(text.contains("Uneven (changes on the way, and comes back): mmap"), "{text}");
 }
 
-/// A cost that is constant until ports run out is what a page predicts that says constant: nothing is
-/// constant beyond that. Without the range of ports in the record it is unlike its page.
+/// A cost that is constant until ports run out agrees with the documented expectation "constant": nothing is
+/// constant beyond that. Without the range of ports in the record it contradicts it.
 #[test]
 fn a_cliff_at_a_resource_is_not_unlike_a_page() {
     let mut findings = shapes();
@@ -169,7 +169,7 @@ fn a_cliff_that_is_steep_in_many_ranges_has_its_place() {
     assert_eq!(findings.as_expected(&findings.series[0]), None);
 }
 
-/// While a run goes on only what is decided is said.
+/// While a run goes on only decided series are reported.
 #[test]
 fn growths_that_are_wanted_are_sentences() {
     let growths = overview::growth_sentences(&shapes(), |finding| finding.key.workload == "bind");
@@ -177,7 +177,7 @@ fn growths_that_are_wanted_are_sentences() {
     assert!(growths[0].starts_with("bind: ") && growths[0].contains("explicit ports"), "{growths:?}");
 }
 
-/// The time that settles verdicts is what their trials take, up to the next look, beside the rest of the run.
+/// The time that settles verdicts is that of their trials up to the next look, beside the rest of the run.
 #[test]
 fn what_is_undecided_says_what_would_settle_it() {
     let noisy = emulated::Curve { cost: |_| 1e-6, between: 0.1, within: 0.3, n: 4_000, twin: None };
@@ -225,7 +225,7 @@ fn only_an_excluded_expectation_is_contradicted() {
     let (found, sentence) = agrees(LinearLike, &[LinearLike], LINE);
     assert_eq!(found, Some(true));
     assert!(sentence.contains("matches the documented expectation (linear)"), "{sentence}");
-    // The parts of what is composite are none of its shapes.
+    // The parts of a composite verdict are not its shapes.
     assert_eq!(agrees(Composite, &[LinearLike, Stepped, Flat], LINE).0, Some(false));
     // Where no shape fits, the steepness decides: a line with a ripple is no contradiction, and one whose base is
     // large gets steeper towards 1.
@@ -236,8 +236,7 @@ fn only_an_excluded_expectation_is_contradicted() {
     }
 }
 
-/// How long something takes is asked more often than how it grows: each series has its cost with an interval, and
-/// the undecided ones stand in a table of their own, dimmed.
+/// Each series has its cost with an interval, and the undecided ones stand in a table of their own, dimmed.
 #[test]
 fn every_series_has_its_cost() {
     let findings = mixed(&PORTS);
@@ -306,7 +305,7 @@ fn two_n_have_no_slope() {
     }
 }
 
-/// A job and a series at one n have their cost with its interval, whatever is known beside it.
+/// A job and a series at one n have their cost with its interval, with or without other findings.
 #[test]
 fn one_n_and_two_have_their_cost() {
     for trials in [3, 12] {

@@ -12,7 +12,7 @@ fn page(recording: &record::Recording, findings: &Findings) -> String {
     String::from_utf8(out).expect("text")
 }
 
-/// The page without what is long: pictures, points, paths, styles and scripts.
+/// The page without its long parts: pictures, points, paths, styles and scripts.
 fn skeleton(page: &str) -> String {
     let mut text = page.to_string();
     for (from, to) in [
@@ -132,7 +132,7 @@ fn without_scripts_it_has_all_that_the_terminal_says_in_that_order() {
         assert!(page.contains(&format!("id=\"s{i}\"")), "{}", finding.label);
     }
     assert!(page.contains("<strong>Flat within 10\u{202f}% to n = "), "the lists of the terminal");
-    assert!(page.contains("<div class=\"filters\" hidden>"), "what needs scripts is not shown");
+    assert!(page.contains("<div class=\"filters\" hidden>"), "elements for scripts are not shown");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_page_is_one_file() {
     for word in outside {
         assert!(!page.contains(word), "{word}");
     }
-    assert!(page.contains("default-src 'none'"), "and a browser is told so");
+    assert!(page.contains("default-src 'none'"), "and a browser enforces it");
     assert!(page.len() < 4_000_000, "{} bytes", page.len());
     // Every figure says the same as the table of verdicts.
     assert_eq!(page.matches("<svg class=\"plot\"").count(), 4 * 8);
@@ -306,7 +306,8 @@ fn absurd_numbers_make_a_page() {
     }
 }
 
-/// The overview stands first and has a row for every series; what was measured and how to read it is folded.
+/// The overview stands first and has a row for every series; the measured systems and how to read the page
+/// are folded.
 #[test]
 fn a_page_opens_with_all_growths_and_folds_the_rest() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::shapes(4_000), 6, 1);

@@ -88,7 +88,7 @@ fn layers_are_shares_of_the_time_for_each_unit_on_one_axis() {
         assert_eq!(
             (open.len(), transfer.len(), one("p2").len()),
             (3, 3, 0),
-            "what is within a phase is no layer"
+            "a part within a phase is no layer"
         );
         let is_near = |a: f64, b: f64| (a - b).abs() < 0.02 * b.max(1.0);
         assert!(transfer.windows(2).all(|pair| is_near(pair[0], pair[1])), "{transfer:?}");

@@ -1,4 +1,4 @@
-//! A race: what all are offered, and how each architecture goes with the number of connections.
+//! A race: the load that all are offered, and the trend of each architecture over connections.
 
 use crate::emulated;
 
@@ -27,8 +27,8 @@ fn page(recording: &record::Recording, findings: &Findings) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Runs that found out different rates: a response time at one is no response time at the other, and what a
-/// closed loop measured is compared all the same.
+/// Runs that found out different rates: a response time at one is no response time at the other, and values
+/// of a closed loop are compared all the same.
 #[test]
 fn different_loads_are_not_compared() {
     let race = |rates: (f64, f64), seed: u64| {
@@ -78,8 +78,8 @@ fn different_loads_are_not_compared() {
     assert!(epoll(&everywhere, "throughput").answer().is_some());
 }
 
-/// What times do over connections is said of every contender: how many times as much, for certain; that they are
-/// flat; or that the load generator was the limit.
+/// The trend of times over connections of every contender: a certain factor; flat; or the load generator was
+/// the limit.
 #[test]
 fn the_growth_of_each_contender_is_reported() {
     let recording = load::race(&load::four(), 10, 7);
@@ -151,7 +151,7 @@ fn several_systems_have_their_mean() {
     assert!(!self::page(&one, &Findings::from_recording(&one)).contains("Mean of"));
 }
 
-/// One trial of each finds out what all can be offered, and measures nothing at that.
+/// One trial of each finds the load for all, and measures nothing at it.
 #[test]
 fn the_first_trials_say_what_they_lack() {
     let notes = |trials: u32| {
@@ -169,8 +169,8 @@ fn the_first_trials_say_what_they_lack() {
     assert!(note.contains("--trials 2"), "{note}");
 }
 
-/// Of one the time sufficed for the trial that finds out the load alone: it has its row, with what it lacks and
-/// why, and the document says the same.
+/// One had time only for the trial that finds the load: it has its row, with the missing values and the
+/// reason, and the document has the same.
 #[test]
 fn a_contender_with_one_trial_has_its_row() {
     let mut lines = load::lines(&free(), 5, 7);

@@ -32,7 +32,7 @@ fn as_one(all: impl Iterator<Item = Vec<Line>>) -> Recording {
     Recording::new(one).unwrap()
 }
 
-/// Curves, of which each system has its own costs; the fourth cannot fork.
+/// Curves with separate costs on each system; the fourth cannot fork.
 fn curves() -> Recording {
     as_one((0..SYSTEMS).map(|i| {
         let mut workloads: Vec<Emulated> = mixed(200).into_iter().take(3).collect();
@@ -101,7 +101,7 @@ fn every_system_has_its_column_of_verdicts() {
     for row in matrix.split("<tr>").skip(2) {
         assert_eq!(row.matches("<td>").count(), SYSTEMS, "{row}");
     }
-    assert!(matrix.contains("no fork(2)"), "what a system lacks");
+    assert!(matrix.contains("no fork(2)"), "a missing facility");
 }
 
 #[test]

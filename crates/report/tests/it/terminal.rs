@@ -107,7 +107,7 @@ fn what_was_never_tried_is_named() {
     }
 }
 
-/// Whether noise was removed, and why not, is said of each series.
+/// Each series states whether noise was removed, and why not.
 #[test]
 fn what_references_did_is_reported() {
     use stats::{Adjustment, ReferenceStanding, ReferenceUse};

@@ -1,21 +1,21 @@
-//! The pages of all that has one, in Markdown: what `explain` prints, and the manual pages are made of.
+//! All pages, in Markdown, for `explain` and the manual pages.
 
 use std::fmt::Write;
 
 use workload::{Direction, Sizes, Workload};
 
-/// A page, and what it is of.
+/// A page, and its subject.
 pub(in crate::cmd) struct Page {
-    /// Nothing for a workload; `arch`, `service` or `client`, which may share a name with one.
+    /// Empty for a workload; `arch`, `service` or `client`, which may share a name with one.
     pub(in crate::cmd) kind: &'static str,
     pub(in crate::cmd) name: &'static str,
-    /// What it is, in a line.
+    /// Its subject in a line.
     pub(in crate::cmd) summary: String,
-    /// All that there is to read, in Markdown; it begins with the summary.
+    /// The text, in Markdown; it begins with the summary.
     pub(in crate::cmd) text: String,
 }
 
-/// Every page there is.
+/// All pages.
 pub(in crate::cmd) fn all() -> impl Iterator<Item = Page> {
     let architectures = net::arch::ALL.iter().map(|one| ("arch", one.name, one.summary(), one.page()));
     let services = net::service::ALL.iter().map(|one| ("service", one.name, one.summary(), one.page()));
@@ -25,14 +25,14 @@ pub(in crate::cmd) fn all() -> impl Iterator<Item = Page> {
     runner::workloads().map(of_workload).chain(others)
 }
 
-/// The page of what `serve` or `load` has to offer under that name.
+/// The page of the architecture, service or client of that name.
 pub(super) fn offered(name: &str) -> Option<Page> {
     let (kind, name) = name.split_once('/').unwrap_or(("", name));
     let is_it = |page: &Page| page.name == name && (kind.is_empty() || page.kind == kind);
     all().filter(|page| !page.kind.is_empty()).find(is_it)
 }
 
-/// What its file says of a workload, and what its definition does.
+/// The page of a workload, from its file and its definition.
 pub(super) fn of_workload(workload: &'static Workload) -> Page {
     let mut text = workload.page();
     let _ = write!(text, "\n\nn counts {}{}.\n", workload.grows, levels(workload.sizes));
@@ -80,7 +80,7 @@ fn table<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [String;
     format!("\n{}{rule}{rows}", line(&heading.map(str::to_owned)))
 }
 
-/// Which n there are, where it is not every one.
+/// The levels of n, unless it is every n.
 fn levels(sizes: Sizes) -> String {
     let Some(some) = sizes.levels(100) else { return String::new() };
     let some: Vec<String> = some.iter().map(u64::to_string).collect();

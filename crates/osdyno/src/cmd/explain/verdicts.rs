@@ -1,5 +1,5 @@
-//! The words of a report, as docs/verdicts.md defines them: its tables, and the paragraphs of documents that
-//! open with a term in bold; and the guides to what is neither a workload nor a verdict.
+//! The words of a report, from docs/verdicts.md: its tables, and the paragraphs of documents that open with a
+//! term in bold; and the guides to commands and options.
 
 const VERDICTS: &str = include_str!("../../../../../docs/verdicts.md");
 const METHODOLOGY: &str = include_str!("../../../../../METHODOLOGY.md");
@@ -29,7 +29,7 @@ pub(super) fn method(name: &str) -> Option<&'static str> {
     guide.split_once("\n\n").map(|(_, text)| text.trim())
 }
 
-/// All definitions that have the word in what they define, each with that; none if there are none.
+/// All definitions of terms that contain the word, each with its term.
 pub(super) fn find(word: &str) -> Vec<(String, String)> {
     rows().chain(paragraphs()).filter(|(defined, _)| has_word(defined, word)).collect()
 }

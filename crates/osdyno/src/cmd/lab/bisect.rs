@@ -103,7 +103,7 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
     Ok(if found.is_certain() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-/// What all rounds have in common.
+/// The common part of all rounds.
 struct Bisecting<'a> {
     args: &'a Args,
     list: &'a [Target],

@@ -41,7 +41,7 @@ pub(super) fn boot(args: &Args) -> Done {
     Err(Failure::Refused(machine.boot().to_string()))
 }
 
-/// What executes the guests' instructions; `kernel` is booted where that must be tried.
+/// The engine of the guests; `kernel` is booted to try KVM.
 pub(super) fn accelerator(kernel: &Path, machine: &machine::Args) -> Result<Accelerator, Failure> {
     match machine.accel {
         Acceleration::Kvm => Ok(Accelerator::Kvm),
@@ -89,7 +89,7 @@ fn command(
         ("qemu", machine.qemu.clone()),
     ];
     command.extend(variants::words(variant));
-    // In one word, for a value may begin with a hyphen.
+    // In one word, because a value may begin with a hyphen.
     command.extend(options.map(|(name, value)| format!("--{name}={value}")));
     command.extend(["--folder", SCRATCH].map(str::to_owned));
     Ok(command)

@@ -10,7 +10,7 @@ use super::kernels::{FoundKernel, Kernels};
 use super::{boot, machine};
 use crate::failure::Failure;
 
-/// What the user wrote of a list.
+/// The options for a list.
 pub(super) struct ListOptions<'a> {
     pub(super) good: &'a str,
     pub(super) bad: &'a str,
@@ -21,7 +21,7 @@ pub(super) struct ListOptions<'a> {
     pub(super) version: &'a str,
 }
 
-/// More are not one list but a mistake, such as a folder of something else.
+/// More are a mistake, such as a folder of other files.
 const KERNELS_MOST: usize = 1000;
 
 /// The kernels of the list in their order, as systems.

@@ -13,14 +13,14 @@ pub(super) struct FoundKernel {
     pub(super) name: String,
     /// Its image; the path is UTF-8.
     pub(super) path: PathBuf,
-    /// What the user wrote for it, without the name.
+    /// The text of the user for it, without the name.
     pub(super) written: String,
 }
 
 /// Finds kernels.
 #[derive(Default)]
 pub(super) struct Kernels {
-    /// Where Debian's are kept; nothing before the first is wanted.
+    /// The cache of Debian's; empty before the first is needed.
     debian: Option<Debian>,
 }
 
@@ -34,7 +34,7 @@ impl Kernels {
             Some(series) => (Some(series.to_owned()), self.of_debian(series).map_err(refused)?),
             None => (lab::release(Path::new(place)).map_err(refused)?, PathBuf::from(place)),
         };
-        // The guest is booted from wherever this process is.
+        // The guest is booted from the working folder of this process.
         let path = path.canonicalize().unwrap_or(path);
         let file = || path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let name = name.map(str::to_owned).or(known).unwrap_or_else(file);

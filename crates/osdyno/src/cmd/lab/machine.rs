@@ -1,4 +1,4 @@
-//! The emulated machine of a guest, as the user chooses it.
+//! The options for the emulated machine of a guest.
 
 use clap::ValueEnum;
 use lab::{Accelerator, EmulatedMachine};
@@ -7,7 +7,7 @@ use super::words::words;
 use crate::cmd::warn;
 use crate::failure::Failure;
 
-/// What all guests have in common.
+/// The common options of all guests.
 #[derive(clap::Args)]
 #[group(skip)]
 pub(super) struct Args {
@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// Emulator: QEMU, and arguments for it; split into words like a shell command
     #[arg(long, value_name = "COMMAND", default_value = EmulatedMachine::EMULATOR)]
     pub(super) qemu: String,
-    /// What executes the instructions of the guests
+    /// The engine of the guests: KVM, or QEMU alone
     #[arg(long, value_enum, default_value_t = Acceleration::Auto)]
     pub(super) accel: Acceleration,
 }
@@ -42,7 +42,7 @@ pub(super) enum Acceleration {
 }
 
 impl Args {
-    /// What the emulator prints as its version; one that is missing is refused.
+    /// The version that the emulator prints; a missing emulator is refused.
     pub(super) fn version(&self) -> Result<String, Failure> {
         let refused = |error: lab::Error| Failure::Refused(error.to_string());
         EmulatedMachine::check_emulator(&self.emulator()?).map_err(refused)
@@ -59,12 +59,12 @@ impl Args {
         }
     }
 
-    /// What executes the guest of a verb that was given the answer.
+    /// The engine of the guest, for a verb that gets the result of the probe.
     pub(super) fn chosen(&self) -> Accelerator {
         if self.accel == Acceleration::Kvm { Accelerator::Kvm } else { Accelerator::Tcg }
     }
 
-    /// The options that are not at their defaults, as a user writes them.
+    /// The options other than defaults, in the words of a command line.
     pub(super) fn written(&self) -> Vec<String> {
         let memory = (self.memory != EmulatedMachine::MEMORY_MIB)
             .then(|| ["--memory".to_owned(), self.memory.to_string()]);

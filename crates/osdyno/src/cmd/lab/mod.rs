@@ -1,7 +1,7 @@
 //! `osdyno lab`: measures other kernels, each booted as a guest, beside this machine.
 //!
-//! One file for each verb; [`kernels`] finds what the user names, [`machine`] is what it runs on,
-//! and [`variants`] what differs from the kernel as it is.
+//! One file for each verb; [`kernels`] finds the named kernels, [`machine`] is the emulated machine, and
+//! [`variants`] changes settings of a kernel.
 
 mod bisect;
 mod boot;

@@ -20,10 +20,10 @@ pub(super) struct Args {
     /// series, such as debian:6.12; repeat the option to compare several
     ///
     /// The system is called NAME, or after the series, or after the release that the image names. It has one
-    /// emulated processor. Its initramfs holds the programs that are measured, so no disk and no other
-    /// software is needed. debian:6.12 is Debian's kernel for clouds, debian:6.12-generic the one for PCs,
-    /// and debian:6.12-rt has PREEMPT_RT. apt-get gets them; they are kept in osdyno/kernels in the user's
-    /// cache folder and used from there until they are removed.
+    /// emulated processor. Its initramfs holds the measured programs, so no disk and no other software is
+    /// needed. debian:6.12 is Debian's kernel for clouds, debian:6.12-generic the one for PCs, and
+    /// debian:6.12-rt has PREEMPT_RT. apt-get gets them; they are kept in osdyno/kernels in the user's cache
+    /// folder and used from there until they are removed.
     #[arg(
         long = "kernel",
         value_name = "[NAME=]PATH|debian:SERIES",
@@ -34,9 +34,9 @@ pub(super) struct Args {
     variants: variants::Args,
     /// Boots of each kernel over which its trials are spread
     ///
-    /// What a boot decides, such as places in memory, is the same for all of its trials. So a boot is one
-    /// observation of a comparison: four of each kernel are the fewest that can show a difference, and a run
-    /// that goes on after its first look boots more often.
+    /// A boot fixes conditions, such as places in memory, for all of its trials. So a boot is one observation
+    /// of a comparison: four of each kernel are the fewest that can show a difference, and a run that goes on
+    /// after its first look boots more often.
     #[arg(
         long, value_name = "COUNT", default_value_t = BOOTS,
         value_parser = clap::value_parser!(u32).range(1..=1000)

@@ -51,7 +51,7 @@ pub(super) fn targets(
             OWN_PROGRAM.to_owned(),
             "lab".to_owned(),
             VERB.to_owned(),
-            // In one word, for a value may begin with a hyphen.
+            // In one word, because a value may begin with a hyphen.
             format!("{OPTION}={command}"),
             format!("--memory={memory_mib}"),
             "--folder".to_owned(),

@@ -1,4 +1,4 @@
-//! Variants of the kernels that boot as guests: each kernel as it is, and once more for each option.
+//! Variants of the kernels that boot as guests: each kernel unchanged, and once more for each option.
 
 use lab::{KernelVariant, Sysctl};
 
@@ -43,7 +43,8 @@ impl One {
     }
 }
 
-/// The words of a hidden verb for this variant. An option is one word, for a value may begin with a hyphen.
+/// The words of a hidden verb for this variant. An option is one word, because a value may begin with a
+/// hyphen.
 pub(super) fn words(variant: &KernelVariant) -> Vec<String> {
     variant.written().chunks(2).map(|option| option.join("=")).collect()
 }

@@ -34,7 +34,7 @@ pub(super) fn target(text: &str) -> Result<Target, Failure> {
     let (name, command) = split(text);
     let programs = Wine::programs(&words(OPTION, command)?);
     let programs = Some(programs.map_err(|error| Failure::Refused(error.to_string()))?);
-    // In one word, for a value may begin with a hyphen.
+    // In one word, because a value may begin with a hyphen.
     let wine = format!("{OPTION}={command}");
     let prefix = [OWN_PROGRAM, "lab", VERB, &wine, "--folder", SCRATCH].map(str::to_owned).to_vec();
     let written = vec![OPTION.to_owned(), command.to_owned()];

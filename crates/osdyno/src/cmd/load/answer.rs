@@ -1,5 +1,5 @@
-//! The answer of `osdyno load`: what was measured, what limited it, and how it compares with an earlier load.
-//! Limits are judged by the rule that judges loads of a run, and in the same words.
+//! The answer of `osdyno load`: the measurements, their limits, and the comparison with an earlier load.
+//! Limits are judged by the rule for loads of a run, and in the same words.
 
 use std::path::PathBuf;
 
@@ -19,10 +19,10 @@ use crate::cmd::limits::LimitAnswer;
 pub(super) struct LoadAnswer {
     /// The server, as it was written.
     pub(super) targets: Vec<String>,
-    /// The address of a name that was loaded, and why no other was; absent unless a name was given.
+    /// The address of a name that was loaded, and why others were not; absent unless a name was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) resolved: Option<Resolved>,
-    /// How it was loaded.
+    /// The settings of the load.
     pub(super) settings: LoadSettings,
     /// The loads of `--background`, each in its canonical form; absent unless there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +44,7 @@ pub(super) struct LoadAnswer {
     /// The file of the baseline.
     #[serde(skip)]
     pub(super) baseline: Option<PathBuf>,
-    /// The list of `held_background` that belongs to the stage of a search that is reported.
+    /// The list of `held_background` of the reported stage of a search.
     #[serde(skip)]
     pub(super) stage: Option<usize>,
     /// The command line, without values that give access.
@@ -52,34 +52,34 @@ pub(super) struct LoadAnswer {
     pub(super) command: Vec<String>,
 }
 
-/// What was measured at one level, and what limited it.
+/// The measurements at one level, and their limit.
 #[derive(Clone, Serialize)]
 pub(super) struct JudgedLevel {
-    /// What was measured.
+    /// The measurements.
     #[serde(flatten)]
     pub(super) level: Level,
-    /// What limited it.
+    /// The limit.
     pub(super) verdict: LevelVerdict,
 }
 
-/// What limited one level.
+/// The limit of one level.
 #[derive(Clone, Serialize)]
 pub(super) struct LevelVerdict {
-    /// What limited it.
+    /// The limit.
     pub(super) limit: LevelLimit,
-    /// The evidence; absent where nothing limited it.
+    /// The evidence; absent without a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
-    /// What to do about failures; absent where nothing is known to help.
+    /// The remedy for failures; absent where none is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
 }
 
-/// What limited a level.
+/// The limit of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum LevelLimit {
-    /// Nothing that is known: the figures are those of the server.
+    /// No known limit: the figures are those of the server.
     Sound,
     /// Most requests failed.
     Failed,
@@ -96,7 +96,7 @@ pub(super) enum LevelLimit {
 /// The highest rate that meets a goal.
 #[derive(Serialize)]
 pub(super) struct FoundRate {
-    /// What has to hold.
+    /// The goal.
     pub(super) goal: Goal,
     /// The rate that half of the stages meet; `null` where no stage met the goal.
     pub(super) rate: Option<f64>,
@@ -122,13 +122,13 @@ pub(super) struct FoundRate {
 pub(super) struct StageAnswer {
     /// Requests per second that were meant to start.
     pub(super) rate: f64,
-    /// The percentile of the goal; `null` where too few were answered.
+    /// The percentile of the goal; `null` with too few responses.
     pub(super) seconds: Option<f64>,
     /// Correct responses per second.
     pub(super) completed_per_second: f64,
     /// Whether the goal was met.
     pub(super) outcome: StageOutcome,
-    /// What limited it.
+    /// The limit.
     pub(super) verdict: LevelVerdict,
 }
 
@@ -150,7 +150,7 @@ pub(super) struct TriedRate {
 }
 
 impl LoadAnswer {
-    /// Whether each background load was there in every second.
+    /// Whether each background load was held in every second.
     pub(super) fn is_background_held(&self) -> bool {
         self.held_background.iter().flatten().all(|held| held.is_held)
     }
@@ -205,7 +205,7 @@ impl LevelLimit {
         })
     }
 
-    /// One word for a column; empty where nothing is known to have limited the level.
+    /// One word for a column; empty without a known limit.
     pub(super) fn column(self) -> &'static str {
         match self {
             LevelLimit::Sound => "",
@@ -224,7 +224,7 @@ pub(super) fn doubt(level: &Level) -> Option<String> {
     LevelVerdict { limit, reason, hint: None }.sentence()
 }
 
-/// What limited a level, and the evidence.
+/// The limit of a level, and the evidence.
 fn judged(level: &Level) -> (LevelLimit, Option<String>) {
     // Failures other than timeouts, about which there is a verdict of its own.
     let failed = level.failed.saturating_sub(level.timed_out);
@@ -244,7 +244,7 @@ fn judged(level: &Level) -> (LevelLimit, Option<String>) {
     (limit, ::report::sentences::load_reason(&facts, &verdict))
 }
 
-/// What the load generator saw of itself.
+/// The load generator's own observations.
 fn facts(level: &Level) -> GeneratorLevel {
     workload::server::generator_level(level.load.connections as u64, Purpose::Level, level)
 }

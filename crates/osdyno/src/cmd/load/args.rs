@@ -1,4 +1,4 @@
-//! The command line of `osdyno load`, and the load that it asks for.
+//! The command line of `osdyno load`, and the load that it describes.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use net::load::Distribution;
 
 /// Lines of a drawing that is read at a glance.
 const BARS_MAX: usize = 10;
-/// Characters of the longest bar; what stands beside it has 25.
+/// Characters of the longest bar; the text beside it has 25.
 const WIDTH: usize = 22;
 /// The last character of a bar, in eighths.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

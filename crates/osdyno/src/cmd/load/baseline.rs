@@ -19,7 +19,7 @@ pub(super) struct Baseline {
     #[serde(skip)]
     path: PathBuf,
     settings: Value,
-    /// What was held beside it.
+    /// The loads beside it.
     #[serde(default)]
     background: Vec<String>,
     levels: Vec<Level>,
@@ -28,9 +28,9 @@ pub(super) struct Baseline {
 /// A level, compared with that of the baseline.
 #[derive(Serialize)]
 pub(super) struct LevelComparison {
-    /// What was offered.
+    /// The offered load.
     pub(super) load: Load,
-    /// Why nothing is compared; absent where it is.
+    /// Why there is no comparison; absent where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
     /// Its figures divided by those of the baseline.
@@ -75,7 +75,7 @@ struct Known {
     high: f64,
 }
 
-/// Settings that make no other load of it.
+/// Settings that do not change the load.
 const FREE: [&str; 6] = ["target", "sources", "seed", "worker", "workers", "connect_rate"];
 
 impl Baseline {

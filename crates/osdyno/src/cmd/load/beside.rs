@@ -18,7 +18,7 @@ pub(super) fn parse(text: &str) -> Result<BackgroundLevel, Unreadable> {
     }
 }
 
-/// What is held beside all levels, and what became of it at each.
+/// The loads beside all levels, and their results at each.
 #[derive(Default)]
 pub(super) struct Held {
     beside: Option<HeldLoads>,
@@ -26,7 +26,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Has it held, and waits until it is.
+    /// Starts the loads, and waits until they are held.
     pub(super) fn start(level: Option<&BackgroundLevel>, life: Duration) -> Result<Held, Failure> {
         let Some(level) = level.filter(|level| !level.loads.is_empty()) else { return Ok(Held::default()) };
         let program = sys::process::own_program().map_err(|error| {

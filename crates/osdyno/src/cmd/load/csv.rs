@@ -19,7 +19,7 @@ pub(super) fn write(answer: &LoadAnswer, out: &mut dyn Write) -> io::Result<()> 
         ",min,mean,max,service_p99,lag_p99,lateness_p99,connect_p99,handshake_p99,cpu_seconds,cpu_share,limit\
          ,statuses,background,background_rates,background_held"
     )?;
-    // What became of the load beside each level, if there was one.
+    // The result of the load beside each level, if there was one.
     let held = held.iter().copied().chain(std::iter::repeat(&[][..]));
     answer.levels.iter().zip(held).try_for_each(|(level, held)| write_line(level, held, out))
 }
@@ -69,8 +69,8 @@ fn write_line(judged: &JudgedLevel, held: &[HeldBackground], out: &mut dyn Write
     )
 }
 
-/// What was held beside it, `cpu:50% disk:20MB/s`; the mean rate of each in base units, and whether all were
-/// held in every second. Three empty columns where nothing was.
+/// The loads beside it, `cpu:50% disk:20MB/s`; the mean rate of each in base units, and whether all were held
+/// in every second. Three empty columns without any.
 fn background(held: &[HeldBackground]) -> String {
     let joined = |of: fn(&HeldBackground) -> String| held.iter().map(of).collect::<Vec<_>>().join(" ");
     let mean = |one: &HeldBackground| {

@@ -1,4 +1,4 @@
-//! The answer of a load as a document: rate, latency and what makes them doubtful first, the evidence below.
+//! The answer of a load as a document: rate, latency and causes of doubt first, the evidence below.
 
 use ::report::document::{Column, Document, Element, Figure, Fold, Row, Section, Table, Text, Tone};
 use ::report::html::{LoadMoment, LoadPlots};
@@ -52,7 +52,7 @@ impl LoadAnswer {
         document
     }
 
-    /// The rate that meets the goal, the stages that say so, and the longer one.
+    /// The rate that meets the goal, the stages that show it, and the longer one.
     fn search(&self, found: &FoundRate, document: &mut Document) {
         document.say(answer(found));
         if found.is_lower_bound {
@@ -91,7 +91,7 @@ impl LoadAnswer {
         }
     }
 
-    /// Throughput and latency, what makes them doubtful, and what to do.
+    /// Throughput and latency, causes of doubt, and remedies.
     fn claims(&self, judged: &JudgedLevel) -> Vec<Text> {
         let headline = (judged.level.latency.count > 0).then(|| headline(&judged.level));
         let doubt = judged.verdict.sentence().map(|sentence| Text::toned(sentence, Tone::Open));
@@ -191,7 +191,7 @@ impl LoadAnswer {
     }
 }
 
-/// What was offered.
+/// The offered load.
 fn name(level: &Level) -> String {
     match level.load.rate {
         Some(rate) => format!("{} requests/s asked for", count(rate.round() as u64)),
@@ -199,7 +199,7 @@ fn name(level: &Level) -> String {
     }
 }
 
-/// How many levels there are, and from where to where.
+/// The number of levels, and their range.
 fn extent(levels: &[JudgedLevel]) -> String {
     let levels_in_all = counted(&count(levels.len() as u64), "levels");
     match (levels.first(), levels.last()) {

@@ -1,9 +1,9 @@
-//! What to do about failures: the option that a user may have missed, or where the cause lies.
+//! Remedies for failures: the option that a user may have missed, or the place of the cause.
 
 use net::load::{Failure, FailureKind, LoadSettings, RequestStage};
 
-/// What to do about the first of these failures of which something is known: those of a protocol come first,
-/// because they are why connections are closed.
+/// The remedy for the first of these failures that has one: those of a protocol come first, because they
+/// cause connections to be closed.
 pub(super) fn first(failures: &[&Failure], settings: &LoadSettings) -> Option<String> {
     let of_protocol = failures.iter().find_map(|failure| protocol_hint(failure.kind)).map(str::to_owned);
     of_protocol.or_else(|| failures.iter().find_map(|failure| connection_hint(failure, settings)))

@@ -30,12 +30,12 @@ impl Screen {
         Screen { bar: bar.with_style(style), last: RefCell::default() }
     }
 
-    /// Whether anybody can see it.
+    /// Whether standard error is a terminal.
     pub(super) fn is_watched(&self) -> bool {
         !self.bar.is_hidden()
     }
 
-    /// Rewrites the line when a second is over; of a warm-up it only says that it is one.
+    /// Rewrites the line when a second is over; during a warm-up it only says that.
     pub(super) fn show(&self, load: &Load, progress: &Progress) {
         let mut last = self.last.borrow_mut();
         if progress.seconds < last.seconds {
@@ -59,7 +59,7 @@ impl Screen {
     }
 }
 
-/// What happened since the last line. All of a closed loop fits into 80 columns; the end is cut off where a
+/// The events since the last line. All of a closed loop fits into 80 columns; the end is cut off where a
 /// terminal is narrower.
 fn line(load: &Load, progress: &Progress, last: &Progress, recent: &Recent) -> String {
     let span = (progress.seconds - last.seconds).max(1e-9);

@@ -8,7 +8,7 @@ use record::units::{self, Quantity, Unreadable};
 const RATES: RangeInclusive<f64> = 0.0002..=10_000_000.0;
 /// More connections than any machine has room for.
 const CONNECTIONS_MAX: u64 = 10_000_000;
-/// A range with more values is a slip: each of them is a load of its own.
+/// A range with more values is a mistake: each of them is a load of its own.
 const VALUES_MAX: usize = 1000;
 
 /// One number, or all that a range stands for.

@@ -1,4 +1,4 @@
-//! Where the result of a load goes: to the terminal, and to files in the formats that their names say.
+//! The destinations of a load's result: the terminal, and files in the formats of their names.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ use crate::cmd::{print_place, refuse_existing, warn, write_file, write_json};
 use crate::console::{Console, results};
 use crate::failure::Failure;
 
-/// What is written where.
+/// The files to write.
 pub(super) struct Outputs {
     format: LoadFormat,
     files: Vec<(PathBuf, FileFormat)>,
     force: bool,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileFormat {
     Page,
@@ -36,7 +36,7 @@ enum FileFormat {
 }
 
 impl FileFormat {
-    /// The format that the name of a file says.
+    /// The format by the name of a file.
     fn from_name(path: &Path) -> Result<FileFormat, Failure> {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         Ok(match ending.as_deref() {
@@ -136,7 +136,7 @@ fn name_of(format: FileFormat) -> &'static str {
     }
 }
 
-/// Says where credentials of the command line can be read from now on.
+/// Warns where credentials of the command line can be read from now on.
 fn warn_of_credentials(answer: &LoadAnswer, place: &str) {
     let names = names_of_credentials(&answer.settings);
     if !names.is_empty() {

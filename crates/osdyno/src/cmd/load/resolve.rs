@@ -19,7 +19,7 @@ pub(super) struct ServerName {
     pub(super) port: u16,
 }
 
-/// Which address of a name is loaded, and why no other is.
+/// The address of a name that is loaded, and why others are not.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Resolved {
     name: String,
@@ -37,7 +37,7 @@ struct Skipped {
 /// An address that accepts no connection within this time is skipped.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// The address to load; for a name, with what it is to be told by. `sources` are of the family to take.
+/// The address to load; for a name, with its description. `sources` are of the family to take.
 pub(super) fn resolve(
     name: &ServerName,
     allow_public: bool,

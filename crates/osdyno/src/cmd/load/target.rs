@@ -18,11 +18,11 @@ pub(super) struct Target {
     pub(super) name: String,
     /// The rest of what was written, for the client.
     pub(super) endpoint: Endpoint,
-    /// Which address of the name was taken; `None` where an address was written.
+    /// The address of the name that was taken; `None` where an address was written.
     pub(super) resolved: Option<Resolved>,
 }
 
-/// What a client takes as its target.
+/// The form of a client's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TargetForm {
     /// A URL; the scheme may be missing, and is http then.
@@ -36,7 +36,7 @@ pub(super) enum TargetForm {
 struct Written {
     server: Server,
     is_secure: bool,
-    /// What a request says as its host.
+    /// The host in a request.
     host: String,
     /// Path and query, of a URL.
     path: Option<String>,
@@ -48,7 +48,7 @@ enum Server {
     Unix(String),
 }
 
-/// What a request says as its host, where the server has no name.
+/// The host in a request, where the server has no name.
 const LOCAL_HOST: &str = "localhost";
 
 impl Target {
@@ -146,7 +146,7 @@ fn parse_url(text: &str) -> Result<(Url, Option<String>), String> {
     }
 }
 
-/// The text without the zone of an address in brackets, `%eth0` or, as RFC 6874 had it, `%25eth0`.
+/// The text without the zone of an address in brackets, `%eth0` or, by RFC 6874, `%25eth0`.
 fn without_zone(text: &str) -> (String, Option<String>) {
     let authority = authority(text);
     let zoned = authority.split_once('%').and_then(|(before, rest)| {
@@ -158,7 +158,7 @@ fn without_zone(text: &str) -> (String, Option<String>) {
     (text.replacen(authority, &format!("{before}]{after}"), 1), Some(zone.to_owned()))
 }
 
-/// What stands between `://` and the path.
+/// The text between `://` and the path.
 fn authority(text: &str) -> &str {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
@@ -172,7 +172,7 @@ fn no_port(text: &str) -> String {
     format!("{text:?} is no port; a port is a number from 1 to 65535")
 }
 
-/// The host as a resolver and a certificate have it: without brackets.
+/// The host in the form of a resolver and a certificate: without brackets.
 fn bare_host(url: &Url) -> String {
     match url.host() {
         Some(Host::Ipv6(address)) => address.to_string(),

@@ -1,4 +1,4 @@
-//! The answer of `osdyno mail`: what became of the recipients, the rate, and the time that each step took.
+//! The answer of `osdyno mail`: the outcomes of recipients, the rate, and the time of each step.
 
 use ::report::document::{Column, Document, Table, Text, Tone};
 use ::report::quantity::{duration, time};
@@ -11,7 +11,7 @@ use crate::cmd::limits::{LimitAnswer, LimitedFigure, Limits, MeasuredFigure};
 /// The answer of `osdyno mail`.
 #[derive(Serialize)]
 pub(super) struct MailAnswer {
-    /// How long all of it took.
+    /// The whole duration.
     elapsed_seconds: f64,
     /// The time at work: without the time in which the engine only waited for the next attempts.
     delivering_seconds: f64,

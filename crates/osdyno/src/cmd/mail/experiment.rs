@@ -58,7 +58,7 @@ impl Experiment {
     }
 }
 
-/// What the system has refused, which the other process says.
+/// The refusal of the system, as reported by the other process.
 fn refused(error: io::Error) -> Failure {
     Failure::Refused(error.to_string())
 }
@@ -80,7 +80,7 @@ impl Process {
         let number = sys::process::fork(move || {
             let served = serve(&mut |address| writeln!(writer, "{address}"));
             u8::from(served.is_err_and(|failure| {
-                // If nobody reads, nobody waits.
+                // Without a reader there is no waiting process.
                 let _ = writeln!(writer, "{failure}");
                 true
             }))

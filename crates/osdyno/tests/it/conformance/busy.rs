@@ -1,4 +1,4 @@
-//! The service `busy`: a line and a close, whatever the client does.
+//! The service `busy`: a line and a close, for any client.
 
 use super::case::{CROWD, Case, Row};
 use crate::common::until;

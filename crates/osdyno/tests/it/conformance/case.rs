@@ -17,7 +17,7 @@ pub(crate) const POOL: usize = 8;
 /// A file that is sent as a file, and fits in no buffer of a connection.
 pub(crate) const LARGE: usize = 24 << 20;
 
-/// What the clients of one server did.
+/// The counts of the clients of one server.
 #[derive(Default)]
 pub(crate) struct Book {
     pub(crate) connections: u64,
@@ -58,7 +58,7 @@ impl Case<'_> {
 
 pub(crate) type Check = fn(&mut Case<'_>);
 
-/// What is checked of a service.
+/// The checks of a service.
 pub(crate) struct Row {
     pub(crate) service: &'static str,
     /// Makes what it serves in a folder, which is there.

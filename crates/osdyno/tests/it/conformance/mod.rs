@@ -1,8 +1,8 @@
 //! Every architecture with every service and every client of it: one table, through the program, from outside.
 //!
-//! A server is started for each pair of architecture and service; the checks follow one another on it, then the
-//! clients of the load generator, and at its end its counters are compared with what the clients did. What is
-//! paired is computed from the lists of `net`; a service without a row of checks here fails.
+//! A server is started for each pair of architecture and service; the checks follow one another on it, then
+//! the clients of the load generator, and at its end its counters are compared with those of the clients. The
+//! pairs are computed from the lists of `net`; a service without a row of checks here fails.
 #![cfg(target_os = "linux")]
 
 mod busy;
@@ -25,7 +25,7 @@ use crate::common::until;
 /// Pairs that are at work at the same time.
 const AT_ONCE: usize = 4;
 
-/// What is checked of each service.
+/// The checks of each service.
 const ROWS: &[Row] = &[busy::ROW, echo::ROW, http::ROW, smtp::ROW];
 
 /// Services that no client of the load generator speaks to: their server speaks first and goes on, and one

@@ -1,4 +1,4 @@
-//! The ends of connections and of loads: who closes, and how many requests were sent by then.
+//! The ends of connections and of loads: the side that closes, and the number of requests sent by then.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Which server a target names, and what that server is sent.
+//! The server that a target names, and the requests to it.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;

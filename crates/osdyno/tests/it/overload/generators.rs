@@ -1,4 +1,4 @@
-//! The load generator: every failure is counted as what it was, and the load ends in time.
+//! The load generator: every failure is counted by its kind, and the load ends in time.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! What the load generator prints of its only level.
+//! The output of the load generator about its only level.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Output;
 use crate::common;
 use crate::common::text;
 
-/// What a generator said of its only level.
+/// The output of a generator about its only level.
 pub(crate) struct Loaded {
     pub(crate) code: Option<i32>,
     pub(crate) errors: String,

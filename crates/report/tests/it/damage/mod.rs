@@ -1,5 +1,5 @@
-//! Real run files, made small, and damage to their lines that still is JSON: what a bug of a writer, a script of
-//! a user or a hostile author would leave. The fuzz target `record_drawn` takes it from here too.
+//! Real run files, made small, and damage to their lines that still is JSON: like that of a bug of a writer,
+//! a script of a user or a hostile author. The fuzz target `record_drawn` takes it from here too.
 
 use std::io::Write;
 
@@ -126,8 +126,8 @@ fn replacement(donor: Option<&Value>, rng: &mut Rng) -> Value {
     }
 }
 
-/// Reads the bytes of a run file, judges and compares what was read, and draws it in each way there is. None of
-/// it may panic.
+/// Reads the bytes of a run file, judges and compares the recording, and draws it in each way there is. None
+/// of it may panic.
 pub(crate) fn draw(bytes: &[u8]) {
     let Ok(reader) = Reader::new(bytes, "damaged") else { return };
     let lines: Vec<Line> = reader.map(|line| line.expect("memory can be read")).collect();

@@ -1,5 +1,5 @@
-//! Comparisons of emulated systems: one run of three, and answers set by hand, so that what is shown changes
-//! only when the showing changes.
+//! Comparisons of emulated systems: one run of three, and answers set by hand, so that the output changes
+//! only when the writer changes.
 
 use judge::compare::Comparison;
 use record::{Line, NoiseFloor, Outcome, Recording};

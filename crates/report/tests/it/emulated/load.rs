@@ -37,7 +37,7 @@ pub(crate) struct Architecture {
     pub(crate) memory: f64,
     /// The level at which it stops.
     pub(crate) stops: Option<u64>,
-    /// What its first three trials say of the generator.
+    /// The generator's observations in its first three trials.
     pub(crate) generator: Option<Saturated>,
 }
 
@@ -163,8 +163,8 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
     lines
 }
 
-/// Makes it a race whose first trials found out what all were offered in the others: this rate below the last
-/// level, and there another one.
+/// Makes it a race whose first trials found the load that all were offered in the others: this rate below the
+/// last level, and there another one.
 pub(crate) fn offer(lines: &mut Vec<Line>, per_second: f64, at_last: f64) {
     let level = |n: u64| OfferedLevel {
         n,
@@ -212,7 +212,7 @@ pub(crate) fn on_two(architectures: &[Architecture]) -> Recording {
     Recording::new(all.into_iter().chain(other).chain(end)).expect("begins with its run line")
 }
 
-/// What a load generator records of itself that is not busy, in a closed loop.
+/// The record of an idle load generator, in a closed loop.
 fn idle(of: TrialKey) -> GeneratorLevel {
     GeneratorLevel {
         of,
@@ -241,7 +241,7 @@ pub(crate) fn race(architectures: &[Architecture], trials: u32, seed: u64) -> Re
     Recording::new(lines(architectures, trials, seed)).expect("begins with its run line")
 }
 
-/// What a trial records of a load generator that was saturated.
+/// The record of a saturated load generator.
 fn saturated(one: &Architecture, trial: u32, at: Saturated) -> Line {
     let (system, workload, variant) = ("local".into(), "race".into(), one.name.into());
     let of = TrialKey { system, workload, variant, trial };
@@ -305,7 +305,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
     }
 }
 
-/// Gives every ratio a value set by hand, so that what is shown changes only when the showing changes.
+/// Gives every ratio a value set by hand, so that the output changes only when the writer changes.
 pub(crate) fn pin(findings: &mut judge::Findings) {
     for verdict in findings.series.iter_mut().filter_map(|finding| finding.verdict.as_mut()) {
         verdict.growth = stats::Interval { value: 12.0, low: 11.0, high: 13.0 };

@@ -1,4 +1,4 @@
-//! Verdicts set by hand, so that what is shown here changes only when the showing changes.
+//! Verdicts set by hand, so that the output changes only when the writer changes.
 
 use judge::Findings;
 use stats::{
@@ -68,7 +68,7 @@ fn set_blocks(verdict: &mut Verdict, first: f64, last: f64, cliff: bool) {
     verdict.blocks = (0..12).map(block).collect();
 }
 
-/// Takes away what was found, so that only what is set by hand is shown.
+/// Removes findings, so that only values set by hand are shown.
 fn clear(verdict: &mut Verdict) {
     (verdict.share, verdict.limit, verdict.bend, verdict.lines) = (1.0, None, None, None);
     (verdict.exponent, verdict.local_exponents, verdict.turn) = (None, None, None);
@@ -76,7 +76,7 @@ fn clear(verdict: &mut Verdict) {
     verdict.spikes = Spikes::default();
 }
 
-/// Gives the verdicts of [`super::shapes`] what is true of them.
+/// Gives the verdicts of [`super::shapes`] their true values.
 pub(crate) fn pin_shapes(findings: &mut Findings) {
     for finding in &mut findings.series {
         let Some(verdict) = &mut finding.verdict else { continue };
@@ -203,7 +203,7 @@ fn lines(lower: FittedLine, upper: FittedLine, persistence: f64) -> Lines {
     Lines { lower, upper, persistence, distance }
 }
 
-/// Ranges of n with the costs that are true, eight in each decade, and what follows from them.
+/// Ranges of n with the true costs, eight in each decade, and the values that follow.
 fn set_truth(verdict: &mut Verdict, cost: fn(f64) -> f64) {
     let (low, high) = (verdict.n_low as f64, verdict.n_high as f64);
     let count = (8.0 * (high / low).log10()).round() as i32;
