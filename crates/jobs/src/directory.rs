@@ -5,8 +5,8 @@
 //!
 //! **Method.** Empty files are created in one folder. After each one, a file chosen at random is opened,
 //! another one is looked up, and the new one gets its final name; each call is timed. Then all are removed
-//! in random order. Everything stays in memory. The folder is in the scratch folder of the run: `--scratch
-//! DIR` puts it on another file system.
+//! in random order. Everything stays in memory. The folder is in the scratch folder of the run;
+//! `--scratch DIR` puts it on another file system.
 //!
 //! `new` starts with a new folder. In `emptied`, ten times as many files were there before and have been
 //! removed; some file systems never make a folder smaller, and search its empty blocks. Where there is no

@@ -121,7 +121,8 @@ impl Findings {
         series: Vec<Finding>,
         comparisons: Vec<Comparison>,
     ) -> Findings {
-        // More trials are proposed for what the run was made for; a comparison answers the rest.
+        // More trials are proposed only for the series that the run was made for; a comparison answers the
+        // rest.
         let is_asked = |finding: &&Finding| {
             let is_companion = is_companion(recording, &finding.key.workload, &finding.key.name);
             !finding.detail && !is_companion && !answers(&comparisons, finding)

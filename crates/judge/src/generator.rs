@@ -23,7 +23,7 @@ const LATE_SHARE: f64 = 0.1;
 /// response, the server is behind, even if the generator was busy.
 const BEHIND_SHARE: f64 = 0.01;
 
-/// Where something other than the system was the limit.
+/// The levels where something other than the system was the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LimitedLevels {
     /// The limit; the load generator where there are several.

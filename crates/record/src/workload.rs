@@ -93,8 +93,8 @@ pub struct SeriesKind {
     /// Whether the run waits for no verdict of it: it has as many trials as the other series need.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub companion: bool,
-    /// Names of other series of the same trial of which this one is the sum, value by value; empty for
-    /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
+    /// Names of the series of the same trial whose sum this one is, value by value; empty for a series that
+    /// was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
     #[serde(default)]
     pub sum_of: Vec<String>,
     /// Its part in the time of the whole job; `None` where it is no phase of it, or is within another one.

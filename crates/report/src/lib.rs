@@ -6,7 +6,7 @@
 //! - [`html`] is one page with every point of every trial.
 //! - [`answer`] is every decision about a run as a value, for a program.
 //! - [`document`] is an answer before it is written: for a terminal, a page, man(1) or Markdown.
-//! - [`noise_floor`] is what a system showed against itself.
+//! - [`noise_floor`] is the result of comparing a system with itself.
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
 //! - [`formats`] are for where the result of a build is read.
 //! - [`gate`] is what let a build fail, and how sure that is.

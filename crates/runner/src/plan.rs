@@ -94,7 +94,7 @@ pub struct OwnVariant {
     pub settings: Vec<(String, String)>,
 }
 
-/// How each system is set against the one before it.
+/// How each system is compared with the one before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepOptions {
     /// A smaller change is none, as a share.
@@ -122,7 +122,7 @@ const LOOKS_OF_STEPS: &[u32] = &[16, 32, 64, 128];
 /// The counts of trials after which a gate is looked at.
 const LOOKS_OF_GATE: &[u32] = &[10, 20, 40, 80, 160, 320, 640];
 
-/// What will be measured.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
     /// Name of the preset.

@@ -27,7 +27,7 @@ pub struct Segment {
     pub n_low: u64,
     /// Largest n.
     pub n_high: u64,
-    /// How the cost goes inside.
+    /// The class of the cost inside.
     #[serde(rename = "verdict")]
     pub class: Class,
     /// Cost at its end over cost at its beginning.

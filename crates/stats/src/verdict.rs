@@ -6,7 +6,7 @@ use crate::centre::Interval;
 use crate::control::Adjustment;
 use crate::finding::{Asymptote, Bend, Lines, LocalExponent, Modes, Segment, Spikes, Step, Turn};
 
-/// One range of n and what it cost there.
+/// One range of n and its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Block {
     /// Smallest n.

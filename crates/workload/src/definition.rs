@@ -46,7 +46,7 @@ pub struct Workload {
     pub equal_offered_load: bool,
     /// It measures something of the user's own: no group contains it, and only its name selects it.
     pub is_own: bool,
-    /// What the user may choose.
+    /// The settings of the user.
     pub settings: &'static [Setting],
     /// The operations that every trial measures.
     pub operations: &'static [Operation],
@@ -205,7 +205,7 @@ impl Workload {
         Box::leak(Box::new(Workload { sizes: Sizes::Chosen(levels.to_vec().leak()), ..*self }))
     }
 
-    /// What one more n takes in this variant.
+    /// The resources that one more n takes in this variant.
     pub fn needs_of(&self, variant: &str) -> Vec<Need> {
         Need::of_variant(self.needs, variant)
     }

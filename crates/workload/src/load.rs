@@ -52,7 +52,7 @@ impl Trial<'_> {
                 warnings: &mut self.warnings,
                 facts: &mut self.facts,
                 clock: self.clock,
-                // The smallest level is measured in any case: something is known of the load then.
+                // The smallest level is always measured, so that there is some value.
                 end_ticks: if row == 0 { u64::MAX } else { self.end_ticks },
             };
             let known_facts = recorder.facts.len();

@@ -39,7 +39,7 @@ pub struct TrialError {
 pub struct ProgramEnded(pub String);
 
 impl ProgramEnded {
-    /// How it ended, where that is behind the error.
+    /// How it ended, if that caused the error.
     pub fn behind(error: &io::Error) -> Option<String> {
         error.get_ref()?.downcast_ref::<ProgramEnded>().map(ToString::to_string)
     }

@@ -190,7 +190,7 @@ impl<'a> Trial<'a> {
         self.offered = offered;
     }
 
-    /// What all rivals are offered, level by level; nothing in the trials that find it out.
+    /// The load that all rivals are offered, level by level; empty in the trials that find it.
     pub fn offered(&self) -> &'a [OfferedLevel] {
         self.offered
     }

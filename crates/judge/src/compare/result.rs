@@ -13,7 +13,7 @@ use crate::stops::{Cause, Stop};
 /// The smallest difference that matters, as a share.
 pub const MARGIN: f64 = 0.03;
 
-/// What the others are set against.
+/// The reference of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reference {
@@ -121,7 +121,7 @@ pub struct RankingEntry {
     pub note: Option<AnswerNote>,
 }
 
-/// What trials measured at one level.
+/// The values of trials at one level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelValue {
     /// The level.

@@ -6,9 +6,9 @@
 //! **Method.** The experiment of 2001. The engine of `osdyno mail` makes every step of a delivery with RSET
 //! in place of DATA: it finds the exchanger of a domain by DNS, connects, reads the greeting, and sends EHLO,
 //! MAIL, RCPT, RSET and QUIT, each after the reply to the one before. A connection is for one delivery;
-//! `--set deliveries=N` uses it for N. The 200 000 recipients are generated, in 9 113 domains (`--set
-//! domains=N`), all in `.test`. When those of a domain are used up they begin anew, and the domain is looked
-//! up again; so one delivery in 22 waits for DNS.
+//! `--set deliveries=N` uses it for N. The 200 000 recipients are generated, in 9 113 domains
+//! (`--set domains=N`), all in `.test`. When those of a domain are used up they begin anew, and the domain is
+//! looked up again; so one delivery in 22 waits for DNS.
 //!
 //! The sink, `osdyno serve --service smtp`, and the DNS server run in processes of their own, on a processor
 //! of their own if there is one; `--server` names a sink elsewhere. First the engine finds every domain. At

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Output format: csv, json, parquet, or hyperfine, the JSON of that program for the commands of a run
     #[arg(long, value_parser = parse_format)]
     format: ExportFormat,
-    /// Which table
+    /// Table to export
     #[arg(long, value_enum, default_value = "values")]
     table: Table,
     /// File to write [default: standard output]

@@ -239,7 +239,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     }
     warn_refused(compared.as_ref());
     let kept = ran.floor_kept.and_then(|kept| kept.inspect_err(|error| warn(&error.to_string())).ok());
-    // Two answers in one would be none: `osdyno blame` has the one for programs.
+    // JSON has only one answer: `osdyno blame` prints the other.
     let blame_page = blame_page.filter(|_| format == Format::Text);
     let blamed = blame_page
         .as_ref()

@@ -85,7 +85,7 @@ impl clap::Args for SinkArgs {
         let others = Services::all().into_iter().filter(|service| service.name != SINK);
         let others = others.flat_map(|service| service.arguments());
         let command = Args::augment_args(command)
-            .about("Take mail over SMTP and throw it away, with the failures that are asked for")
+            .about("Take mail over SMTP and throw it away, with configurable faults")
             .after_help(
                 "The same as serve --service smtp; osdyno explain service/smtp has its page.\n\
                  --access-log keeps a ledger, a line of JSON for each recipient.",

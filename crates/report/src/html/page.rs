@@ -128,7 +128,7 @@ pub(crate) fn when(started_at: &str) -> String {
     }
 }
 
-/// The facts: those that say most at once, all of them on demand.
+/// The facts: the most important ones at once, all of them on demand.
 pub(super) fn environment(findings: &Findings) -> Section {
     let keys: BTreeSet<&str> =
         findings.systems.iter().flat_map(|s| s.environment.keys()).map(String::as_str).collect();
@@ -162,7 +162,7 @@ fn facts(findings: &Findings, keys: &[&str]) -> Table {
     table
 }
 
-/// What is needed to repeat the run.
+/// The facts to repeat the run.
 pub(super) fn repeat(findings: &Findings) -> Section {
     let run = &findings.run;
     let took = findings.end.as_ref().map_or("cut off".into(), |end| duration(end.elapsed_seconds));

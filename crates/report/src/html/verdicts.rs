@@ -75,7 +75,7 @@ fn words(finding: &Finding) -> Vec<Text> {
     words
 }
 
-/// What was found of variants that are compared, and the verdict of each on demand.
+/// The findings about compared variants, and the verdict of each on demand.
 pub(super) fn of_compared(source: &Source<'_>, compared: &Comparison) -> Section {
     let series = source.series(|finding| compared.is_of(&finding.key.system, &finding.key.workload));
     let workload = compared.workload.as_deref().unwrap_or_default();

@@ -41,7 +41,7 @@ pub(super) fn of_class(words: &str, finding: &Finding, class: Class) -> Text {
     Text::linked(words, sentences::tone(finding), format!("#{}", definition(class)))
 }
 
-/// What ended trials, or why there is no number.
+/// The reason why trials ended, or why there is no number.
 pub(super) fn of_stop(words: &str) -> Text {
     Text::linked(words, Tone::Open, format!("#{STOPPED}"))
 }

@@ -9,7 +9,7 @@ pub(super) fn first(failures: &[&Failure], settings: &LoadSettings) -> Option<St
     of_protocol.or_else(|| failures.iter().find_map(|failure| connection_hint(failure, settings)))
 }
 
-/// What to do about a response or a certificate, or where the server speaks something else.
+/// The remedy for a response, a certificate, or another protocol.
 fn protocol_hint(kind: FailureKind) -> Option<&'static str> {
     Some(match kind {
         FailureKind::Content => "if the page differs from response to response, add --any-body",
