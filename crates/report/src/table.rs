@@ -72,9 +72,13 @@ pub(crate) fn of_series<'a>(
 ) -> Table {
     let common = CommonRange::of(series);
     let has_verdict = series.iter().any(|finding| finding.verdict.is_some());
+    let what = sentences::what(series.iter().copied());
     let headings = [
         String::new(),
-        format!("{} {}", sentences::what(series.iter().copied()), heading(common.low, "first")),
+        match common.is_without_n() {
+            true => what.to_string(),
+            false => format!("{what} {}", heading(common.low, "first")),
+        },
         heading(common.high, "last"),
         "growth".to_string(),
         "verdict".to_string(),
@@ -157,6 +161,11 @@ impl CommonRange {
             low: shared(&verdicts().map(|v| v.n_low).collect::<Vec<_>>()),
             high: shared(&verdicts().map(|v| v.n_high).collect::<Vec<_>>()),
         }
+    }
+
+    /// Whether these were measured once and not over n, as a command without levels.
+    fn is_without_n(&self) -> bool {
+        self.low == Some(1) && self.high == Some(1)
     }
 }
 

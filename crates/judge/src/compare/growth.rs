@@ -81,7 +81,12 @@ impl Findings {
                     ),
                 })
             });
-            ContenderGrowth { name: entry.name.clone(), place: entry.place, series: series.collect() }
+            // At one level nothing grows.
+            let says_something = |series: &SeriesGrowth| {
+                series.range.0 < series.range.1 || !matches!(series.growth, GrowthClaim::Undecided { .. })
+            };
+            let series = series.filter(says_something).collect();
+            ContenderGrowth { name: entry.name.clone(), place: entry.place, series }
         };
         first.standings.iter().map(of).filter(|contender| !contender.series.is_empty()).collect()
     }
