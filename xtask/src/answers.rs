@@ -131,7 +131,8 @@ type Types = BTreeMap<String, Written>;
 
 fn types(root: &Path) -> Result<Types, AnyError> {
     let (mut types, record) = (Types::new(), root.join("crates/record"));
-    let specification = fs::read_to_string(root.join("docs/record.md"))?;
+    let specification = fs::read_to_string(root.join("docs/record.md"))
+        .map_err(|error| format!("cannot read docs/record.md: {error}"))?;
     for file in workspace::files(&root.join("crates"), "rs") {
         if !file.components().any(|part| part.as_os_str() == "src") {
             continue;

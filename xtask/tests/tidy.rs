@@ -52,7 +52,7 @@ fn an_untidy_house_is_found_out() {
         "crates/stats/src/shape.rs:1: no `mod` line names this file",
         "crates/stats/src/shape.rs:3: Gadget is the name of another type in crates/kernel/src/shape.rs; qualify one of them",
         "crates/stats/src/shape.rs:3: `Gadget` is retired; write `Device`",
-        "docs/answers.md:1: no type is called LoadAnswer",
+        "docs/answers.md:1: cannot read docs/record.md: No such file or directory (os error 2)",
     ];
     assert_eq!(findings, expected);
 }
