@@ -32,8 +32,6 @@ mod measure;
 
 /// The setting of a command that is not given.
 const NONE: &str = "none";
-/// Any exit status is right.
-const ANY: &str = "any";
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "command",
