@@ -156,7 +156,7 @@ mod tests {
         assert!(named[0].starts_with("crates/net/src/engine.rs:1: names uring::ARCHITECTURE"));
         let twice = format!("{LIST}const BEST: X = poll::ARCHITECTURE;\n");
         assert!(found(&twice, "", GUIDE)[0].contains("names poll in 3 lines"));
-        assert!(found(LIST, "", "nothing")[0].contains("says nowhere"));
+        assert!(found(LIST, "", "nothing")[0].contains("does not name"));
     }
 
     #[test]
