@@ -1,5 +1,5 @@
-//! Whatever stands behind `--background`: it is read or refused, and what is read is the same when it is
-//! written in its canonical form.
+//! Any text after `--background` is read or refused; a value that was read stays the same when its canonical
+//! form is read.
 #![no_main]
 
 use background::{BackgroundSpec, FixedLoad};

@@ -1,5 +1,5 @@
-//! Whatever is sent to our DNS server, it answers or ignores it, without a panic: what it sends is a response
-//! with the id of the query, no longer than the transport takes.
+//! Our DNS server answers or ignores any bytes, without a panic: it sends a response with the id of the
+//! query, no longer than the transport takes.
 //!
 //! The first byte chooses the transport, and whether the rest is a whole message; else it is the number of a
 //! domain, a type, and what comes behind a sound question about these.

@@ -1,8 +1,8 @@
-//! Whatever DNS servers send, every domain that the resolver was asked for gets one answer, without a panic,
-//! in bounded time and memory. Responses repeat id and question of their query, or nothing behind them would
-//! be read.
+//! With any bytes from DNS servers, every domain that the resolver was asked for gets one answer, without a
+//! panic, in bounded time and memory. Responses repeat id and question of their query, or nothing behind them
+//! would be read.
 //!
-//! Each response is a byte with its length, the rest of a header, and what follows the question; a length
+//! Each response is a byte with its length, the rest of a header, and the bytes after the question; a length
 //! of 0 stands for a query that is lost.
 #![no_main]
 

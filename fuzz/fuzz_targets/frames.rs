@@ -1,4 +1,4 @@
-//! Whatever a stream holds and however it is cut, reading frames ends without a panic, and sound ones arrive.
+//! Reading frames ends without a panic for any bytes in pieces of any size, and sound frames arrive.
 //!
 //! The first byte chooses: the stream as it is, or behind a sound frame; the second where it is cut.
 #![no_main]

@@ -1,7 +1,7 @@
-//! Whatever a server of HTTP/2 sends, its responses are understood or refused, without a panic, and however
-//! the bytes are cut, the result is the same.
+//! Any bytes from a server of HTTP/2 are understood or refused, without a panic, with the same result for
+//! pieces of any size.
 //!
-//! The first byte chooses how the bytes are cut, the second what the server has said before them.
+//! The first byte chooses how the bytes are cut, the second the bytes that the server has sent before them.
 #![no_main]
 
 use std::rc::Rc;
@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(whole, told(&stream, usize::from(*choice)));
 });
 
-/// What came of each request, and what ended the connection.
+/// The outcome of each request, and the reason for the end of the connection.
 fn told(stream: &[u8], cut: usize) -> (Vec<(u32, String)>, Result<(), Http2Fault>) {
     let request = |method: &str, body: usize| Request {
         fields: vec![(":method".to_owned(), method.to_owned()), (":path".to_owned(), "/a".to_owned())],

@@ -1,4 +1,4 @@
-//! Whatever a client sends to the service `http`, and however it is cut: no panic, the same responses as to
+//! Any bytes from a client of the service `http`, in pieces of any size: no panic, the same responses as to
 //! the whole at once, as many as are counted and logged, and every line of the log is printable.
 //!
 //! The first byte says how many follow that are lengths of pieces; the rest is what is sent.
@@ -45,7 +45,7 @@ fn converse(pieces: &[&[u8]]) -> (String, String) {
     (sent, undated(log, "- - [", "]"))
 }
 
-/// The text without what stands between these.
+/// The text without the parts between these.
 fn undated(text: String, begin: &str, end: &str) -> String {
     let mut parts = text.split(begin);
     let mut kept = parts.next().unwrap_or_default().to_owned();

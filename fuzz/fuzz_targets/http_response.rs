@@ -1,5 +1,4 @@
-//! Whatever a web server sends, its responses are judged without a panic, and the
-//! result is the same however the bytes are cut.
+//! Any bytes from a web server are judged without a panic, with the same result for pieces of any size.
 //!
 //! The first byte chooses the method and how the bytes are cut; the second, a first response that stands
 //! before them.

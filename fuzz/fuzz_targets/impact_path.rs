@@ -1,5 +1,4 @@
-//! Whatever stands behind `--path`, `--cost` and `--use`: it is read or refused, and an answer is made of
-//! numbers.
+//! Any text after `--path`, `--cost` and `--use` is read or refused, and an answer consists of numbers.
 #![no_main]
 
 use inspect::impact::{Cost, Demand, Impact, ImpactQuestion, NetworkPath, UsedOperation};

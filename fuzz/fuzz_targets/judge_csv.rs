@@ -1,4 +1,4 @@
-//! Whatever a file of numbers holds, it is judged, without a panic, and what is said of it is JSON.
+//! Any file of numbers is judged without a panic, and the answer is JSON.
 //!
 //! The first byte chooses: the bytes as they are, behind a header, or as columns of a program of 2003.
 #![no_main]
@@ -8,7 +8,7 @@ use import::{Import, Options, Program};
 use judge::{Findings, MARGIN};
 use report::RunAnswer;
 
-/// Judging takes time that grows with the rows; what a row can do shows in few.
+/// Judging takes time that grows with the rows; few rows show all effects of a row.
 const BYTES_MAX: usize = 1 << 14;
 
 fuzz_target!(|data: &[u8]| {

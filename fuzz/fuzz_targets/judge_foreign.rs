@@ -1,7 +1,7 @@
-//! Whatever the output of another benchmark holds, it is read without a panic, and every value that it was
-//! taken for is judged, left out or computed by its program.
+//! Any output of another benchmark is read without a panic, and every value in it is judged, left out, or
+//! known as computed by its program.
 //!
-//! The first byte chooses what the bytes stand in, so that each format is reached.
+//! The first byte chooses the surroundings of the other bytes, so that each format is reached.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Whatever the ring of an event holds, reading its records ends, without a panic, and a sample has no more
+//! Reading the records of the ring of an event ends without a panic for any bytes, and a sample has no more
 //! addresses and counters than the bytes have words.
 //!
 //! The first byte chooses: the bytes as they are, or as the body of a record of samples, of forks, of

@@ -1,5 +1,4 @@
-//! Whatever the lines of a run file say, judging, comparing and drawing what was read of them ends, without a
-//! panic.
+//! Judging, comparing and drawing a run file with any lines ends without a panic.
 //!
 //! The mutator starts from real runs and keeps to JSON, so that it gets past the parser: it replaces,
 //! removes, repeats and moves values and lines. Run it with `-max_len=200000`.

@@ -1,4 +1,4 @@
-//! Whatever a file holds, reading it ends, without a panic, and a recording can be made of it.
+//! Reading any file ends without a panic, and a recording can be made of it.
 //!
 //! The first byte chooses: the bytes as they are, behind a sound head, or packed behind a sound head.
 #![no_main]

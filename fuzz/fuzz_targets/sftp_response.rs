@@ -1,4 +1,4 @@
-//! Whatever a server of SFTP sends, it is a response or an error, without a panic.
+//! Any bytes from a server of SFTP are a response or an error, without a panic.
 //!
 //! The data are packets, each behind its length in one byte. Before each, the client sends another request; a
 //! packet that begins with 0xff is completed to a response to that one, of the kind that follows.

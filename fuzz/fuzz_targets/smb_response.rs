@@ -1,4 +1,4 @@
-//! Whatever a server of SMB sends, it is a response or an error, without a panic.
+//! Any bytes from a server of SMB are a response or an error, without a panic.
 //!
 //! The first byte chooses the protection; the others are packets, each behind its length in one byte. A
 //! packet that begins with 0xfe is completed to a response to the next request.

@@ -1,5 +1,5 @@
-//! Whatever a client of SMTP sends, each of its lines is a command or an error, without a panic. A command
-//! that was read is written in one line, which is read as the same command.
+//! Each line from a client of SMTP is a command or an error, without a panic. A command that was read is
+//! written in one line, which is read as the same command.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

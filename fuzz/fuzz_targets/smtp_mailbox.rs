@@ -1,5 +1,5 @@
-//! Whatever is taken for an address, it is one or an error, without a panic. An address is its parts, and can
-//! be written into a command.
+//! Any text is an address or an error, without a panic. An address is its parts, and can be written into a
+//! command.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

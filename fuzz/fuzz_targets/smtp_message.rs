@@ -1,5 +1,5 @@
-//! Whatever follows DATA, it is read without a panic, and however the bytes are cut, the result is the same.
-//! A message that was read is read again as it is written.
+//! Any bytes after DATA are read without a panic, with the same result for pieces of any size. A message that
+//! was read is read again as it is written.
 //!
 //! The first byte chooses how the bytes are cut.
 #![no_main]

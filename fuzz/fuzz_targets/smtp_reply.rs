@@ -1,5 +1,5 @@
-//! Whatever a server of SMTP sends, its replies are read or refused, without a panic, and however the bytes
-//! are cut, the result is the same. A text that came in a reply can be written in one.
+//! Any bytes from a server of SMTP are read or refused, without a panic, with the same result for pieces of
+//! any size. A text that came in a reply can be written in one.
 //!
 //! The first byte chooses how the bytes are cut.
 #![no_main]

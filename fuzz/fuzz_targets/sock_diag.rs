@@ -1,4 +1,5 @@
-//! Whatever the kernel answers of sockets, there are no more of them than the answer has room for.
+//! With any bytes as the kernel's answer about sockets, there are no more of them than the answer has room
+//! for.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

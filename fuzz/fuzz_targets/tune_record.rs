@@ -1,5 +1,5 @@
-//! Whatever stands behind `--for`, and in a record of old values: it is read or refused, and what is read
-//! names known settings and numbers.
+//! Any text after `--for`, and in a record of old values, is read or refused; a text that was read names
+//! known settings and numbers.
 #![no_main]
 
 use inspect::doctor::{MachineDemand, LimitSetting};

@@ -55,7 +55,7 @@ pub struct GeneratorRemark {
     pub limited: LimitedLevels,
     /// The evidence; `None` where the record has none.
     pub evidence: Option<Evidence>,
-    /// Whether trials have different evidence, of which this is the last.
+    /// Whether trials have different evidence; this is then the last one's.
     pub is_one_of_several: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a gate decided, in words: the last lines of a verb that a build runs.
+//! The decisions of a gate in words: the last lines of a verb that a build runs.
 
 use judge::compare::Refused;
 use judge::gate::{ClaimAnswer, ClaimKind, GateAnswer, GateReason, GateRefusal, GatedSeries};

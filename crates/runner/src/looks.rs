@@ -92,7 +92,7 @@ impl<E: Executor> RunLoop<'_, E> {
         workloads.into_iter().flat_map(|workload| self.undecided_of(workload, measured, on_event)).collect()
     }
 
-    /// The items about which a gate is undecided; what is decided needs no more trials.
+    /// The items about which a gate is undecided; the others need no more trials.
     fn undecided_by(&mut self, options: &GateOptions) -> Vec<usize> {
         let findings = self.judgements.findings(&self.recording);
         let baseline = options.baseline.as_ref().map(|(name, recording)| (name.as_str(), recording));

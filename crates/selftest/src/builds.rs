@@ -20,7 +20,7 @@ const THRESHOLD: f64 = 1.10;
 /// Error rate of the rules of others, for each series.
 const ALPHA: f64 = 0.05;
 
-/// What a gate and other rules make of one build.
+/// The decisions of a gate and of other rules on one build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildOutcome {
     /// Whether the gate is certain of the changed series.
@@ -69,7 +69,7 @@ pub(crate) fn levels(
     levels
 }
 
-/// Gates the series, each as the sweeps of both sides, and says what others would do.
+/// Gates the series, each as the sweeps of both sides, and applies the rules of other programs.
 pub(crate) fn outcome(
     sides: &[Vec<Sweep<'_>>],
     ratio: f64,
@@ -123,8 +123,7 @@ fn threshold([first, second]: &[Vec<f64>; 2]) -> bool {
     mean(second) > THRESHOLD * mean(first)
 }
 
-/// Mann & Whitney, Annals of Mathematical Statistics 18, 1947, by the exact distribution, as benchstat has
-/// it.
+/// Mann & Whitney, Annals of Mathematical Statistics 18, 1947, by the exact distribution, as in benchstat.
 fn benchstat([first, second]: &[Vec<f64>; 2]) -> bool {
     let above = |one: &f64| first.iter().filter(|other| *other < one).count();
     let u: usize = second.iter().map(above).sum();

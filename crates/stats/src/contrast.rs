@@ -229,7 +229,7 @@ impl Contrast {
         self.fewest = FEWEST_WITH_PRIOR;
     }
 
-    /// What a gate needs of it.
+    /// The figures that a gate needs.
     pub fn evidence(&self) -> RatioEvidence {
         RatioEvidence {
             ratio: self.ratio,

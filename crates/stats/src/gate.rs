@@ -6,9 +6,9 @@
 //! fail. A build passes only if each series excludes the claim, and that holds the rate of each
 //! (intersection-union test; Berger, Technometrics 24, 1982), so none is corrected for the number of series.
 //!
-//! The margin is what a user cares for. A claim is certain if the ratio lies beyond the noise floor for
-//! certain and beyond the margin as estimated, as in [`Change`](crate::Change). It is excluded if the ratio
-//! lies within the margin for certain.
+//! The margin is the smallest change that matters to the user. A claim is certain if the ratio lies beyond
+//! the noise floor for certain and beyond the margin as estimated, as in [`Change`](crate::Change). It is
+//! excluded if the ratio lies within the margin for certain.
 //!
 //! **Two runs.** Trials without pairs meet the machine at two times, and no number of trials averages out
 //! what differs between these. Programs that are equal byte by byte differed by 13–17 % between two runs of
@@ -25,9 +25,10 @@ use crate::flat::first_that;
 pub const GATE_ALPHA: f64 = 0.005;
 /// The chance that a series which exceeds the margin passes.
 const PASS_ALPHA: f64 = 0.05;
-/// What two runs of the same program may differ by, as a share, where nothing shows what the machine did.
+/// The difference that two runs of the same program may have, as a share, if no other series shows the effect
+/// of the machine.
 pub const RUNS_APART: f64 = 0.15;
-/// Other series that show what the machine did: with fewer, their spread is not known.
+/// Other series that show the effect of the machine: with fewer, their spread is not known.
 const COMPANIONS: usize = 5;
 
 /// A claim about the ratio of a series.
@@ -51,7 +52,7 @@ pub enum Decision {
     Undecided,
 }
 
-/// What the trials of one series say of its ratio, before an error rate is chosen.
+/// The evidence of the trials of one series about its ratio, before an error rate is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioEvidence {
     pub(crate) ratio: Centre,
@@ -79,7 +80,7 @@ pub struct GateDecision {
     pub chance: f64,
     /// The margin: that of the claim, or the noise floor if larger.
     pub margin: f64,
-    /// What all series of two runs have in common, as a factor; `None` of pairs, and of few series.
+    /// The common part of all series of two runs, as a factor; `None` of pairs, and of few series.
     pub common: Option<f64>,
     /// Whether the claim fails because the other series of the run changed alike, or because there are too
     /// few of them to know.
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(decisions(&series, either)[3], Decision::Certain);
         // A real difference below the margin is no reason to fail.
         assert_eq!(decisions(&[paired(0.02, 0.001)], SLOWER), [Decision::Excluded]);
-        // What is undecided says how many trials would do.
+        // An undecided claim says how many trials would do.
         assert!(gate(&series, SLOWER, 1)[2].trials_needed > Some(10));
     }
 

@@ -34,7 +34,7 @@ pub enum Values {
     WordOrFile(&'static str),
     /// This word, or the URL of a server ([`ServerUrl`]).
     WordOrUrl(&'static str),
-    /// Any text, of which this says what it is.
+    /// Any text; this is its description.
     Text(&'static str),
 }
 

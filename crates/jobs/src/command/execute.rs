@@ -1,4 +1,5 @@
-//! One execution of the command of a user: its words, its input and output, and what it leaves.
+//! One execution of the command of a user: its words, its input and output, and the processes that it leaves
+//! behind.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
@@ -50,7 +51,7 @@ struct Program {
     words: Vec<String>,
 }
 
-/// What an execution printed, and left.
+/// The output of an execution, and whether it left processes behind.
 pub(super) struct Output {
     pub(super) bytes: u64,
     /// Zero where none is wanted.
@@ -153,17 +154,17 @@ impl Program {
 const BUILTINS: [&str; 6] = ["cd", "for", "while", "if", "exec", "ulimit"];
 
 impl Subject {
-    /// What comes before an execution.
+    /// The commands before an execution.
     pub(super) fn prepare(&self) -> io::Result<()> {
         beside("--prepare", self.prepare.as_deref())
     }
 
-    /// What comes after an execution.
+    /// The commands after an execution.
     pub(super) fn clean_up(&self) -> io::Result<()> {
         beside("--cleanup", self.cleanup.as_deref())
     }
 
-    /// Executes the command to its end, and ends what it leaves.
+    /// Executes the command to its end, and kills the processes that it leaves behind.
     pub(super) fn execute(
         &self,
         launcher: &ProgramLauncher,
@@ -203,7 +204,7 @@ impl Subject {
     }
 }
 
-/// Executes what stands beside the command by a shell.
+/// Executes a command for preparation or cleanup by a shell.
 fn beside(option: &str, text: Option<&str>) -> io::Result<()> {
     let Some(text) = text else { return Ok(()) };
     let mut command = Program::of_shell(text).command();
@@ -222,7 +223,7 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::other(ProgramEnded(format!("{}: {error}", path.display())))
 }
 
-/// What came through a pipe.
+/// The bytes that came through a pipe.
 #[derive(Default)]
 struct Drained {
     bytes: u64,

@@ -1,4 +1,4 @@
-//! The levels of a command: how often it is executed, what that took, and what is checked.
+//! The levels of a command: the number of executions, their costs, and the checks.
 
 use std::fs;
 use std::io;
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use sys::process::{Amount, Executed, Making, ProgramLauncher};
 use workload::{JobRecorder, ProgramEnded, Trial, TrialError};
 
-use super::execute::{Given, Output, Subject};
 use super::NONE;
+use super::execute::{Given, Output, Subject};
 
 /// Any exit status is right.
 const ANY: &str = "any";
@@ -61,7 +61,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     })
 }
 
-/// What the user expects of each execution.
+/// The conditions of the user on each execution.
 #[derive(Clone, Copy)]
 struct Rules {
     /// The exit status; `None` is any.

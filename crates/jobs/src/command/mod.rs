@@ -1,20 +1,20 @@
 //! Time and resources of a command of your own, at each level of n.
 //!
-//! **Question.** How long does a command take, what does it take of the machine, how does both grow with n,
-//! and which of several commands is faster?
+//! ****Question.** How much time, processor time and memory does a command take, how do they grow with n, and
+//! which of several commands is fastest?
 //!
-//! **Method.** `osdyno run command -- './sort data-{n}.txt'`; `{n}` stands for the level, and `{scratch}`
-//! for the folder for files. The command is executed without a shell, unless `--shell` is given, in a
-//! process group of its own, without a terminal, in the current folder. Its standard input is empty or the
-//! file of `--stdin`; its standard output is a pipe that is drained. `time` begins right before its process
-//! is made and lasts until the end of the process is known; user and system time, peak memory, faults and
-//! switches come from wait4(2), read and written bytes from proc_pid_io(5), each with those of the children
-//! that the command waited for. One trial is one execution; a command that takes less than 100 ms is
-//! executed once, by fork(2), to know its peak memory and how often to repeat it, and then by
-//! posix_spawn(3) so often that all of it takes 100 ms; the other values are the means of these. `start` is
-//! `true`, executed ten times in between in the same way: what starting a program costs. It is subtracted
-//! from nothing. Each execution must end with the exit status of `--expect-exit`; with `--same-output` all
-//! of a run must print the same. What a command leaves running is killed.
+//! **Method.** `osdyno run command -- './sort data-{n}.txt'`; `{n}` stands for the level, and `{scratch}` for
+//! the folder for files. The command is executed without a shell, unless `--shell` is given, in a process
+//! group of its own, without a terminal, in the current folder. Its standard input is empty or the file of
+//! `--stdin`; its standard output is a pipe that is drained. `time` begins right before its process is made
+//! and lasts until the end of the process is known; user and system time, peak memory, faults and switches
+//! come from wait4(2), read and written bytes from proc_pid_io(5), each with those of the children that the
+//! command waited for. One trial is one execution; a command that takes less than 100 ms is executed once, by
+//! fork(2), to know its peak memory and how often to repeat it, and then by posix_spawn(3) so often that all
+//! of it takes 100 ms; the other values are the means of these. `start` is `true`, executed ten times in
+//! between in the same way: the cost of starting a program. It is not subtracted. Each execution must end
+//! with the exit status of `--expect-exit`; with `--same-output` all executions of a run must print the same.
+//! Processes that a command leaves running are killed.
 //!
 //! Peaks of memory below 1 MB may be those of the process that executes the command. The record has the
 //! options of `osdyno run` as settings: `--set command=TEXT`, `--set shell=yes`, `--set expect-exit=1`,

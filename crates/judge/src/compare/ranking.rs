@@ -32,7 +32,7 @@ pub(crate) struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// Its name for a reader, the name of the variant, and what its values are in.
+    /// Its name for a reader, the name of the variant, and the unit of its values.
     pub(crate) fn names(&self) -> (String, String, Unit) {
         let unit = self.samples.first().map(|sample| sample.unit).unwrap_or_default();
         (self.label.clone(), self.variant.clone(), unit)

@@ -245,7 +245,7 @@ pub struct OfferedLoad {
 pub struct OfferedApart {
     /// The levels, rising.
     pub levels: Vec<u64>,
-    /// The names of the two, each with what it was offered at the last of these levels.
+    /// The names of the two, each with the load that it was offered at the last of these levels.
     pub last: [(String, OfferedLoad); 2],
 }
 

@@ -38,8 +38,8 @@ impl Comparison {
         of_recordings(recordings, margin, |recording| Findings::from_recording(recording).series)
     }
 
-    /// Compares measurements of other programs. The first n of a series counts: what is cold on our own way
-    /// up says nothing of theirs.
+    /// Compares measurements of other programs. The first n of a series counts: it is left out only of our
+    /// own sweeps, which begin cold.
     pub fn of_imports(recordings: &[(&str, &Recording)], margin: f64) -> Result<Comparison, Refusal> {
         of_recordings(recordings, margin, |recording| Findings::from_import(recording, GROWTH_MARGIN).series)
     }
@@ -196,7 +196,7 @@ impl<'a> Source<'a> {
 fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source<'a>> {
     let mut sources = Vec::new();
     for (name, recording, findings) in recordings {
-        // A file is known by its name, not by what kind of file it is.
+        // The name of a file, without `.osdyno`, names its system.
         let name = name.strip_suffix(".osdyno").unwrap_or(name);
         for system in &recording.systems {
             let name = match (recording.systems.len(), recordings.len()) {

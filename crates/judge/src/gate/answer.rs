@@ -1,4 +1,4 @@
-//! What a gate decided, claim by claim and series by series.
+//! The decisions of a gate, claim by claim and series by series.
 
 use record::Unit;
 use serde::Serialize;
@@ -7,18 +7,18 @@ use stats::{Decision, GATE_ALPHA, Interval};
 use super::claims::{ClaimKind, GateClaim};
 use crate::compare::Mismatch;
 
-/// What a gate decided.
+/// The decisions of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GateAnswer {
     /// `certain` where any claim is, `excluded` where all are, else `undecided`.
     pub decision: Decision,
     /// The share of builds without a change that may fail by one claim.
     pub error_rate: f64,
-    /// What was decided of each claim, in the order given.
+    /// The decision on each claim, in the order given.
     pub claims: Vec<ClaimAnswer>,
 }
 
-/// What was decided of one claim.
+/// The decision on one claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimAnswer {
     /// The claim, as it was written: `slower:5%`.
@@ -27,12 +27,11 @@ pub struct ClaimAnswer {
     pub kind: ClaimKind,
     /// `certain` where it is of any series, `excluded` where it is of all, else `undecided`.
     pub decision: Decision,
-    /// Each series that it is about; what failed first, then what is undecided, the nearest to a failure
-    /// first.
+    /// Each series that it is about: failed ones first, then undecided ones, the nearest to a failure first.
     pub series: Vec<GatedSeries>,
 }
 
-/// What was decided of one series.
+/// The decision on one series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GatedSeries {
     /// Its name for a reader: `bind`, `socket/v6 close`.
@@ -122,7 +121,7 @@ impl GateAnswer {
         GateAnswer { decision, error_rate: GATE_ALPHA, claims }
     }
 
-    /// What was decided of each claim about its series.
+    /// The decision on each claim about its series.
     pub fn of_claims(claims: &[GateClaim], series: Vec<Vec<GatedSeries>>) -> GateAnswer {
         GateAnswer::new(claims.iter().zip(series).map(|(claim, all)| ClaimAnswer::new(claim, all)).collect())
     }
@@ -174,7 +173,7 @@ impl ClaimAnswer {
 }
 
 impl GatedSeries {
-    /// A series of which nothing is known yet.
+    /// A series without any evidence yet.
     pub(super) fn new(series: &str, system: &str, unit: Unit) -> GatedSeries {
         GatedSeries {
             series: series.to_owned(),

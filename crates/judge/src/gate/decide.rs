@@ -276,7 +276,7 @@ fn in_part(comparison: &SeriesComparison, claim: RatioClaim, margin: f64) -> Opt
     Some(GateReason::InPart { from: beyond.first()?.0, to: beyond.last()?.1, ratio: *ratio })
 }
 
-/// What a verdict says of growth.
+/// The statement of a verdict about growth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grows {
     Yes,
@@ -344,7 +344,7 @@ fn of_growth(series: GatedSeries, verdict: Option<&Verdict>, decision: Decision,
     }
 }
 
-/// Each verdict has an error rate of its own: what is certain must be so over all series too.
+/// Each verdict has an error rate of its own: a certain claim must also be certain over all series.
 fn held(mut series: Vec<GatedSeries>, looks: u32) -> Vec<GatedSeries> {
     let chance = |one: &GatedSeries| match one.decision {
         Decision::Certain => one.chance.unwrap_or(1.0),

@@ -1,4 +1,4 @@
-//! Gates: what is certain fails a build, what is excluded passes, and what cannot be known is neither.
+//! Gates: a certain claim fails a build, an excluded one passes, and an undecided one does neither.
 
 use judge::Findings;
 use judge::compare::{Comparison, Refusal};

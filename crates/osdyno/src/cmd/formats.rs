@@ -1,4 +1,4 @@
-//! `--format` of what was measured or compared: those of every verb, and those for where a build is read.
+//! `--format` of measurements and comparisons: the formats of every verb, and those that build systems read.
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
@@ -13,7 +13,7 @@ use super::gate::Decided;
 use crate::console::results;
 use crate::failure::Failure;
 
-/// Format of what was measured or compared.
+/// Format of a measurement or comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultFormat {
     /// One that every verb has.
@@ -75,7 +75,7 @@ const GITHUB: &str = "github";
 /// The variable that names the file of that summary.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// The same with what the gate decided, and the command that repeats it.
+/// The same with the decisions of the gate, and the command that repeats it.
 pub(crate) fn gated(of: BuildResults, gate: Option<&Decided>) -> BuildResults {
     BuildResults {
         gate: gate.map(|gate| gate.answer.clone()),
@@ -84,7 +84,7 @@ pub(crate) fn gated(of: BuildResults, gate: Option<&Decided>) -> BuildResults {
     }
 }
 
-/// Writes what was measured or compared for where a build is read, on standard output.
+/// Writes a measurement or comparison in a format of a build system, on standard output.
 pub(crate) fn print(
     format: &OutputFormat,
     of: BuildResults,

@@ -18,7 +18,7 @@ use super::{Done, Format};
 use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE, REGRESSED};
 
-/// The gate of a verb that reads what was measured.
+/// The gate of a verb that reads measurements.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct GateArgs {
     /// Exit with 4 if one of these is certain: slower[:5%], changed[:5%], grows, limit
@@ -112,7 +112,7 @@ fn name_of(path: &Path) -> String {
 }
 
 impl RunGate {
-    /// What the run measures by; `None` where it measures as any run.
+    /// The claims that decide when the run ends; `None` if no claim does.
     pub(crate) fn options(&self) -> Option<GateOptions> {
         let gate = self.gate.clone().filter(|_| self.undecided == Some(RunUndecided::Measure))?;
         Some(GateOptions { gate, baseline: self.baseline.clone() })

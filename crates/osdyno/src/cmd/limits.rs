@@ -1,4 +1,4 @@
-//! `--max`: what a load must not exceed, as k6 has it in its thresholds; and what each limit came to.
+//! `--max`: limits on the figures of a load, as the thresholds of k6, and the decision on each.
 
 use std::process::ExitCode;
 
@@ -51,7 +51,7 @@ pub(crate) struct MeasuredFigure {
     pub(crate) high: f64,
 }
 
-/// What became of one limit.
+/// The decision on one limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct LimitAnswer {
     /// The limit, as it was written.
@@ -109,7 +109,7 @@ impl FigureLimit {
         }
     }
 
-    /// Holds what was measured against the limit. A doubt about the measurement leaves it undecided.
+    /// Compares the measured value with the limit. A doubt about the measurement leaves it undecided.
     pub(crate) fn decide(
         &self,
         at: &str,
@@ -173,7 +173,7 @@ impl LimitAnswer {
         }
     }
 
-    /// A level of which nothing can be said.
+    /// A level that allows no decision.
     pub(crate) fn unknown(claim: &GateClaim, at: String, reason: String) -> LimitAnswer {
         LimitAnswer {
             limit: claim.to_string(),

@@ -120,7 +120,7 @@ fn refuse_other_claims(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// What became of the limits and claims, level by level.
+/// The decisions on the limits and claims, level by level.
 fn limits(args: &Args, levels: &[JudgedLevel], compared: &[LevelComparison]) -> Vec<LimitAnswer> {
     let mut answers = Vec::new();
     for judged in levels {

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use crate::common::{osdyno, scratch_folders, signal, text, until};
 use record::{Outcome, Recording};
 
-/// What an executable that is a role of ours has on its command line.
+/// Words on the command line of a role of ours.
 const ROLES: [&str; 6] = ["janitor", "mounted", "agent", "describe", "supervise", "measure"];
 
 /// A job, and what is there below the folder for files, or whose process runs, when it works.

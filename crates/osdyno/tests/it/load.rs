@@ -304,14 +304,14 @@ fn a_certificate_is_checked_and_the_cure_is_named() {
     }
 }
 
-/// What a person sees that watches the load on a terminal of 80 columns.
+/// The screen of a person who watches the load on a terminal of 80 columns.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(mut command: std::process::Command) -> String {
     // The command has the end of the terminal too, until it is dropped.
     with_a_terminal(80, move |end| command.env("TERM", "xterm").stderr(end).spawn().expect("osdyno starts"))
 }
 
-/// What is written to a terminal of so many columns by a program that has it as one of its outputs.
+/// The text on a terminal of so many columns that is one of the outputs of a program.
 #[cfg(target_os = "linux")]
 fn with_a_terminal(columns: u16, start: impl FnOnce(std::os::fd::OwnedFd) -> std::process::Child) -> String {
     use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};

@@ -193,8 +193,8 @@ fn a_list_that_is_not_delivered_is_said_to_be_queued() {
     server.stop();
 }
 
-/// Replies that are late, recipients that are put off, and TLS are the same in every architecture: whoever
-/// serves a connection pauses, shares what is known of recipients, and shows the certificate of all.
+/// Replies that are late, recipients that are put off, and TLS are the same in every architecture: the thread
+/// or process of a connection pauses, shares what is known of recipients, and shows the certificate of all.
 #[test]
 fn every_architecture_is_late_and_puts_off_and_encrypts() {
     for architecture in net::arch::ALL {

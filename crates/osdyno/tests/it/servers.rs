@@ -135,7 +135,7 @@ fn a_server_ends_with_its_worker_whatever_ends_that() {
     }
 }
 
-/// Whoever ends it, and however: it is no limit of the server, and the trials after it are measured.
+/// However it ends, that is no limit of the server, and the trials after it are measured.
 #[test]
 fn a_server_that_ends_by_itself_is_a_crash_of_that_trial() {
     for name in ["TERM", "KILL"] {

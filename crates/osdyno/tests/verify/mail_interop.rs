@@ -1,8 +1,9 @@
 //! The engine and the service `smtp` with the mail servers and clients of others.
 //!
-//! The engine delivers to Postfix, Exim and OpenSMTPD, and each of them relays to our sink: what the engine
-//! reports of a recipient is what became of it there, and the ledger of the sink has each that was delivered.
-//! smtp-source and swaks deliver to our sink. All of them are as `cargo xtask mail-servers` unpacks them.
+//! The engine delivers to Postfix, Exim and OpenSMTPD, and each of them relays to our sink: the engine's
+//! report of each recipient agrees with its end there, and the ledger of the sink has each that was
+//! delivered. smtp-source and swaks deliver to our sink. All of them are as `cargo xtask mail-servers`
+//! unpacks them.
 #![cfg(target_os = "linux")]
 
 mod clients;

@@ -207,7 +207,7 @@ impl Comparand<'_> {
         format!("{larger} {} {}", self.verb(), self.times(ratio, &of))
     }
 
-    /// The same, beside a sentence that has named the best and what is compared.
+    /// The same, beside a sentence that has named the best and the series.
     fn beside(&self, ratio: &Ratio) -> String {
         let name = name(&self.other.name);
         let at = ratio.comparison.n_high;
@@ -225,8 +225,8 @@ impl Comparand<'_> {
     }
 }
 
-/// What was found of variants, a sentence for each series in which two differ for certain; for the others, or
-/// for all, that none do: `no difference is certain; one may be after 4 more trials`.
+/// The findings about variants, a sentence for each series in which two differ for certain; for the others,
+/// or for all, that none do: `no difference is certain; one may be after 4 more trials`.
 pub(crate) fn findings(compared: &Comparison) -> Vec<String> {
     let ranked: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
     let (sure, open): (Vec<&Ranking>, Vec<&Ranking>) =

@@ -126,7 +126,7 @@ fn split(table: &Table, rows: &[Row], style: &Style) -> Vec<String> {
     lines
 }
 
-/// The first column and some others; what stands below a row stands below its last cell.
+/// The first column and some others; lines below a row are put below its last cell.
 fn part(table: &Table, rows: &[Row], columns: Range<usize>) -> Table {
     let places = || [0].into_iter().chain(columns.clone());
     let is_last = columns.end == table.columns.len();

@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(text, expected);
     }
 
-    /// Whatever words stand in a record, a reader of Markdown sees these words.
+    /// A reader of Markdown sees the words of a record as they are; none becomes markup.
     #[test]
     fn words_come_back_as_they_were() {
         for words in [

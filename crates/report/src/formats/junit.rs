@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::formats::tests::{results, written};
 
-    /// The rules of junit-10.xsd for what is written here: element, its parents, its attributes.
+    /// The rules of junit-10.xsd for the elements written here: name, parents, attributes.
     const RULES: [(&str, &[&str], &[&str]); 6] = [
         ("testsuites", &[""], &["name"]),
         ("testsuite", &["testsuites"], &["name", "tests", "failures", "errors", "skipped"]),

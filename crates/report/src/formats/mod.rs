@@ -18,18 +18,18 @@ use stats::{Interval, Verdict};
 use crate::text::ungrouped;
 use crate::words::{GAP, NO_BREAK};
 
-/// What a format is made of: figures, ratios and the gate of one answer.
+/// The contents of a format: figures, ratios and the gate of one answer.
 #[derive(Clone, Debug, Default)]
 pub struct BuildResults {
     /// The machine and the program, in a line.
     pub machine: String,
-    /// What was measured, each series at its smallest n and at its largest.
+    /// The measurements, each series at its smallest n and at its largest.
     pub figures: Vec<SeriesFigure>,
     /// How systems compare with the first of them.
     pub changes: Vec<SeriesChange>,
     /// Facts in which the systems differ, the one that says most first: key and values.
     pub differences: Vec<(String, Vec<String>)>,
-    /// What the gate decided, where there is one.
+    /// The decisions of the gate, if there is one.
     pub gate: Option<GateAnswer>,
     /// The command line that repeats it.
     pub repeat: String,
@@ -61,7 +61,7 @@ pub struct SeriesChange {
     pub baseline: String,
     /// Its cost divided by that of the baseline.
     pub ratio: Interval,
-    /// The same in words, with what is claimed.
+    /// The same in words, with the claim.
     pub words: String,
 }
 
@@ -167,7 +167,7 @@ fn plain(words: &str) -> String {
     ungrouped(words).replace([GAP, NO_BREAK], " ")
 }
 
-/// A text as XML has it: control characters have no form there.
+/// A text in XML, which cannot express control characters.
 fn xml(text: &str) -> String {
     let legal = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     let text: String = text.chars().filter(legal).filter(|c| !matches!(c, '\u{fffe}' | '\u{ffff}')).collect();

@@ -14,7 +14,7 @@ use super::{BuildResults, OutputFormat, SeriesFigure};
 pub(super) const FORMAT: OutputFormat =
     OutputFormat { name: "openmetrics", summary: "gauges for Prometheus and its textfile collector", write };
 
-/// The families of values: unit, its name there, and what is said of them.
+/// The families of values: unit, its name there, and the help text.
 const UNITS: [(Unit, &str, &str); 5] = [
     (Unit::Seconds, "cost_seconds", "Cost of one operation."),
     (Unit::PerSecond, "rate_per_second", "Operations per second."),

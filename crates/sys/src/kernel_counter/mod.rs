@@ -42,8 +42,8 @@ impl ProcessIo {
     }
 }
 
-/// Processor time of one processor that was not idle, whoever used it, in nanoseconds; most kernels sample it
-/// at their ticks.
+/// Processor time of one processor that was not idle, of all processes and the kernel, in nanoseconds; most
+/// kernels sample it at their ticks.
 ///
 /// # Errors
 /// There is no such processor; unsupported.

@@ -1,5 +1,5 @@
-//! One execution of a program: how long it took, how it ended, and what it needed. posix_spawn(3) or fork(2),
-//! wait4(2), and on Linux proc_pid_io(5).
+//! One execution of a program: its duration, its end, and its costs. posix_spawn(3) or fork(2), wait4(2), and
+//! on Linux proc_pid_io(5).
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -35,7 +35,7 @@ pub struct RunningProgram {
 /// An amount, or why this system does not count it.
 pub type Amount = Result<f64, &'static str>;
 
-/// What an execution took, with those of its children that it waited for.
+/// The costs of an execution, with those of the children that it waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecutionUsage {
     /// Processor time in user mode, in seconds.
@@ -61,7 +61,7 @@ pub struct Executed {
     pub status: ExitStatus,
     /// From right before its process was made until its end was known.
     pub ticks: u64,
-    /// What it took.
+    /// The costs.
     pub usage: ExecutionUsage,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct LoadAnswer {
     /// The levels divided by those of the baseline; absent unless one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) compared: Option<Vec<LevelComparison>>,
-    /// What became of the limits of `--max` and `--fail-on`, level by level; absent without them.
+    /// The decisions on the limits of `--max` and `--fail-on`, level by level; absent without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) limits: Vec<LimitAnswer>,
     /// The file of the baseline.

@@ -111,7 +111,7 @@ impl Outputs {
 }
 
 impl Outputs {
-    /// Prints what became of limits, the last lines of the verb; beside output for a program, on standard
+    /// Prints the decisions on limits, the last lines of the verb; beside output for a program, on standard
     /// error.
     pub(super) fn print_limits(&self, answer: &LoadAnswer, console: &Console) -> Result<(), Failure> {
         if answer.limits.is_empty() {

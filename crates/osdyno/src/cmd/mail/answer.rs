@@ -24,7 +24,7 @@ pub(super) struct MailAnswer {
     /// The steps that were made, by name.
     #[serde(serialize_with = "by_name")]
     steps: Vec<(MailStep, StepTimes)>,
-    /// What became of the limits of `--max`; absent without them.
+    /// The decisions on the limits of `--max`; absent without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) limits: Vec<LimitAnswer>,
     /// Whether no message was to be sent.

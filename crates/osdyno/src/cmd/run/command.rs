@@ -7,12 +7,12 @@ use crate::failure::Failure;
 
 /// The workload that these options belong to.
 const COMMAND: &str = "command";
-/// Stands for the level in what the user writes.
+/// Placeholder for the level in the text of the user.
 const LEVEL: &str = "{n}";
 /// Columns of a name that comes from a command.
 const NAME_MAX: usize = 32;
 
-/// What the user says of commands to measure.
+/// The options about commands to measure.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Options of the workload command")]
 pub(crate) struct CommandArgs {
@@ -216,7 +216,7 @@ impl CommandArgs {
 /// Words that mean something to a shell alone.
 const SHELL_WORDS: [&str; 11] = ["|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"];
 
-/// Refuses what would be an argument of the command, and was hardly meant as one.
+/// Refuses words of a shell, such as `|`, which would become arguments of the command.
 fn refuse_shell(text: &str) -> Result<(), Failure> {
     let words = shlex::split(text)
         .ok_or_else(|| Failure::Usage(format!("invalid command {text:?}: a quotation mark is not closed")))?;

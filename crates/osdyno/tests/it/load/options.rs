@@ -28,8 +28,8 @@ fn options_of_other_load_generators_are_taken() {
     assert!(out.contains("20 correct"), "{out}");
 }
 
-/// What comes from a file is sent and stands in no result; what stands on the command line is in the result,
-/// which says so.
+/// Values from a file are sent and are in no result; values on the command line are in the result, which says
+/// so.
 #[test]
 fn credentials_from_a_file_are_in_no_result() {
     let folder = tempfile::tempdir().expect("a folder");

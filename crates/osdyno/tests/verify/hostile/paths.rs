@@ -1,4 +1,4 @@
-//! Paths to what is not to be read, and a file that changes while it is read.
+//! Paths to files that must not be read, and a file that changes while it is read.
 
 use std::fs::File;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::common::served::Served;
 use crate::common::text;
 use crate::common::wire::{Response, Wire, get, get_and_close};
 
-/// Paths to what is not to be read, and the responses that are right.
+/// Paths to files that must not be read, and the right responses.
 const PATHS: &[(&str, &[u16])] = &[
     ("/../secret", &[400]),
     ("/folder/../../secret", &[400]),
