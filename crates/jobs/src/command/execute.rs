@@ -178,8 +178,11 @@ impl Subject {
         let (stdout, printing) = drained_pipe(hasher, 0)?;
         let (stderr, warning) = drained_pipe(None, STDERR_BYTES)?;
         command.stdin(stdin).stdout(printing.try_clone()?).stderr(warning.try_clone()?);
-        let running =
-            launcher.start(&mut command, making).map_err(|error| named(&self.program.path, &error))?;
+        let running = launcher.start(&mut command, making).map_err(|error| match error.kind() {
+            // The system refuses a process: a limit, and no fault of the command.
+            io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory | io::ErrorKind::Unsupported => error,
+            _ => named(&self.program.path, &error),
+        })?;
         drop(command);
         let executed = launcher.wait(&running)?;
         // Before the pipes end: processes that are left may hold them.

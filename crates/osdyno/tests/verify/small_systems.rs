@@ -66,7 +66,9 @@ fn measured(folder: &Path, before: &str) -> Recording {
 fn measured_with(folder: &Path, before: &str, options: &[&str]) -> Recording {
     let names = names();
     let words = ["run"].into_iter().chain(names.iter().map(String::as_str));
-    let words: Vec<&str> = words.chain(SIZE).chain(options.iter().copied()).collect();
+    let words = words.chain(SIZE).chain(options.iter().copied());
+    // For the workload `command`.
+    let words: Vec<&str> = words.chain(["--", "true {n}"]).collect();
     let output = behind(folder, before, &words);
     let told = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {told}", output.status);
