@@ -167,10 +167,14 @@ pub fn await_end(child: u32) -> io::Result<()> {
 
 /// Gives up the terminal of this process, so that no program which it starts can wait for input from there.
 pub fn leave_terminal() {
-    #[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
+    /// `_IO('t', 113)` of `<sys/ttycom.h>`, which the library does not name for these systems.
+    #[cfg(any(target_os = "netbsd", target_os = "openbsd"))]
+    const LEAVE_TERMINAL: libc::c_ulong = 0x2000_7471;
+    #[cfg(not(any(target_os = "netbsd", target_os = "openbsd")))]
+    use libc::TIOCNOTTY as LEAVE_TERMINAL;
     if let Ok(terminal) = std::fs::File::open("/dev/tty") {
         // SAFETY: the call takes no argument, and the descriptor is open. An error means that there is none.
-        let _ = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY as _) };
+        let _ = unsafe { libc::ioctl(terminal.as_raw_fd(), LEAVE_TERMINAL as _) };
     }
 }
 
