@@ -124,7 +124,7 @@ impl Findings {
         // More trials are proposed only for the series that the run was made for; a comparison answers the
         // rest.
         let is_asked = |finding: &&Finding| {
-            let is_companion = is_companion(recording, &finding.key.workload, &finding.key.name);
+            let is_companion = is_companion(&recording.workloads, &finding.key.workload, &finding.key.name);
             !finding.detail && !is_companion && !answers(&comparisons, finding)
         };
         let settlement = settlement(recording, series.iter().filter(is_asked));

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Recording, SeriesKey};
+use record::{Recording, SeriesKey, Workload};
 use stats::{Class, Verdict};
 
 use crate::compare::{self, Comparison, Ranking, RankingEntry};
@@ -38,7 +38,8 @@ pub fn undecided(
         let SeriesKey { system, variant, .. } = &finding.key;
         measured.contains(&MeasuredVariant { system, variant })
     };
-    let is_awaited = |finding: &&Finding| !is_companion(recording, &finding.key.workload, &finding.key.name);
+    let is_awaited =
+        |finding: &&Finding| !is_companion(&recording.workloads, &finding.key.workload, &finding.key.name);
     let series = || findings.series.iter().filter(is_measured).filter(is_awaited);
     let mut open: BTreeSet<String> =
         series().filter(|finding| !finding.detail).filter_map(of_verdict).collect();
@@ -50,8 +51,8 @@ pub fn undecided(
 }
 
 /// Whether a run waits for no verdict of this series.
-pub(crate) fn is_companion(recording: &Recording, workload: &str, name: &str) -> bool {
-    let workload = recording.workloads.iter().find(|one| one.name == workload);
+pub(crate) fn is_companion(workloads: &[Workload], workload: &str, name: &str) -> bool {
+    let workload = workloads.iter().find(|one| one.name == workload);
     let kind = workload.and_then(|workload| workload.series.iter().find(|kind| kind.name == name));
     kind.is_some_and(|kind| kind.companion)
 }
@@ -68,7 +69,7 @@ fn of_verdict(finding: &Finding) -> Option<String> {
 /// The variants whose distance from the best is unresolved, and the best, which they are compared with.
 fn of_variants(recording: &Recording, compared: &Comparison) -> BTreeSet<String> {
     let workload = compared.workload.as_deref().unwrap_or_default();
-    let is_awaited = |ranking: &&Ranking| !is_companion(recording, workload, &ranking.name);
+    let is_awaited = |ranking: &&Ranking| !is_companion(&recording.workloads, workload, &ranking.name);
     let rankings = compared.rankings.iter().filter(is_awaited);
     let mut open = BTreeSet::new();
     for ranking in rankings.filter(|ranking| ranking.standings.iter().any(RankingEntry::is_open)) {

@@ -28,6 +28,7 @@ pub(crate) struct Field<'a> {
     pub(super) name: String,
     pub(super) direction: Direction,
     pub(super) grows: String,
+    pub(super) is_companion: bool,
     pub(super) samples: Vec<Sample<'a>>,
 }
 
@@ -309,6 +310,7 @@ fn ranking(one: &Contrasted<'_>, ranks: &[Option<Rank>], against: Reference) -> 
         grows: field.grows.clone(),
         unit: known.map(|sample| sample.unit).unwrap_or_default(),
         side: known.map(|sample| sample.side).unwrap_or_default(),
+        is_companion: field.is_companion,
         levels: field.samples.iter().all(|sample| sample.is_load || sample.levels.is_empty()),
         n: *n,
         standings,

@@ -83,6 +83,8 @@ pub struct Ranking {
     pub unit: Unit,
     /// Where they were measured.
     pub side: Side,
+    /// Whether it only explains another series, and a run does not wait for its answer.
+    pub is_companion: bool,
     /// Whether it is measured at levels, as a load is; a curve has a value for each n.
     pub levels: bool,
     /// Where the best is the best: the largest level that two of them reached. `None` where there is none,

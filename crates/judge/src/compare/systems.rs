@@ -10,6 +10,7 @@ use crate::environment;
 use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN};
 use crate::findings::Findings;
 use crate::generator::Bounds;
+use crate::undecided::is_companion;
 
 /// Why nothing could be compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -230,6 +231,9 @@ fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
         name: kind.name.clone(),
         direction: kind.direction,
         grows: grows.to_string(),
+        is_companion: sources
+            .iter()
+            .any(|source| is_companion(&source.recording.workloads, &kind.workload, &kind.name)),
         samples: sources.iter().map(|source| source.sample(&kind)).collect(),
     };
     kinds.into_iter().map(field).collect()

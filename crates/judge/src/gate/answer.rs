@@ -36,9 +36,9 @@ pub struct ClaimAnswer {
 pub struct GatedSeries {
     /// Its name for a reader: `bind`, `socket/v6 close`.
     pub series: String,
-    /// The system that it is of.
+    /// The system that it is of; empty where variants are compared.
     pub system: String,
-    /// The system that it is set against; `null` where a claim is about one alone.
+    /// The system or variant that it is set against; `null` where a claim is about one alone.
     pub baseline: Option<String>,
     /// What was decided.
     pub decision: Decision,
@@ -63,6 +63,9 @@ pub struct GatedSeries {
     pub reason: Option<GateReason>,
     #[serde(skip)]
     pub(crate) unit: Unit,
+    /// The name of the series that it is set against, where that is of another variant.
+    #[serde(skip)]
+    pub(crate) against: Option<String>,
 }
 
 /// What to know of a decision.
@@ -190,6 +193,7 @@ impl GatedSeries {
             trials_needed: None,
             reason: None,
             unit,
+            against: None,
         }
     }
 

@@ -22,7 +22,7 @@ pub struct GateClaim {
     pub kind: ClaimKind,
     /// The least change that matters, as a share, where the claim has a margin of its own.
     pub margin: Option<f64>,
-    /// The series that it is about, a glob; `None` for all.
+    /// The series that it is about, a glob; `None` for all that a run waits for.
     pub series: Option<String>,
 }
 
@@ -75,8 +75,13 @@ impl Gate {
         }
     }
 
-    /// The claims that nothing can be said of without a baseline.
-    pub(super) fn needs_baseline(&self) -> Option<&GateClaim> {
+    /// Whether nothing can be said of a claim without a baseline.
+    pub fn needs_baseline(&self) -> bool {
+        self.first_of_ratio().is_some()
+    }
+
+    /// The first claim that sets a series against that of a baseline.
+    pub(super) fn first_of_ratio(&self) -> Option<&GateClaim> {
         self.claims.iter().find(|claim| claim.kind.needs_baseline())
     }
 
@@ -116,9 +121,13 @@ impl GateClaim {
         self.margin.unwrap_or(if compared > 0.0 { compared } else { MARGIN })
     }
 
-    /// Whether it is about the series of that name.
-    pub(super) fn is_about(&self, label: &str) -> bool {
-        self.series.as_ref().is_none_or(|series| WildMatch::new(series).matches(label))
+    /// Whether it is about the series of that name. A companion, which only explains another series, counts
+    /// where it is named: no run waits for its answer.
+    pub(super) fn is_about(&self, label: &str, is_companion: bool) -> bool {
+        match &self.series {
+            Some(series) => WildMatch::new(series).matches(label),
+            None => !is_companion,
+        }
     }
 }
 
@@ -162,9 +171,10 @@ mod tests {
         }
         let gate = Gate::parse(" slower:5 , grows").expect("a gate");
         assert_eq!(gate.to_string(), "slower:5%,grows");
-        assert!(gate.claims[0].is_about("anything") && gate.needs_baseline().is_some());
+        assert!(gate.claims[0].is_about("anything", false) && !gate.claims[0].is_about("anything", true));
+        assert!(gate.needs_baseline());
         let named = Gate::parse("slower@fork*").expect("a gate");
-        assert!(named.claims[0].is_about("fork-memory") && !named.claims[0].is_about("bind"));
+        assert!(named.claims[0].is_about("fork-memory", true) && !named.claims[0].is_about("bind", false));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Recording, Unit};
+use record::{Recording, SeriesKey, Unit};
 use stats::{
     Class, Decision, GATE_ALPHA, Interval, RatioClaim, RatioEvidence, SeriesComparison, Verdict,
     chance_of_factor, discoveries,
@@ -15,6 +15,7 @@ use crate::finding::{ALPHA, Finding, looks};
 use crate::findings::Findings;
 use crate::highlight::{verdict_improves, verdict_worsens};
 use crate::stops::{Cause, Stop};
+use crate::undecided::is_companion;
 
 /// Why a gate cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub enum GateRefusal {
     },
 }
 
-/// Decides a gate for systems against the first of them.
+/// Decides a gate for systems, or variants, against the first of them.
 ///
 /// # Errors
 /// [`GateRefusal`].
@@ -51,17 +52,25 @@ pub fn of_comparison(gate: &Gate, compared: &Comparison) -> Result<GateAnswer, G
     answer(gate.claims.iter().map(of_claim).collect(), &names)
 }
 
-/// Decides a gate for the series of a run by themselves.
+/// Decides a gate for a run without a baseline. Variants that compete are set against the first of them;
+/// otherwise each series is decided by itself.
 ///
 /// # Errors
 /// [`GateRefusal`].
-pub fn of_findings(gate: &Gate, findings: &Findings) -> Result<GateAnswer, GateRefusal> {
+pub fn of_run(gate: &Gate, recording: &Recording, findings: &Findings) -> Result<GateAnswer, GateRefusal> {
     let names: Vec<&str> = findings.series.iter().map(|finding| finding.label.as_str()).collect();
-    gate.check(&names, false)?;
+    let variants = Comparison::of_first_variant(recording, &findings.series);
+    gate.check(&names, variants.is_some())?;
     let of_claim = |claim: &GateClaim| {
-        let about = || findings.series.iter().filter(|finding| claim.is_about(&finding.label));
-        let series = match claim.kind {
-            ClaimKind::Limit => about().map(limit_alone).collect(),
+        let about = || {
+            findings.series.iter().filter(|finding| {
+                let SeriesKey { workload, name, .. } = &finding.key;
+                claim.is_about(&finding.label, is_companion(&findings.workloads, workload, name))
+            })
+        };
+        let series = match (claim.kind, &variants) {
+            (ClaimKind::Slower | ClaimKind::Changed, Some(variants)) => ratios(gate, claim, variants),
+            (ClaimKind::Limit, _) => about().map(limit_alone).collect(),
             _ => growths_alone(findings, about()),
         };
         ClaimAnswer::new(claim, series)
@@ -83,7 +92,7 @@ fn no_series(claim: String, names: &[&str]) -> GateRefusal {
 }
 
 /// The series of a run that is not over about which a gate is undecided, by their names for a reader: against
-/// a baseline, against the first of several systems, or by themselves.
+/// a baseline, against the first of several systems or variants, or by themselves.
 pub fn undecided_series(
     gate: &Gate,
     baseline: Option<(&str, &Recording)>,
@@ -97,11 +106,16 @@ pub fn undecided_series(
     };
     let answer = match answer {
         Some(compared) => of_comparison(gate, &compared),
-        None => of_findings(gate, findings),
+        None => of_run(gate, recording, findings),
     };
     // A gate that cannot be applied is refused before the run, or at its end.
     let Ok(answer) = answer else { return BTreeSet::new() };
-    answer.with(Decision::Undecided).map(|(_, one)| one.series.clone()).collect()
+    // Pairs need trials of both sides.
+    answer
+        .with(Decision::Undecided)
+        .flat_map(|(_, one)| [Some(one.series.clone()), one.against.clone()])
+        .flatten()
+        .collect()
 }
 
 impl Gate {
@@ -110,10 +124,10 @@ impl Gate {
     /// # Errors
     /// [`GateRefusal`].
     pub fn check(&self, names: &[&str], has_baseline: bool) -> Result<(), GateRefusal> {
-        if let Some(claim) = self.needs_baseline().filter(|_| !has_baseline) {
+        if let Some(claim) = self.first_of_ratio().filter(|_| !has_baseline) {
             return Err(GateRefusal::NoBaseline { claim: claim.to_string() });
         }
-        let is_there = |claim: &&GateClaim| names.iter().any(|name| claim.is_about(name));
+        let is_there = |claim: &&GateClaim| names.iter().any(|name| claim.is_about(name, false));
         match self.claims.iter().find(|claim| !is_there(claim)) {
             None => Ok(()),
             Some(claim) => Err(no_series(claim.to_string(), names)),
@@ -131,24 +145,25 @@ struct Against<'a> {
 }
 
 impl Comparison {
-    /// The systems that a claim is about, series by series. A series that only one of the two was to measure
-    /// is not among them: it is new, or gone.
+    /// The contenders that a claim is about, series by series. A series that only one of the two was to
+    /// measure is not among them: it is new, or gone.
     fn entries<'a>(&'a self, claim: &'a GateClaim) -> impl Iterator<Item = Against<'a>> {
-        let about = |ranking: &&Ranking| claim.is_about(&ranking.label) && claim.is_in(ranking.unit);
-        self.rankings.iter().filter(about).flat_map(move |ranking| {
+        self.rankings.iter().filter(|ranking| claim.is_in(ranking.unit)).flat_map(move |ranking| {
             let first = ranking.standings.first();
             let entry = move |second| {
                 let reference =
                     ranking.standings.iter().find(|one| Some(one.place) == second_reference(second));
                 Some(Against { compared: self, ranking, first: reference.or(first)?, second })
             };
-            ranking.standings.iter().skip(1).filter_map(entry).filter(|one| !one.second.is_one_sided())
+            let all = ranking.standings.iter().skip(1).filter_map(entry);
+            all.filter(|one| !one.second.is_one_sided())
+                .filter(|one| claim.is_about(&one.label(one.second), one.ranking.is_companion))
         })
     }
 
     /// The workloads that a claim is about and that cannot be compared.
     fn refused(&self, claim: &GateClaim) -> Vec<GatedSeries> {
-        let about = self.refused.iter().filter(|refused| claim.is_about(&refused.workload));
+        let about = self.refused.iter().filter(|refused| claim.is_about(&refused.workload, false));
         let series = about.map(|refused| {
             let reason = GateReason::OtherWorkload { mismatch: Box::new(refused.mismatch.clone()) };
             let system = self.contenders.last().map_or("", |contender| contender.name.as_str());
@@ -170,10 +185,20 @@ impl GateClaim {
 }
 
 impl Against<'_> {
+    /// The name of the series for a reader: that of a variant has the variant in it.
+    fn label(&self, entry: &RankingEntry) -> String {
+        let Some(workload) = &self.compared.workload else { return self.ranking.label.clone() };
+        let variant = format!("{workload}/{}", entry.name);
+        if self.ranking.name == *workload { variant } else { format!("{variant} {}", self.ranking.name) }
+    }
+
     fn series(&self) -> GatedSeries {
+        let are_variants = self.compared.workload.is_some();
+        let system = if are_variants { "" } else { &self.second.name };
         GatedSeries {
             baseline: Some(self.first.name.clone()),
-            ..GatedSeries::new(&self.ranking.label, &self.second.name, self.ranking.unit)
+            against: are_variants.then(|| self.label(self.first)),
+            ..GatedSeries::new(&self.label(self.second), system, self.ranking.unit)
         }
     }
 

@@ -1,7 +1,7 @@
 //! Gates: claims that let a build fail, and the series about which they are certain.
 //!
 //! A gate is a list of claims, such as `slower:5%,grows@fork*`. [`of_comparison`] decides it for systems
-//! against the first of them, [`of_findings`] for a run by itself. The false discoveries of each gate are
+//! against the first of them, [`of_run`] for a run by itself. The false discoveries of each gate are
 //! held over all of its series ([`stats::gate`]).
 
 mod answer;
@@ -10,4 +10,4 @@ mod decide;
 
 pub use answer::{ClaimAnswer, GateAnswer, GateReason, GatedSeries};
 pub use claims::{ClaimKind, Gate, GateClaim};
-pub use decide::{GateRefusal, of_comparison, of_findings, undecided_series};
+pub use decide::{GateRefusal, of_comparison, of_run, undecided_series};

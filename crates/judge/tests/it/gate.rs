@@ -2,7 +2,7 @@
 
 use judge::Findings;
 use judge::compare::{Comparison, Refusal};
-use judge::gate::{Gate, GateAnswer, GateReason, GateRefusal, of_comparison, of_findings};
+use judge::gate::{Gate, GateAnswer, GateReason, GateRefusal, of_comparison, of_run};
 use record::{Line, Recording};
 use serde_json::{Value, json};
 use stats::Decision;
@@ -10,6 +10,8 @@ use stats::Decision;
 /// A simulated run of eight workloads.
 struct Simulated<'a> {
     systems: &'a [&'a str],
+    /// Whether these are variants of one workload, on one system.
+    are_variants: bool,
     seed: u64,
     unit: &'a str,
     version: u32,
@@ -30,7 +32,16 @@ fn still(_: &str, _: usize, _: f64) -> f64 {
 }
 
 fn simulated<'a>(systems: &'a [&'a str], cost: &'a dyn Fn(&str, usize, f64) -> f64) -> Simulated<'a> {
-    Simulated { systems, seed: 1, unit: "s", version: 1, processor: "one", limit: None, cost }
+    Simulated {
+        systems,
+        are_variants: false,
+        seed: 1,
+        unit: "s",
+        version: 1,
+        processor: "one",
+        limit: None,
+        cost,
+    }
 }
 
 fn with(key: &Value, rest: &Value) -> Value {
@@ -45,21 +56,25 @@ impl Simulated<'_> {
             "started_at": "2026-11-22T00:00:00Z", "command": [], "preset": "", "seed": 1, "budget_seconds": null,
             "looks": [10], "pinned": true, "paired": self.systems.len() > 1,
         })];
-        for system in self.systems {
+        let systems = if self.are_variants { &["local"] } else { self.systems };
+        let (workloads, variants) =
+            if self.are_variants { (1, self.systems) } else { (WORKLOADS, &[""][..]) };
+        let variants: Vec<Value> = variants.iter().map(|name| json!({"name": name, "summary": ""})).collect();
+        for system in systems {
             let environment = json!({"cpu.model": self.processor});
             lines.push(json!({"type": "system", "name": system, "prefix": [], "environment": environment}));
         }
         let mut random = fastrand::Rng::with_seed(self.seed);
-        for workload in 0..WORKLOADS {
+        for workload in 0..workloads {
             lines.push(json!({
                 "type": "workload", "name": format!("w{workload}"), "version": self.version, "summary": "",
-                "page": "", "grows": "objects", "variants": [{"name": "", "summary": ""}],
+                "page": "", "grows": "objects", "variants": variants, "rivals": self.are_variants,
                 "series": [{"name": format!("w{workload}"), "direction": "up", "expect": "any", "summary": "",
                             "unit": self.unit}],
             }));
         }
         for trial in 1..=TRIALS {
-            for workload in 0..WORKLOADS {
+            for workload in 0..workloads {
                 // Both systems of a pair meet the same machine.
                 let machine = 1.0 + 0.2 * (random.f64() - 0.5);
                 for system in self.systems {
@@ -79,7 +94,8 @@ impl Simulated<'_> {
         random: &mut fastrand::Rng,
     ) {
         let name = format!("w{workload}");
-        let key = json!({"system": system, "workload": name, "variant": "", "trial": trial});
+        let (system_name, variant) = if self.are_variants { ("local", system) } else { (system, "") };
+        let key = json!({"system": system_name, "workload": name, "variant": variant, "trial": trial});
         let limit = self.limit.filter(|_| workload == 1);
         let outcome = match limit {
             Some(n) => json!({"ended": "limit", "n": n, "operation": name, "error": "EMFILE", "advice": ""}),
@@ -106,6 +122,11 @@ impl Simulated<'_> {
 
 fn decide(gate: &str, compared: &Comparison) -> GateAnswer {
     of_comparison(&Gate::parse(gate).unwrap(), compared).unwrap()
+}
+
+fn alone(gate: &str, simulated: &Simulated<'_>) -> Result<GateAnswer, GateRefusal> {
+    let recording = simulated.recording();
+    of_run(&Gate::parse(gate).unwrap(), &recording, &Findings::from_recording(&recording))
 }
 
 fn paired(cost: &dyn Fn(&str, usize, f64) -> f64) -> Comparison {
@@ -196,6 +217,26 @@ fn two_runs_on_a_machine_that_changed_fail_nothing_until_one_series_stands_out()
 }
 
 #[test]
+fn variants_that_compete_are_set_against_the_first_of_them() {
+    let slower = |variant: &str, _: usize, _: f64| if variant == "new" { 1.2e-3 } else { 1e-3 };
+    let of = |gate: &str, variants: &[&str], cost: &dyn Fn(&str, usize, f64) -> f64| {
+        alone(gate, &Simulated { are_variants: true, ..simulated(variants, cost) }).unwrap()
+    };
+    let answer = of("slower:5%", &["old", "new"], &slower);
+    let (_, failed) = answer.failed().next().unwrap_or_else(|| panic!("{answer:?}"));
+    assert_eq!((failed.series.as_str(), failed.baseline.as_deref()), ("w0/new", Some("old")));
+    assert!(failed.is_paired && failed.ratio.unwrap().low > 1.18, "{failed:?}");
+    // The first is the baseline: nothing is slower than the slowest.
+    assert_eq!(of("slower:5%", &["new", "old"], &slower).decision, Decision::Excluded);
+    assert_eq!(of("slower:5%", &["old", "new"], &still).decision, Decision::Excluded);
+    let three = of("slower:5%@w0/new", &["old", "same", "new"], &slower);
+    assert_eq!(decisions(&three), [("w0/new", Decision::Certain)]);
+    let three = of("slower:5%,grows", &["old", "same", "new"], &slower);
+    assert_eq!(decisions(&three), [("w0/new", Decision::Certain), ("w0/same", Decision::Excluded)]);
+    assert_eq!(three.claims[1].series.len(), 3);
+}
+
+#[test]
 fn a_cost_that_grows_now_and_did_not_fails_and_one_that_always_grew_does_not() {
     let grows = |system: &str, workload: usize, n: f64| match (system, workload) {
         ("head", 3) | (_, 5) => 1e-3 * (1.0 + n / 5000.0),
@@ -204,8 +245,7 @@ fn a_cost_that_grows_now_and_did_not_fails_and_one_that_always_grew_does_not() {
     let answer = decide("grows", &paired(&grows));
     assert_eq!(answer.failed().map(|(_, one)| one.series.as_str()).collect::<Vec<_>>(), ["w3"]);
     // Alone, both do: nothing is documented of them.
-    let alone = simulated(&["head"], &grows).recording();
-    let answer = of_findings(&Gate::parse("grows").unwrap(), &Findings::from_recording(&alone)).unwrap();
+    let answer = alone("grows", &simulated(&["head"], &grows)).unwrap();
     let mut failed: Vec<&str> = answer.failed().map(|(_, one)| one.series.as_str()).collect();
     failed.sort_unstable();
     assert_eq!(failed, ["w3", "w5"], "{answer:?}");
@@ -225,8 +265,7 @@ fn a_limit_that_comes_earlier_fails() {
     assert_eq!(failed(&base, &limited(&head, 1000)), ["w1"]);
     assert_eq!(failed(&limited(&base, 2000), &limited(&head, 1000)), ["w1"]);
     assert_eq!(failed(&limited(&base, 1000), &limited(&head, 2000)), [""; 0]);
-    let alone = Findings::from_recording(&limited(&head, 1000).recording());
-    let answer = of_findings(&Gate::parse("limit").unwrap(), &alone).unwrap();
+    let answer = alone("limit", &limited(&head, 1000)).unwrap();
     assert_eq!(answer.failed().count(), 1);
 }
 
@@ -244,8 +283,7 @@ fn a_gate_on_nothing_that_is_there_has_the_names_that_are() {
         Err(GateRefusal::NoSeries { .. })
     ));
     assert_eq!(decide("changed", &memory).decision, Decision::Excluded);
-    let alone = Findings::from_recording(&simulated(&["head"], &still).recording());
-    let refusal = of_findings(&Gate::parse("grows,slower").unwrap(), &alone).unwrap_err();
+    let refusal = alone("grows,slower", &simulated(&["head"], &still)).unwrap_err();
     assert_eq!(refusal, GateRefusal::NoBaseline { claim: "slower".into() });
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use ::judge::Findings;
 use ::judge::compare::{Comparison, Refusal};
-use ::judge::gate::{Gate, GateAnswer, GateRefusal, of_comparison, of_findings};
+use ::judge::gate::{Gate, GateAnswer, GateRefusal, of_comparison, of_run};
 use ::report::document::markdown_writer;
 use ::report::document::terminal::Length;
 use clap::ValueEnum;
@@ -54,9 +54,9 @@ pub(crate) struct RunGateArgs {
     /// Exit with 4 if one of these is certain: slower[:5%], changed[:5%], grows, limit
     ///
     /// The exit code is 0 if all are excluded and 3 while one is undecided. slower and changed set a series
-    /// against the same in the baseline or the first system; grows and limit are about what is new there, and
-    /// without a baseline about what the documentation of a workload does not expect. A claim may name its
-    /// series, as in slower:5%@fork*. At most 5 of 1,000 builds without a change fail. docs/ci.md has more.
+    /// against the same in the baseline, in the first system, or of the first of several commands; grows and
+    /// limit are about what is new there, and without a baseline about what the documentation of a workload
+    /// does not expect. A claim may name its series, as in slower:5%@fork*. At most 5 of 1,000 builds without a change fail. docs/ci.md has more.
     #[arg(long, value_name = "CLAIM,…", value_parser = Gate::parse, conflicts_with = "aa")]
     fail_on: Option<Gate>,
     /// Result while a claim is undecided, instead of exit code 3
@@ -118,6 +118,11 @@ impl RunGate {
         Some(GateOptions { gate, baseline: self.baseline.clone() })
     }
 
+    /// Whether a claim sets one series of the run against another of it.
+    pub(crate) fn needs_baseline_of_run(&self) -> bool {
+        self.baseline.is_none() && self.gate.as_ref().is_some_and(Gate::needs_baseline)
+    }
+
     /// Refuses what could not be decided after the run: another workload than that of the baseline, or series
     /// that are not there.
     pub(crate) fn check(&self, plan: &RunPlan) -> Result<(), Failure> {
@@ -145,7 +150,8 @@ impl RunGate {
         let Some(gate) = &self.gate else { return Ok(()) };
         let names: Vec<String> = workloads.iter().flat_map(::judge::series_labels).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let has_baseline = self.baseline.is_some() || plan.targets.len() > 1;
+        let are_rivals = matches!(&workloads[..], [one] if one.rivals && one.variants.len() > 1);
+        let has_baseline = self.baseline.is_some() || plan.targets.len() > 1 || are_rivals;
         gate.check(&names, has_baseline).map_err(|refusal| refused(&refusal))
     }
 
@@ -165,7 +171,7 @@ impl RunGate {
     /// Decides the gate, where there is one.
     pub(crate) fn decide(
         &self,
-        findings: &Findings,
+        judged: (&Recording, &Findings),
         compared: Option<&Result<Comparison, Refusal>>,
     ) -> Result<Option<Decided>, Failure> {
         let undecided = match self.undecided {
@@ -173,7 +179,7 @@ impl RunGate {
             Some(RunUndecided::Fail) => Some(Undecided::Fail),
             Some(RunUndecided::Measure) | None => None,
         };
-        GateArgs { fail_on: self.gate.clone(), undecided }.decide(Some(findings), compared)
+        GateArgs { fail_on: self.gate.clone(), undecided }.decide(Some(judged), compared)
     }
 }
 
@@ -187,16 +193,16 @@ impl GateArgs {
     /// Decides the gate, where there is one: for systems against the first of them, or for a run by itself.
     pub(crate) fn decide(
         &self,
-        findings: Option<&Findings>,
+        judged: Option<(&Recording, &Findings)>,
         compared: Option<&Result<Comparison, Refusal>>,
     ) -> Result<Option<Decided>, Failure> {
         let Some(gate) = &self.fail_on else { return Ok(None) };
-        let answer = match (compared, findings) {
+        let answer = match (compared, judged) {
             (Some(Ok(compared)), _) => of_comparison(gate, compared),
             (Some(Err(refusal)), _) => {
                 return Err(Failure::Undecided(::report::compare::refusal(refusal)));
             }
-            (None, Some(findings)) => of_findings(gate, findings),
+            (None, Some((recording, findings))) => of_run(gate, recording, findings),
             (None, None) => return Ok(None),
         };
         let answer = answer.map_err(|refusal| refused(&refusal))?;

@@ -123,7 +123,7 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     }
     tell_bad_lines(&imported.bad_lines);
     let findings = Findings::from_import(&imported.recording, args.margin);
-    let gate = args.gate.decide(Some(&findings), None)?;
+    let gate = args.gate.decide(Some((&imported.recording, &findings)), None)?;
     match (format, &file) {
         (JudgeFormat::Result(of_result), None) if of_result.build().is_some() || format == TEXT => {
             print_findings(&findings, None, gate.as_ref(), (Detail::Everything, of_result), console)?;

@@ -57,7 +57,7 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let findings = Findings::with_margin(&recording, args.margin);
     let compared = compare_systems(&recording, &findings, &args.run);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
-    let gate = args.gate.decide(Some(&findings), compared.as_ref())?;
+    let gate = args.gate.decide(Some((&recording, &findings)), compared.as_ref())?;
     // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
     // page too.
     let printed = print(&recording, &findings, (systems, gate.as_ref()), args, console);

@@ -187,6 +187,9 @@ impl Args {
 pub(crate) fn run(args: Args, console: &Console) -> Done {
     let gate = args.gate.prepare(args.trials)?;
     let options = RunOptions { gate: gate.options(), ..options(&args)? };
+    if gate.needs_baseline_of_run() {
+        args.command.expect_baseline(&Levels::parse(&args.levels)?)?;
+    }
     let plan = RunPlan::make(&options)?;
     gate.check(&plan)?;
     if let (Some(device), Some(erase)) = (&args.device, &args.erase) {
@@ -228,7 +231,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     }
     // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
     // page too.
-    let decided = gate.decide(&findings, compared.as_ref());
+    let decided = gate.decide((&ran.recording, &findings), compared.as_ref());
     let of_gate = decided.as_ref().ok().and_then(Option::as_ref);
     let printed = print_findings(&findings, systems, of_gate, (detail, args.format), console);
     let written =

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -141,43 +142,122 @@ fn block(language: &str, place: usize) -> String {
     block.split("\n```").next().expect("an end").to_owned()
 }
 
-/// Runs shell in a folder as a build does, with osdyno in the path.
-fn shell(folder: &Path, script: &str, variables: &[(&str, &str)]) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_osdyno"));
-    let path = std::env::var("PATH").unwrap_or_default();
-    let path = format!("{}:{path}", program.parent().expect("a folder").display());
-    // Nothing of this machine's user: a build begins with an empty environment.
-    let mut assignments: Vec<String> = vec![
-        format!("PATH={path}"),
-        format!("HOME={}", folder.display()),
-        format!("TMPDIR={}", folder.display()),
-    ];
-    assignments.extend(variables.iter().map(|(name, value)| format!("{name}={value}")));
-    let mut arguments = vec!["-i".to_owned()];
-    arguments.extend(assignments);
-    arguments.extend(["sh".to_owned(), "-ec".to_owned(), script.to_owned()]);
-    let mut command = Command::new("env");
-    command.args(arguments).current_dir(folder).env("PATH", &path);
-    command.output().expect("a shell starts")
+/// Makes the root of a container and runs a script in it: the programs of this system, osdyno, the folder of
+/// the build, and nothing of the user.
+const CONTAINER: &str = r#"
+root=$1 folder=$2 program=$3 script=$4
+shift 4
+mount -t tmpfs tmpfs "$root"
+for name in bin lib lib64 usr; do
+    if [ -L "/$name" ]; then cp -P "/$name" "$root/$name"
+    elif [ -d "/$name" ]; then mkdir "$root/$name"; mount --rbind "/$name" "$root/$name"
+    fi
+done
+mkdir "$root/proc" "$root/dev" "$root/tmp" "$root/build" "$root/opt"
+mount --rbind /proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --bind "$folder" "$root/build"
+touch "$root/opt/osdyno"
+mount --bind "$program" "$root/opt/osdyno"
+cd "$root"
+exec chroot . /usr/bin/env -i PATH=/opt:/usr/bin:/bin HOME=/build "$@" sh -ec "cd /build; $script"
+"#;
+
+/// Runs shell as a build does: in a root of its own with an empty environment, the folder being `/build`.
+fn shell(folder: &Path, script: &str, variables: &[(&str, &str)]) -> Option<Output> {
+    let namespaces = if sys::process::is_root() { "-m" } else { "-rm" };
+    let is_possible = Command::new("unshare").args([namespaces, "true"]).output();
+    if !is_possible.is_ok_and(|output| output.status.success()) {
+        skipped!("unshare {namespaces} makes no mounts of its own here");
+        return None;
+    }
+    let root = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new("unshare");
+    command.args([namespaces, "sh", "-ec", CONTAINER, "container"]);
+    command.args([root.path(), folder, Path::new(env!("CARGO_BIN_EXE_osdyno"))]).arg(script);
+    command.args(variables.iter().map(|(name, value)| format!("{name}={value}")));
+    Some(command.output().expect("a shell starts"))
 }
 
 #[test]
 fn the_files_of_a_newcomer_are_gated_as_the_document_says() {
-    let script = block("sh", 1);
+    let script = block("sh", 2);
     assert!(script.starts_with("osdyno compare old.json new.json"), "{script}");
-    let output = shell(two_files(1.3).path(), &script, &[]);
+    let Some(output) = shell(two_files(1.3).path(), &script, &[]) else { return };
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
-    assert_eq!(shell(two_files(1.0).path(), &script, &[]).status.code(), Some(0));
+    let unchanged = shell(two_files(1.0).path(), &script, &[]).expect("the same again");
+    assert_eq!(unchanged.status.code(), Some(0), "{}", text(&unchanged.stderr));
+}
+
+/// Two programs of the same name in a folder, which sleep so many seconds.
+fn two_programs(old: f64, new: f64) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, seconds) in [("old", old), ("new", new)] {
+        let path = folder.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\nexec sleep {seconds}\n")).expect("a program");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+    folder
+}
+
+#[test]
+fn the_programs_of_a_newcomer_are_compared_as_the_document_says() {
+    let script = block("sh", 1);
+    assert!(script.starts_with("osdyno run --vs ./old --fail-on slower:5% -- ./new"), "{script}");
+    let few = |budget: &str| script.replace(" --fail-on", &format!(" {budget} --fail-on"));
+    let Some(output) = shell(two_programs(0.1, 0.3).path(), &few("--trials 4"), &[]) else { return };
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(4), "{printed} {}", text(&output.stderr));
+    let failed = printed.lines().find(|line| line.contains("failed")).unwrap_or_default();
+    assert!(
+        failed.contains("command/./new time is ") && failed.contains("× slower than ./old"),
+        "{printed}"
+    );
+    assert!(printed.contains("repeat"), "{printed}");
+    // The faster one is the new one: nothing is slower, whatever the machine does to both.
+    let faster = shell(two_programs(0.4, 0.1).path(), &few("--trials 4"), &[]).expect("the same again");
+    assert_eq!(faster.status.code(), Some(0), "{}", text(&faster.stdout));
+}
+
+/// A gate against the first command decides how long is measured, and is refused where there is no first.
+#[test]
+fn a_gate_between_commands_goes_on_until_it_is_decided() {
+    let folder = two_programs(0.01, 0.08);
+    let run = |more: &[&str]| {
+        let words = ["run", "--budget=60s", "--fail-on=slower:5%", "--out=a.osdyno"];
+        osdyno(folder.path(), &[&words, more, &["--", "./new"]].concat()).output().expect("osdyno starts")
+    };
+    let output = run(&["--vs", "./old", "--undecided=measure"]);
+    assert_eq!(output.status.code(), Some(4), "{} {}", text(&output.stdout), text(&output.stderr));
+    let recorded = record::read(folder.path().join("a.osdyno")).expect("a run file").0;
+    assert!(recorded.trials.len() >= 6, "{}", recorded.trials.len());
+    let report = ["report", "a.osdyno", "--fail-on", "slower:5%@*new time", "--format", "json", "--force"];
+    let output = osdyno(folder.path(), &report).output().expect("osdyno starts");
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(answer["gate"]["claims"][0]["series"][0]["baseline"], "./old", "{}", answer["gate"]);
+    for (more, words) in [
+        (&["--trials=2"][..], "or two commands"),
+        (&["--vs", "./old {n}", "--levels=a,b"], "is the same at all levels"),
+    ] {
+        let output = run(more);
+        assert_eq!(output.status.code(), Some(2), "{more:?} {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(words), "{more:?} {}", text(&output.stderr));
+    }
+    let levels = ["run", "--levels=a,b", "--fail-on=slower", "--vs=./old {n}", "--", "./new {n}"];
+    let output = osdyno(folder.path(), &levels).output().expect("osdyno starts");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("run it for each of a, b alone"), "{}", text(&output.stderr));
 }
 
 #[test]
 fn a_setting_is_gated_as_the_document_says() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut script = block("sh", 2);
+    let mut script = block("sh", 3);
     assert!(script.starts_with("osdyno run syscall noop --system base= --system head="), "{script}");
     // As much as a busy machine has time for.
     script.push_str(" --trials 4 -n 50 --seed 1");
-    let output = shell(folder.path(), &script, &[]);
+    let Some(output) = shell(folder.path(), &script, &[]) else { return };
     let printed = text(&output.stdout);
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 3 | 4)), "{code:?} {printed} {}", text(&output.stderr));
@@ -208,14 +288,14 @@ fn the_composite_action_gates_annotates_and_writes_its_summary() {
             ("COMMAND", "compare 'old.json' new.json".to_owned()),
             ("FAIL_ON", "slower:5%".to_owned()),
             ("UNDECIDED", undecided.to_owned()),
-            ("GITHUB_STEP_SUMMARY", summary.display().to_string()),
+            ("GITHUB_STEP_SUMMARY", "/build/summary.md".to_owned()),
         ]
     };
     for undecided in ["", "pass"] {
         let variables = variables(undecided);
         let variables: Vec<(&str, &str)> =
             variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let output = shell(folder.path(), &action_script(), &variables);
+        let Some(output) = shell(folder.path(), &action_script(), &variables) else { return };
         assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
         assert!(text(&output.stdout).contains("::error title=BM_copy"), "{}", text(&output.stdout));
     }
@@ -232,7 +312,7 @@ fn gitlab_and_jenkins_get_a_report_and_the_exit_code() {
         of_jenkins.split('\'').find(|part| part.starts_with("osdyno")).expect("a script").to_owned();
     for script in [gitlab, jenkins] {
         let folder = two_files(1.3);
-        let output = shell(folder.path(), &script, &[]);
+        let Some(output) = shell(folder.path(), &script, &[]) else { return };
         assert_eq!(output.status.code(), Some(4), "{script}: {}", text(&output.stderr));
         let report = fs::read_to_string(folder.path().join("osdyno.xml")).expect("a report");
         assert!(report.contains("tests=\"8\" failures=\"1\""), "{report}");

@@ -176,6 +176,18 @@ impl CommandArgs {
         Ok(names.into_iter().zip(texts).map(|(name, text)| NamedCommand { name, text }).collect())
     }
 
+    /// The first command is the baseline of a gate, and not the first of several at its first level.
+    pub(super) fn expect_baseline(&self, levels: &Levels) -> Result<(), Failure> {
+        match levels {
+            Levels::Words(words) if words.len() > 1 && !self.vs.is_empty() => Err(Failure::Usage(format!(
+                "--fail-on sets commands against the first at one level: run it for each of {} alone, or with \
+                 --system base= --system head=COMMAND",
+                words.join(", ")
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Where there are levels a command depends on them, and the other way round.
     fn expect_level(&self, command: &NamedCommand, has_levels: bool) -> Result<(), Failure> {
         let beside = [&self.prepare, &self.stdin];
