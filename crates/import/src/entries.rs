@@ -12,11 +12,11 @@ const BELOW: &str = "--from";
 /// So many names of a file are reported one by one.
 const NAMED_MAX: usize = 20;
 
-/// Times of one benchmark.
+/// Values of one benchmark: times, if its name has no other figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) name: Name,
-    pub(crate) seconds: Vec<f64>,
+    pub(crate) values: Vec<f64>,
 }
 
 /// Which of the times of a file make one trial.
@@ -40,7 +40,7 @@ impl Trials {
             Trials::Entries => "; a process is a trial",
             Trials::Repetitions => {
                 "; repetitions in one process count as trials. Differences between processes, such as \
-                 the placement of memory, is not in the intervals: files of ten executions have it"
+                 the placement of memory, are not in the intervals: files of ten executions have them"
             }
             Trials::Files => {
                 "; the times of a file come from one process, so it is one trial of each series. Ten files \
@@ -78,18 +78,18 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Takes times, or leaves out those that are none.
-    pub(crate) fn take(&mut self, name: Name, seconds: impl IntoIterator<Item = Result<f64, String>>) {
+    /// Takes values, or leaves out those that are none.
+    pub(crate) fn take(&mut self, name: Name, values: impl IntoIterator<Item = Result<f64, String>>) {
         let mut taken = Vec::new();
-        for time in seconds {
-            match time {
-                Ok(time) if time.is_finite() => taken.push(time),
+        for value in values {
+            match value {
+                Ok(value) if value.is_finite() => taken.push(value),
                 Ok(_) => self.leave_out(&name.text, "it has no finite time"),
                 Err(reason) => self.leave_out(&name.text, reason),
             }
         }
         if !taken.is_empty() {
-            self.entries.push(Entry { name, seconds: taken });
+            self.entries.push(Entry { name, values: taken });
         }
     }
 
@@ -106,7 +106,7 @@ impl Taken {
 
     /// Times that are judged.
     pub(crate) fn values(&self) -> u64 {
-        self.entries.iter().map(|entry| entry.seconds.len() as u64).sum()
+        self.entries.iter().map(|entry| entry.values.len() as u64).sum()
     }
 }
 
@@ -158,7 +158,7 @@ impl FileRead {
     pub(crate) fn from_taken(file: &str, format: &'static str, taken: &Taken) -> FileRead {
         let mut judged: HashMap<&str, u64> = HashMap::new();
         for entry in &taken.entries {
-            *judged.entry(&entry.name.text).or_default() += entry.seconds.len() as u64;
+            *judged.entry(&entry.name.text).or_default() += entry.values.len() as u64;
         }
         let mut left_out: Vec<LeftOut> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use record::Unit;
 use record::words::{count, list};
 
 use crate::name::{Form, Kind, Name};
@@ -14,6 +15,7 @@ use crate::name::{Form, Kind, Name};
 pub(crate) struct Place {
     pub(crate) series: String,
     pub(crate) n: u64,
+    pub(crate) unit: Unit,
 }
 
 /// Each name with its series and n.
@@ -59,9 +61,10 @@ pub(crate) fn places(names: &[Name], wanted: Option<&str>) -> Result<Families, V
         return Err(keys.filter(|key| !key.is_empty()).collect::<BTreeSet<_>>().into_iter().collect());
     }
     let remarks = families.iter().filter_map(Family::remark).chain(origins(&families)).collect();
-    let mut places = vec![Place { series: String::new(), n: 1 }; names.len()];
+    let mut places = vec![Place { series: String::new(), n: 1, unit: Unit::Seconds }; names.len()];
     for Named { i, series, n, .. } in named(&families) {
-        places[i] = Place { series, n };
+        let unit = names[i].figure.as_ref().map_or(Unit::Seconds, |figure| figure.unit);
+        places[i] = Place { series, n, unit };
     }
     Ok(Families { places, remarks })
 }
@@ -267,7 +270,10 @@ mod tests {
     #[test]
     fn a_key_can_be_named_and_must_be_there() {
         let names: Vec<Name> = ["s/k=1/p=3", "s/k=2/p=3"].map(Name::parse).into();
-        assert_eq!(places(&names, Some("P")).expect("p").places[0], Place { series: "s/k=1".into(), n: 3 });
+        assert_eq!(
+            places(&names, Some("P")).expect("p").places[0],
+            Place { series: "s/k=1".into(), n: 3, unit: Unit::Seconds }
+        );
         assert_eq!(places(&names, Some("q")).err(), Some(vec!["k".to_owned(), "p".to_owned()]));
     }
 }

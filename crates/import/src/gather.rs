@@ -30,6 +30,8 @@ struct Gathered {
     tick: f64,
     /// The name of its reference, where one was measured.
     reference: Option<String>,
+    /// The unit of its values, where it is not that of all tables.
+    unit: Option<Unit>,
 }
 
 /// The values of one trial of a series that went one way.
@@ -92,7 +94,7 @@ impl Gather {
             }
             None => {
                 let shown = String::from_utf8_lossy(name).into_owned();
-                self.series.push(Gathered { name: shown, tick, reference: None });
+                self.series.push(Gathered { name: shown, tick, reference: None, unit: None });
                 self.by_name.insert(name.to_vec(), self.series.len() - 1);
                 Ok(self.series.len() - 1)
             }
@@ -115,6 +117,7 @@ impl Gather {
             if self.series[into].reference.is_none() {
                 self.series[into].reference.clone_from(&of.reference);
             }
+            self.series[into].unit = self.series[into].unit.or(of.unit);
         }
         Ok(())
     }
@@ -134,6 +137,12 @@ impl Gather {
         self.tracks.iter().map(|track| track.points.values.len() as u64).sum()
     }
 
+    /// Sets the unit of the series of a trial.
+    pub(crate) fn set_unit(&mut self, place: Place, unit: Unit) {
+        let series = self.tracks[place.0].series;
+        self.series[series].unit = Some(unit);
+    }
+
     /// Adds a value to a trial.
     pub(crate) fn add(&mut self, place: Place, n: u64, value: f64) {
         self.tracks[place.0].points.push(n, value);
@@ -151,7 +160,8 @@ impl Gather {
         }
     }
 
-    /// The recording: each series is a workload with one kind of series for each way it went.
+    /// The recording: each series is a workload with one kind of series for each way it went. Series without
+    /// a unit of their own have the one given.
     pub(crate) fn into_recording(self, system: &str, warnings: Vec<String>, unit: Unit) -> Recording {
         let Gather { series, tracks, .. } = self;
         // By series, then by trial.
@@ -275,6 +285,7 @@ fn run() -> Run {
 }
 
 fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload {
+    let unit = series.unit.unwrap_or(unit);
     let kind = |name: &str, direction| SeriesKind {
         name: name.to_owned(),
         direction,

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use record::Unit;
 use record::units::{self, Quantity};
 
 use crate::fields::parse_n;
@@ -23,6 +24,15 @@ pub(crate) struct Name {
     pub(crate) numbers: Vec<Number>,
     /// Where the benchmark comes from, such as its package; shown only where the name alone is not enough.
     pub(crate) origin: BTreeMap<String, String>,
+    /// The figure of the benchmark, where it is not its time.
+    pub(crate) figure: Option<Figure>,
+}
+
+/// A figure of a benchmark beside its time: `B/op`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
 }
 
 /// A number that belongs to a name.
@@ -55,7 +65,7 @@ impl Name {
     pub(crate) fn parse(text: &str) -> Name {
         let words = words(text);
         let numbers = words.iter().enumerate().filter_map(|(i, word)| number(text, &words, i, word));
-        Name { text: text.to_owned(), numbers: numbers.collect(), origin: BTreeMap::new() }
+        Name { text: text.to_owned(), numbers: numbers.collect(), origin: BTreeMap::new(), figure: None }
     }
 
     /// With a number that the text does not show.
@@ -76,7 +86,8 @@ impl Name {
     pub(crate) fn template(&self) -> String {
         let gaps = self.numbers.iter().flat_map(|number| &number.places).map(|place| (place.clone(), "\0"));
         let keys = self.numbers.iter().filter(|number| number.places.is_empty());
-        let keys: Vec<&str> = keys.map(|number| number.key.as_str()).collect();
+        let figure = self.figure.as_ref().map(|figure| figure.name.as_str());
+        let keys: Vec<&str> = keys.map(|number| number.key.as_str()).chain(figure).collect();
         format!("{}\0{}", replaced(&self.text, gaps.collect()), keys.join("\0"))
     }
 
@@ -106,7 +117,11 @@ impl Name {
                 _ => text.push_str(&format!("/{}={}", number.key, number.n)),
             }
         }
-        if text.is_empty() { self.text.clone() } else { text }
+        let text = if text.is_empty() { self.text.clone() } else { text };
+        match &self.figure {
+            Some(figure) => format!("{text} {}", figure.name),
+            None => text,
+        }
     }
 
     /// A number with the separator between it and its key.

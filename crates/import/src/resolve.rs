@@ -68,7 +68,7 @@ impl Foreign {
         let mut below = vec![0; files.len()];
         for (of, place) in self.entries.iter().zip(places) {
             if place.n < from {
-                below[of.file] += of.entry.seconds.len() as u64;
+                below[of.file] += of.entry.values.len() as u64;
                 continue;
             }
             counted.add(of, place, gather).map_err(|reason| {
@@ -110,7 +110,7 @@ struct Counted {
 impl Counted {
     fn add(&mut self, of: &FileEntry, place: &Place, gather: &mut Gather) -> Result<(), String> {
         let mut trial = None;
-        for &seconds in &of.entry.seconds {
+        for &value in &of.entry.values {
             let number = match (of.trials, trial) {
                 (Trials::Entries, Some(trial)) => trial,
                 (Trials::Files, _) => match self.of_file.get(&(of.file, place.clone())) {
@@ -125,7 +125,8 @@ impl Counted {
             };
             trial = Some(number);
             let track = gather.place(place.series.as_bytes(), number, Direction::Up, 0.0)?;
-            gather.add(track, place.n, seconds);
+            gather.set_unit(track, place.unit);
+            gather.add(track, place.n, value);
         }
         Ok(())
     }
@@ -147,12 +148,12 @@ fn settle_baselines(entries: &mut Vec<FileEntry>, files: &mut [FileRead]) -> Opt
     let news: HashMap<String, Vec<f64>> = entries
         .iter()
         .filter(|of| has(of, "new"))
-        .map(|of| (of.entry.name.text.clone(), of.entry.seconds.clone()))
+        .map(|of| (of.entry.name.text.clone(), of.entry.values.clone()))
         .collect();
     let (mut copies, mut others) = (0, 0);
     entries.retain(|of| {
         let Some(new) = news.get(&of.entry.name.text).filter(|_| has(of, "base")) else { return true };
-        let is_copy = *new == of.entry.seconds;
+        let is_copy = *new == of.entry.values;
         *(if is_copy { &mut copies } else { &mut others }) += 1;
         let reason = if is_copy { "equal to new/" } else { "of another run than new/" };
         files[of.file].leave_out_all(&of.entry.name.text, reason);

@@ -146,7 +146,8 @@ impl Quantity for Unit {
 /// unbounded.
 fn interval_with_digits(unit: Unit, cost: Interval, digits: u32) -> String {
     if !is_bounded(cost) || cost.high > 1e3 * cost.value {
-        return format!("{} (no interval)", unit.with_digits(cost.value, digits));
+        // It is as it was measured: two values that differ by 5 % must not be printed as one.
+        return format!("{} (no interval)", unit.with_digits(cost.value, digits.max(3)));
     }
     if unit != Unit::Seconds && is_extreme(cost.value) {
         let [value, low, high] = [cost.value, cost.low, cost.high].map(|x| scientific(x, digits));

@@ -1,13 +1,15 @@
 //! Text of `go test -bench`, in the format that the Go project documents: a line begins with `Benchmark`, and
 //! has the number of iterations and pairs of values and units. A line `key: value` holds for the results
-//! behind it. Other lines, such as those of tests, are ignored.
+//! behind it, and `Unit x better=higher` for the unit. Other lines, such as those of tests, are ignored.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use record::Unit;
 
 use super::{Format, FormatForm, Place};
 use crate::entries::{Taken, Trials, seconds};
 use crate::families::MODULE;
-use crate::name::{Kind, Name};
+use crate::name::{Figure, Kind, Name};
 
 pub(super) const FORMAT: Format = Format {
     name: "text of go test -bench",
@@ -16,22 +18,42 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn is_this(line: &str) -> bool {
-    matches!(result(line), Some((_, Ok(_)))) || ["goos: ", "goarch: "].iter().any(|key| line.starts_with(key))
+    let is_measured =
+        |(_, pairs): (_, Vec<(&str, &str)>)| pairs.iter().any(|(number, unit)| is_value(number, unit));
+    result(line).is_some_and(is_measured) || ["goos: ", "goarch: "].iter().any(|key| line.starts_with(key))
 }
 
-/// A result on its way to an entry.
+fn is_value(number: &str, unit: &str) -> bool {
+    number.parse::<f64>().is_ok() && !unit.starts_with(|letter: char| letter.is_ascii_digit())
+}
+
+/// A result on its way to entries.
 struct Measured<'a> {
     name: &'a str,
-    seconds: Result<f64, String>,
+    figures: Vec<(Option<Figure>, Result<f64, String>)>,
     origin: BTreeMap<String, String>,
 }
 
 pub(super) fn read(text: &str, _: &Place<'_>, taken: &mut Taken) {
     let mut origin = BTreeMap::new();
     let mut results = Vec::new();
+    let rising: BTreeSet<&str> = text.lines().filter_map(rising_unit).collect();
     for line in text.lines() {
-        if let Some((name, seconds)) = result(line) {
-            results.push(Measured { name, seconds, origin: origin.clone() });
+        if let Some((name, pairs)) = result(line) {
+            let mut figures = Vec::new();
+            for (number, unit) in pairs.iter().copied().filter(|(_, unit)| *unit != OF_TIME) {
+                match figure(unit, rising.contains(unit)) {
+                    Ok((figure, factor)) => figures.push((figure, value(number, factor))),
+                    Err(reason) => taken.pass_over(&format!("{name} {unit}"), reason),
+                }
+            }
+            taken.computed += pairs.iter().filter(|(_, unit)| *unit == OF_TIME).count() as u64;
+            if figures.is_empty() {
+                taken.leave_out(name, "it has no time for each operation");
+            }
+            results.push(Measured { name, figures, origin: origin.clone() });
+        } else if line.starts_with(UNIT) {
+            // It was read before the results.
         } else if let Some((name, reason)) = failed(line) {
             taken.leave_out(name, reason);
         } else if let Some((key, value)) = configuration(line) {
@@ -46,12 +68,52 @@ pub(super) fn read(text: &str, _: &Place<'_>, taken: &mut Taken) {
     for result in results {
         let (base, processors) = suffixes.split(result.name);
         let name = Name { origin: result.origin, ..Name::parse(base) };
-        taken.take(name.with(Kind::Processors, "GOMAXPROCS", processors), [result.seconds]);
+        let name = name.with(Kind::Processors, "GOMAXPROCS", processors);
+        for (figure, value) in result.figures {
+            taken.take(Name { figure, ..name.clone() }, [value]);
+        }
     }
 }
 
-/// `BenchmarkSort/size=1024-8   1000   325 ns/op   16 B/op`. The name alone is no result.
-fn result(line: &str) -> Option<(&str, Result<f64, String>)> {
+/// The beginning of a line about a unit.
+const UNIT: &str = "Unit ";
+/// The throughput that `go test` computes of the time.
+const OF_TIME: &str = "MB/s";
+
+/// The unit of which more is better, by a line about it.
+fn rising_unit(line: &str) -> Option<&str> {
+    let mut words = line.strip_prefix(UNIT)?.split_whitespace();
+    let unit = words.next()?;
+    words.any(|word| word == "better=higher").then_some(unit)
+}
+
+/// The figure of a unit, none for the time of an operation, and the factor of its values. `Err` says why it is
+/// not judged.
+fn figure(unit: &str, is_rising: bool) -> Result<(Option<Figure>, f64), String> {
+    let of_op = unit.strip_suffix("/op").unwrap_or(unit);
+    // The unit of `p99-ns` stands behind a dash.
+    let last = of_op.rsplit('-').next().unwrap_or(of_op);
+    let is_rate = ["/s", "/sec"].iter().any(|end| unit.ends_with(end));
+    let (of, factor) = match seconds(last) {
+        Some(factor) if last == unit.strip_suffix("/op").unwrap_or_default() => return Ok((None, factor)),
+        Some(factor) => (Unit::Seconds, factor),
+        None if is_rate => (Unit::PerSecond, 1.0),
+        None if matches!(last, "B" | "bytes") => (Unit::Bytes, 1.0),
+        None => (Unit::None, 1.0),
+    };
+    if is_rising && !of.more_is_better() {
+        return Err("more of it is better, and only rates are judged so".into());
+    }
+    Ok((Some(Figure { name: unit.to_owned(), unit: of }), factor))
+}
+
+fn value(number: &str, factor: f64) -> Result<f64, String> {
+    number.parse::<f64>().map(|number| number * factor).map_err(|_| format!("its value is \"{number}\""))
+}
+
+/// `BenchmarkSort/size=1024-8   1000   325 ns/op   16 B/op`: the name, and values with their units. The name
+/// alone is no result.
+fn result(line: &str) -> Option<(&str, Vec<(&str, &str)>)> {
     let mut words = line.split_whitespace();
     let name = words.next()?.strip_prefix("Benchmark")?;
     let is_name = !name.is_empty() && !name.starts_with(char::is_lowercase);
@@ -60,16 +122,7 @@ fn result(line: &str) -> Option<(&str, Result<f64, String>)> {
         return None;
     }
     let words: Vec<&str> = words.collect();
-    let mut times = words.chunks_exact(2).filter_map(|pair| {
-        let factor = seconds(pair[1].strip_suffix("/op")?)?;
-        Some(
-            pair[0]
-                .parse::<f64>()
-                .map(|time| time * factor)
-                .map_err(|_| format!("its time is \"{}\"", pair[0])),
-        )
-    });
-    Some((name, times.next().unwrap_or_else(|| Err("it has no time for each operation".into()))))
+    Some((name, words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()))
 }
 
 /// The subject of a line about a failure or a skip.
@@ -140,6 +193,27 @@ fn suffix(name: &str) -> Option<(&str, u64)> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_unit_is_a_time_a_size_a_rate_or_a_count() {
+        let of =
+            |unit: &str| figure(unit, false).map(|(figure, factor)| (figure.map(|one| one.unit), factor));
+        for (unit, expected) in [
+            ("ns/op", (None, 1e-9)),
+            ("sec/op", (None, 1.0)),
+            ("p99-ns", (Some(Unit::Seconds), 1e-9)),
+            ("p99-ns/op", (Some(Unit::Seconds), 1e-9)),
+            ("B/op", (Some(Unit::Bytes), 1.0)),
+            ("text-bytes", (Some(Unit::Bytes), 1.0)),
+            ("requests/s", (Some(Unit::PerSecond), 1.0)),
+            ("allocs/op", (Some(Unit::None), 1.0)),
+        ] {
+            assert_eq!(of(unit), Ok(expected), "{unit}");
+        }
+        assert_eq!(rising_unit("Unit x better=higher assume=exact"), Some("x"));
+        assert_eq!(rising_unit("Unit x assume=exact"), None);
+        assert!(figure("x", true).is_err() && figure("x/s", true).is_ok());
+    }
+
     fn split(names: &[&str]) -> Vec<(String, u64)> {
         let suffixes = Suffixes::new(names);
         names.iter().map(|name| suffixes.split(name)).map(|(base, n)| (base.to_owned(), n)).collect()
@@ -161,9 +235,12 @@ mod tests {
 
     #[test]
     fn lines_are_results_configuration_or_nothing() {
-        assert!(matches!(result("BenchmarkA-8 10 5 ns/op"), Some(("A-8", Ok(time))) if time == 5e-9));
-        assert!(matches!(result("BenchmarkA 10 3 MB/s 5 sec/op"), Some(("A", Ok(5.0)))));
-        assert!(matches!(result("BenchmarkA 10 3 MB/s"), Some(("A", Err(_)))));
+        assert_eq!(
+            result("BenchmarkA-8 10 5 ns/op 3 B/op"),
+            Some(("A-8", vec![("5", "ns/op"), ("3", "B/op")]))
+        );
+        assert!(is_this("BenchmarkA 10 3 MB/s 5 sec/op") && is_this("BenchmarkA 1 100 text-bytes"));
+        assert!(!is_this("BenchmarkA 10 some words") && !is_this("BenchmarkA 10 3 4"));
         for line in ["BenchmarkA-8", "Benchmarking 10 5 ns/op", "BenchmarkA ten 5 ns/op", "PASS", ""] {
             assert!(result(line).is_none(), "{line}");
         }

@@ -48,7 +48,34 @@ fn told(imported: &Imported) -> String {
 }
 
 fn go(names: &[(&str, u32)]) -> String {
-    names.iter().map(|(name, time)| format!("Benchmark{name} \t 500\t {time} ns/op\t 3 B/op\n")).collect()
+    names.iter().map(|(name, time)| format!("Benchmark{name} \t 500\t {time} ns/op\n")).collect()
+}
+
+/// `go test -benchmem` and `b.ReportMetric` print more than times.
+#[test]
+fn each_figure_of_a_benchmark_is_a_series_in_its_unit() {
+    let text = "Unit p99-ns assume=exact\nUnit hits better=higher\n\
+                BenchmarkA/8-4 10 5 ns/op 3 MB/s 16 B/op 2 allocs/op 7 p99-ns 9 hits 20 reads/s\n\
+                BenchmarkA/16-4 10 6 ns/op 3 MB/s 32 B/op 2 allocs/op 8 p99-ns 9 hits 30 reads/s\n";
+    let imported = read(text);
+    let units = imported.recording.workloads.iter().map(|workload| {
+        let points = imported.recording.series().filter(|(key, _)| key.workload == workload.name);
+        let points = points.flat_map(|(_, trials)| trials.iter().flat_map(record::Series::points));
+        (workload.name.as_str(), workload.series[0].unit, points.collect::<Vec<_>>())
+    });
+    let expected = [
+        ("A", Unit::Seconds, vec![(8, 5.0 * 1e-9), (16, 6.0 * 1e-9)]),
+        ("A B/op", Unit::Bytes, vec![(8, 16.0), (16, 32.0)]),
+        ("A allocs/op", Unit::None, vec![(8, 2.0), (16, 2.0)]),
+        ("A p99-ns", Unit::Seconds, vec![(8, 7.0 * 1e-9), (16, 8.0 * 1e-9)]),
+        ("A reads/s", Unit::PerSecond, vec![(8, 20.0), (16, 30.0)]),
+    ];
+    let mut units: Vec<_> = units.collect();
+    units.sort_by_key(|(name, ..)| *name);
+    assert_eq!(units, expected);
+    assert_eq!((imported.files[0].computed, imported.failed), (2, 0), "MB/s is computed of the time");
+    let reason = "A/8-4 hits is left out: more of it is better, and only rates are judged so.";
+    assert!(told(&imported).contains(reason), "{}", told(&imported));
 }
 
 #[test]
@@ -164,7 +191,7 @@ fn encodings_and_lines_around_make_no_difference() {
     let log = format!("{}{}", "waiting for a free processor\n".repeat(60_000), go(&[("A/1", 5)]));
     assert_eq!(all(&read(&log)), ["A 1: 1=5"], "behind more than a megabyte");
     let found = read("Unit ns/op better=lower\nBenchmarkA 1 5 ns/op\nthe end\n");
-    assert_eq!((found.files[0].format, found.files[0].other_lines), ("text of go test -bench", 2));
+    assert_eq!((found.files[0].format, found.files[0].other_lines), ("text of go test -bench", 1));
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod variants;
 pub use claim::{Claim, MeanClaim, Part};
 pub use growth::{ContenderGrowth, GrowthClaim, SeriesGrowth};
 pub use over_systems::{MeanOfContender, MeanSeries, OverSystems, over_systems, trend};
+pub(crate) use ranking::FigureKind;
 pub use result::{
     AnswerNote, Comparison, Contender, LevelValue, MARGIN, Mean, Mismatch, More, NoAnswer, OfferedApart,
     OfferedLoad, Ranking, RankingEntry, Ratio, Reference, Refused, Shortened, WithoutNumber,

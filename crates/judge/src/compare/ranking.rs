@@ -168,13 +168,33 @@ fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
     Some((best.0, n))
 }
 
-/// Moderates the variances of all ratios by all of them: those of the last level, and those of all levels,
-/// each among themselves. Memory use has noise of its own.
+/// The kinds of figures, each with noise of its own: a time drifts with the machine, memory and counts do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FigureKind {
+    Time,
+    Memory,
+    Count,
+}
+
+impl FigureKind {
+    pub(crate) const ALL: [FigureKind; 3] = [FigureKind::Time, FigureKind::Memory, FigureKind::Count];
+
+    pub(crate) fn from_unit(unit: Unit) -> FigureKind {
+        match unit {
+            Unit::Seconds | Unit::PerSecond | Unit::BytesPerSecond => FigureKind::Time,
+            Unit::Bytes => FigureKind::Memory,
+            Unit::None => FigureKind::Count,
+        }
+    }
+}
+
+/// Moderates the variances of all ratios by all of their kind: those of the last level, and those of all
+/// levels, each among themselves.
 fn moderate(all: &mut [Contrasted<'_>]) {
-    let is_memory = |one: &Contrasted<'_>| one.field.names().2 == Unit::Bytes;
-    for memory in [false, true] {
-        let freedom = freedom(all.iter().filter(|one| is_memory(one) == memory));
-        let mut of_kind: Vec<_> = all.iter_mut().filter(|one| is_memory(one) == memory).collect();
+    let is_of = |one: &Contrasted<'_>, kind| FigureKind::from_unit(one.field.names().2) == kind;
+    for kind in FigureKind::ALL {
+        let freedom = freedom(all.iter().filter(|one| is_of(one, kind)));
+        let mut of_kind: Vec<_> = all.iter_mut().filter(|one| is_of(one, kind)).collect();
         let last = of_kind.iter_mut().flat_map(|one| &mut one.last);
         stats::moderate(last.map(|pair| &mut pair.contrast), freedom);
         let overall = of_kind.iter_mut().flat_map(|one| &mut one.overall);
@@ -253,16 +273,22 @@ fn ranks(all: &[Contrasted<'_>], reference: Reference, contenders: usize) -> Vec
     stats::ranks(&matches, contenders, ALPHA)
 }
 
-/// The geometric mean over all series of one contender against its reference. Memory use is not averaged with
-/// times.
+/// The geometric mean over all series of one contender against its reference: over times, or where there are
+/// none over counts. Series that only explain others count once, in these.
 fn mean(all: &[Contrasted<'_>], second: usize) -> Option<Mean> {
-    let is_time = |one: &&Contrasted<'_>| {
-        one.field.samples.iter().filter(|sample| sample.is_planned).all(|sample| sample.unit != Unit::Bytes)
+    let is_of = |one: &Contrasted<'_>, kind| {
+        let mut planned = one.field.samples.iter().filter(|sample| sample.is_planned);
+        !one.field.is_companion && planned.all(|sample| FigureKind::from_unit(sample.unit) == kind)
     };
+    let has_times = all.iter().any(|one| is_of(one, FigureKind::Time));
+    let kind = if has_times { FigureKind::Time } else { FigureKind::Count };
     let is_its = |one: &Contrasted<'_>, pair: &Pair| {
         pair.second == second && is_asked(&one.references, Reference::First, pair)
     };
-    let pairs = all.iter().filter(is_time).flat_map(|one| one.overall.iter().map(move |pair| (one, pair)));
+    let pairs = all
+        .iter()
+        .filter(|one| is_of(one, kind))
+        .flat_map(|one| one.overall.iter().map(move |pair| (one, pair)));
     let contrasts: Vec<&Contrast> =
         pairs.filter(|(one, pair)| is_its(one, pair)).map(|(_, pair)| &pair.contrast).collect();
     if contrasts.len() < 2 {

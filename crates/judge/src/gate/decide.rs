@@ -10,7 +10,7 @@ use stats::{
 
 use super::answer::{ClaimAnswer, GateAnswer, GateReason, GatedSeries};
 use super::claims::{ClaimKind, Gate, GateClaim};
-use crate::compare::{AnswerNote, Comparison, NoAnswer, Ranking, RankingEntry};
+use crate::compare::{AnswerNote, Comparison, FigureKind, NoAnswer, Ranking, RankingEntry};
 use crate::finding::{ALPHA, Finding, looks};
 use crate::findings::Findings;
 use crate::highlight::{verdict_improves, verdict_worsens};
@@ -227,13 +227,15 @@ fn looks_of(compared: &Comparison) -> u32 {
     compared.contenders.iter().map(|contender| looks(&contender.run)).max().unwrap_or(1)
 }
 
-/// Decides a claim about ratios. Memory does not drift with the machine, so it is decided by itself, and
-/// where both are, each has half of the error rate.
+/// Decides a claim about ratios. Memory and counts do not drift with the machine as times do, so each kind is
+/// decided by itself, and those that are there share the error rate.
 fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> Vec<GatedSeries> {
-    let is_memory = |one: &Against<'_>| one.ranking.unit == Unit::Bytes;
-    let (memory, others): (Vec<_>, Vec<_>) = compared.entries(claim).partition(is_memory);
+    let of_kind = |kind| -> Vec<Against<'_>> {
+        let is_of = |one: &Against<'_>| FigureKind::from_unit(one.ranking.unit) == kind;
+        compared.entries(claim).filter(is_of).collect()
+    };
     let families: Vec<Vec<Against<'_>>> =
-        [others, memory].into_iter().filter(|all| !all.is_empty()).collect();
+        FigureKind::ALL.into_iter().map(of_kind).filter(|all| !all.is_empty()).collect();
     let claims = gate.ratio_claims() * families.len();
     let tests = looks_of(compared).saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX));
     let ratio =

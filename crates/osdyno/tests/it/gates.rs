@@ -209,10 +209,7 @@ fn the_programs_of_a_newcomer_are_compared_as_the_document_says() {
     let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(4), "{printed} {}", text(&output.stderr));
     let failed = printed.lines().find(|line| line.contains("failed")).unwrap_or_default();
-    assert!(
-        failed.contains("command/./new time is ") && failed.contains("× slower than ./old"),
-        "{printed}"
-    );
+    assert!(failed.contains("command/./new time is ") && failed.contains("× slower than ./old"), "{printed}");
     assert!(printed.contains("repeat"), "{printed}");
     // The faster one is the new one: nothing is slower, whatever the machine does to both.
     let faster = shell(two_programs(0.4, 0.1).path(), &few("--trials 4"), &[]).expect("the same again");
