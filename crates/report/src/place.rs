@@ -34,6 +34,12 @@ pub(crate) fn at(n: u64, grows: &str) -> String {
     format!("at {}", counted(&count(n), grows))
 }
 
+/// The same of a level; `None` for the only one of something that has no levels, such as a command.
+pub(crate) fn at_level(n: u64, grows: &str) -> Option<String> {
+    let has_levels = n != 1 || !matches!(grows, "n" | "");
+    has_levels.then(|| at(n, grows))
+}
+
 /// A number of the objects that n counts: `1 000 bound sockets`, `1 bound socket`, `n = 1 000`.
 pub fn counted(number: &str, grows: &str) -> String {
     match grows {

@@ -143,7 +143,7 @@ fn limits(args: &Args, levels: &[JudgedLevel], compared: &[LevelComparison]) -> 
         }
         for ratio in &level.ratios {
             let cost = ratio.of_cost();
-            answers.push(LimitAnswer::of_ratio(claim, format!("{}, {at}", ratio.figure), cost));
+            answers.push(LimitAnswer::of_ratio(claim, format!("{at}, {}", ratio.figure), cost));
         }
     }
     answers

@@ -192,8 +192,41 @@ fn a_load_is_compared_with_an_earlier_one() {
     let other = load(server().0, &[&baseline[..], &["--any-body"]].concat());
     assert_eq!(other.status.code(), Some(2));
     assert!(text(&other.stderr).contains("other settings: client"), "{}", text(&other.stderr));
+    // The faster passes a gate, the slower fails it; on a machine too busy to compare both are undecided.
+    let gate = ["--fail-on", "slower:20%"];
+    let passed = load(server().0, &[&baseline[..], &gate].concat());
+    assert!(matches!(passed.status.code(), Some(0 | 3)), "{}", text(&passed.stdout));
+    let now = load(server().0, &["--format", "json"]);
+    std::fs::write(folder.path().join("now.json"), &now.stdout).expect("a file");
+    let failed = load(server_of(slow).0, &[&["--baseline", "now.json"], &gate[..]].concat());
+    let printed = text(&failed.stdout);
+    assert!(matches!(failed.status.code(), Some(4 | 3)), "{printed}");
+    let word = if failed.status.code() == Some(4) { "failed " } else { "undecided " };
+    let last = printed.lines().find(|line| line.starts_with(word)).unwrap_or_default();
+    assert!(last.contains("slower:20% at 1 connection"), "{printed}");
     let no_file = load(server().0, &["--baseline", "missing"]);
     assert!(text(&no_file.stderr).contains("--format json writes one"), "{}", text(&no_file.stderr));
+}
+
+/// A limit that no machine can break, one that each breaks, and one about nothing that was measured.
+#[test]
+fn a_load_is_held_against_limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let load = |limits: &str| {
+        let url = format!("http://{}/x", server().0);
+        run(folder.path(), &["load", "-c", "1", "-d", "300ms", &url, "--max", limits])
+    };
+    let kept = load("p99<=60s,errors<=0.1%,rate>=1");
+    let printed = text(&kept.stdout);
+    assert_eq!(kept.status.code(), Some(0), "{printed} {}", text(&kept.stderr));
+    assert!(printed.contains("errors<=0.1%"), "{printed}");
+    let broken = load("p99<=60s,rate>=1G");
+    let printed = text(&broken.stdout);
+    assert_eq!(broken.status.code(), Some(4), "{printed}");
+    let failed = printed.lines().find(|line| line.starts_with("failed ")).unwrap_or_default();
+    assert!(failed.contains("rate>=1G") && !failed.contains("p99"), "{printed}");
+    let unknown = load("p98,5<=1s");
+    assert_eq!(unknown.status.code(), Some(2), "{}", text(&unknown.stderr));
 }
 
 #[test]

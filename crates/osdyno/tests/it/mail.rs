@@ -190,6 +190,12 @@ fn a_list_that_is_not_delivered_is_said_to_be_queued() {
     assert_eq!(refused(&["mail", "list", "--relay", &relay, "--results", "results"]), Some(1));
     assert_eq!(refused(&["mail", "list", "--relay", "192.0.2.1:25"]), Some(2));
     assert_eq!(refused(&["mail", "list", "--dns", "192.0.2.1"]), Some(2));
+    // Two of three recipients are not delivered to.
+    for (limits, code) in [("errors<=70%,rate>=0.001", 3), ("errors<=10%", 4)] {
+        let words = ["mail", "list", "--relay", &relay, "--attempts", "2", "--retry", "1ms", "--max", limits];
+        let output = osdyno(folder, &words).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(code), "{limits}: {output:?}");
+    }
     server.stop();
 }
 

@@ -1,6 +1,7 @@
 //! A comparison in a page: all contenders over n, and every ratio with its interval. Variants have a part of
 //! the page of their run.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use judge::Findings;
@@ -151,7 +152,7 @@ pub(super) fn ratios(id: &str, compared: &Comparison, out: &mut dyn Write) -> io
 
 /// Below the name of a series: where the contenders are compared.
 fn below(ranking: &Ranking) -> String {
-    let at = ranking.n.map(|n| place::at(n, &ranking.grows));
+    let at = ranking.n.and_then(|n| place::at_level(n, &ranking.grows));
     let said = at.map(|at| format!("<br><span class=\"remark\">{}</span>", esc(&at)));
     said.unwrap_or_default()
 }
@@ -252,16 +253,17 @@ fn plots_of(
     rankings: &[(usize, &Ranking)],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(
-        out,
-        "<p class=\"remark\">Medians over n, each plot on its own scale. Axes that span more than a factor \
-         of five are logarithmic{}</p><div class=\"grid2\">",
-        if compared.rankings.iter().any(|ranking| ranking.levels) {
-            format!("; {TREND}")
-        } else {
-            ".".into()
-        }
-    )?;
+    let levels = || rankings.iter().flat_map(|(_, ranking)| &ranking.standings).flat_map(|one| &one.levels);
+    let is_one = levels().map(|level| level.n).collect::<BTreeSet<u64>>().len() == 1;
+    let remark = match compared.rankings.iter().any(|ranking| ranking.levels) {
+        _ if is_one => "Medians of the trials, each plot on its own scale.".to_owned(),
+        has_levels => format!(
+            "Medians over n, each plot on its own scale. Axes that span more than a factor of five are \
+             logarithmic{}",
+            if has_levels { format!("; {TREND}") } else { ".".into() }
+        ),
+    };
+    writeln!(out, "<p class=\"remark\">{remark}</p><div class=\"grid2\">")?;
     for &(i, ranking) in rankings {
         let said: Vec<String> =
             ranking.standings.iter().filter_map(|entry| of_entry(ranking, entry)).collect();

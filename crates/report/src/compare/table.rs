@@ -116,8 +116,11 @@ fn answers(compared: &Comparison) -> Table {
 
 /// The heading of the answers, where they have one: `at 1 000 connections`, `against 6.12`.
 fn heading(compared: &Comparison) -> String {
-    let level = compared.rankings.iter().find_map(|ranking| Some(place::at(ranking.n?, &ranking.grows)));
-    level.unwrap_or_else(|| format!("against {}", words::reference(compared)))
+    let level = compared.rankings.iter().find_map(|ranking| Some((ranking.n?, &ranking.grows)));
+    match level {
+        Some((n, grows)) => place::at_level(n, grows).unwrap_or_else(|| "against the best".to_owned()),
+        None => format!("against {}", words::reference(compared)),
+    }
 }
 
 fn mean_heading(compared: &Comparison) -> String {

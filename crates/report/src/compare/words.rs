@@ -168,12 +168,8 @@ pub(super) fn sentence(ranking: &Ranking) -> Option<String> {
         let levels = things(mean.levels, "level", "levels");
         format!(", and {} in the mean of {levels}", furthest.times(mean, ""))
     });
-    let first = format!(
-        "{} {}{}",
-        furthest.words(last),
-        place::at(last.comparison.n_high, &ranking.grows),
-        mean.unwrap_or_default()
-    );
+    let at = place::at_level(last.comparison.n_high, &ranking.grows).map(|at| format!(" {at}"));
+    let first = [Some(furthest.words(last)), at, mean].into_iter().flatten().collect::<String>();
     let others: Vec<(Comparand<'_>, &Ratio)> = behind.collect();
     let shown = others.iter().take(OTHERS_MOST).map(|(other, last)| other.beside(last));
     let more = others.len().saturating_sub(OTHERS_MOST);

@@ -41,12 +41,19 @@ impl Svg {
 
     /// The same with a plot that ends earlier, for names behind it.
     pub(crate) fn open_to(id: &str, head: f64, right: f64) -> Svg {
+        Svg::framed(id, (0.0 - head, HEIGHT + head), right)
+    }
+
+    /// A picture of that height, without a plot.
+    pub(crate) fn open_of_height(id: &str, height: f64) -> Svg {
+        Svg::framed(id, (0.0, height), WIDTH)
+    }
+
+    fn framed(id: &str, (top, height): (f64, f64), right: f64) -> Svg {
         let mut svg = Svg { id: id.to_string(), right, out: String::new() };
         svg.put(format_args!(
-            "<svg class=\"plot\" id=\"{id}\" viewBox=\"0 {} {WIDTH} {}\" role=\"img\" \
-             aria-labelledby=\"{id}-t {id}-d\">",
-            0.0 - head,
-            HEIGHT + head
+            "<svg class=\"plot\" id=\"{id}\" viewBox=\"0 {top} {WIDTH} {height}\" role=\"img\" \
+             aria-labelledby=\"{id}-t {id}-d\">"
         ));
         svg
     }

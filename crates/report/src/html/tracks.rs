@@ -68,7 +68,14 @@ impl Track {
     }
 }
 
-/// Draws lines; `None` where none has a number.
+/// A bar takes so much of the height, and begins behind the names.
+const BAR: f64 = 26.0;
+const BARS_FROM: f64 = 150.0;
+/// Bars end here, and values stand behind them.
+const BARS_TO: f64 = 400.0;
+const BAR_NAME_MAX: usize = 20;
+
+/// Draws lines, or bars where all stand at one level; `None` where none has a number.
 pub(crate) fn draw(
     id: &str,
     (title, description): (&str, &str),
@@ -78,6 +85,11 @@ pub(crate) fn draw(
     let drawn: Vec<&Track> = tracks.iter().filter(|track| !track.levels.is_empty()).collect();
     if drawn.is_empty() {
         return None;
+    }
+    let mut levels = drawn.iter().flat_map(|track| &track.levels);
+    let first = levels.next()?.n;
+    if levels.all(|level| level.n == first) {
+        return Some(bars(id, (title, description), unit, &drawn));
     }
     let (x, y) = axes(&drawn, unit);
     let mut svg = Svg::open_to(id, 0.0, END);
@@ -89,6 +101,45 @@ pub(crate) fn draw(
     Some(svg.close())
 }
 
+/// A bar from zero for each, with its value behind it.
+fn bars(id: &str, (title, description): (&str, &str), unit: Unit, tracks: &[&Track]) -> String {
+    let mut svg = Svg::open_of_height(id, BAR * tracks.len() as f64 + 4.0);
+    svg.describe(title, description);
+    let most = tracks.iter().flat_map(|track| &track.levels).map(|level| level.value).fold(0.0, f64::max);
+    let axis = Axis::new(Kind::Linear, 0.0, most, BARS_FROM, BARS_TO);
+    for (row, (track, level)) in
+        (0_u32..).zip(tracks.iter().flat_map(|track| track.levels.first().map(|level| (track, level))))
+    {
+        let top = BAR * f64::from(row) + 4.0;
+        let end = if most > 0.0 { axis.place(level.value) } else { BARS_FROM };
+        let limited = match level {
+            LevelValue { at_least: true, .. } => " or more",
+            LevelValue { limited: true, .. } => ", not compared",
+            _ => "",
+        };
+        svg.put(format_args!(
+            "<g class=\"{}\"><text x=\"0\" y=\"{:.1}\">{}</text><rect class=\"bar\" x=\"{BARS_FROM}\" \
+             y=\"{top:.1}\" width=\"{:.1}\" height=\"{}\"/></g><text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            style(track.place),
+            top + 15.0,
+            esc(&shortened(&track.name, BAR_NAME_MAX)),
+            (end - BARS_FROM).max(0.5),
+            BAR - 8.0,
+            end + 8.0,
+            top + 15.0,
+            esc(&format!("{}{limited}", unit.cost(level.value)))
+        ));
+    }
+    svg.close()
+}
+
+fn shortened(name: &str, most: usize) -> String {
+    match name.chars().count() > most {
+        true => name.chars().take(most - 1).chain(['…']).collect(),
+        false => name.to_owned(),
+    }
+}
+
 /// Linear axes begin at zero, so that a difference of a few percent does not look like more.
 fn axes(tracks: &[&Track], unit: Unit) -> (Axis, Axis) {
     let levels = || tracks.iter().flat_map(|track| &track.levels);
@@ -96,8 +147,6 @@ fn axes(tracks: &[&Track], unit: Unit) -> (Axis, Axis) {
         levels().map(of).fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)))
     };
     let (x, y) = (fold(|level| level.n as f64), fold(|level| level.value));
-    // A single level stands at the end of its axis.
-    let x = if x.0 < x.1 { x } else { (0.0, x.1) };
     let is_log = |(low, high): (f64, f64)| low > 0.0 && high / low >= LOGARITHMIC_FROM;
     let across = Axis::new(if is_log(x) { Kind::Log } else { Kind::Linear }, x.0, x.1, LEFT, END);
     let up = match is_log(y) {
@@ -169,10 +218,7 @@ fn names(tracks: &[&Track], (x, y): (&Axis, &Axis), svg: &mut Svg) {
     ends.sort_by(|a, b| a.3.total_cmp(&b.3));
     let wanted: Vec<f64> = ends.iter().map(|end| end.3).collect();
     for ((place, name, from, line), to) in ends.iter().zip(apart(&wanted)) {
-        let name: String = match name {
-            long if long.chars().count() > NAME_MAX => long.chars().take(NAME_MAX - 1).chain(['…']).collect(),
-            name => name.to_string(),
-        };
+        let name = shortened(name, NAME_MAX);
         svg.put(format_args!(
             "<g class=\"{}\"><path class=\"hair\" d=\"M{:.1} {line:.1}L{:.1} {line:.1}L{:.1} {to:.1}\"/>\
              <text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",

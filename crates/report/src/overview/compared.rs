@@ -23,10 +23,11 @@ pub(super) fn is_shown(compared: &Comparison) -> bool {
 pub(super) fn section(findings: &Findings, compared: &Comparison) -> Option<Section> {
     let rankings: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
     let first = rankings.first()?;
-    let at = first.n.map(|n| place::at(n, &first.grows)).unwrap_or_default();
+    let at = first.n.and_then(|n| place::at_level(n, &first.grows));
+    let at = at.map_or(String::new(), |at| format!(" {at}"));
     let name = compared.workload.as_deref().unwrap_or_default();
     let on = words::on_system(findings, compared);
-    let title = format!("{name}{on} {at}; {}", better(&rankings));
+    let title = format!("{name}{on}{at}; {}", better(&rankings));
     let mut section = Section::new(Text::toned(title, Tone::Strong));
     words::findings(compared).into_iter().take(FINDINGS_MOST).for_each(|finding| section.say(finding));
     let headings = rankings.iter().enumerate().map(|(place, ranking)| match place {
