@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What osdyno and hyperfine add to the time of a command, and how often they see a difference that is not there.
+"""What osdyno, hyperfine and poop add to the time of a command, and how often they see a difference that is not there.
 
-benches/command.py OSDYNO HYPERFINE [ROUNDS]
+benches/command.py OSDYNO HYPERFINE [ROUNDS [POOP]]
 
-Overhead: rounds of both, alternating, on `true`; the ratios of the two means in each round. Errors: pairs of one
+Overhead: rounds of all, alternating, on `true`; the ratios of the means in each round. poop needs counters of the
+processor; where a virtual machine has none, one that opens software events in their place executes as it does. Errors: pairs of one
 and the same command beside a process that is busy in bursts; a difference is one that osdyno calls certain, and one
 in which the means of hyperfine are more than two standard errors apart.
 """
@@ -17,6 +18,8 @@ import tempfile
 
 OSDYNO, HYPERFINE = (os.path.abspath(path) for path in sys.argv[1:3])
 ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 10
+POOP = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
+UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 BURSTS = "import time\nwhile True:\n    end = time.time() + 0.2\n    while time.time() < end: pass\n    time.sleep(0.3)"
 COMMAND = "sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'"
 
@@ -39,21 +42,32 @@ def other(*words):
         return json.load(open(file.name))["results"]
 
 
+def poop_mean(*words):
+    printed = output(POOP, "--color", "never", "--duration", "700", *words)
+    number, unit = re.search(r"wall_time +([0-9.]+)([a-z]+)", printed).groups()
+    return float(number) * UNITS[unit]
+
+
 def overhead():
-    ratios = {"time": [], "processor time": []}
+    measure = {
+        "osdyno": lambda: own("--trials", "4", "--", "true")[1][0],
+        "hyperfine": lambda: other("--warmup", "10", "--runs", "500", "true")[0],
+    }
+    if POOP:
+        measure["poop"] = lambda: {"mean": poop_mean("true")}
+    ratios = {}
     for number in range(ROUNDS):
-        measure = [
-            lambda: own("--trials", "4", "--", "true")[1],
-            lambda: other("--warmup", "10", "--runs", "500", "true"),
-        ]
-        order = [0, 1] if number % 2 == 0 else [1, 0]
-        results = {which: measure[which]()[0] for which in order}
-        ratios["time"].append(results[0]["mean"] / results[1]["mean"])
-        taken = [results[which]["user"] + results[which]["system"] for which in (0, 1)]
-        ratios["processor time"].append(taken[0] / taken[1])
+        order = list(measure)[number % len(measure):] + list(measure)[:number % len(measure)]
+        results = {which: measure[which]() for which in order}
+        of_own = results.pop("osdyno")
+        for name, result in results.items():
+            ratios.setdefault(f"time of `true`, × {name}", []).append(of_own["mean"] / result["mean"])
+            if "user" in result:
+                taken = [one["user"] + one["system"] for one in (of_own, result)]
+                ratios.setdefault(f"processor time, × {name}", []).append(taken[0] / taken[1])
     for name, of in ratios.items():
         middle, low, high = statistics.median(of), min(of), max(of)
-        print(f"{name} of `true`, × hyperfine: {middle:.2f} ({low:.2f}–{high:.2f}), {ROUNDS} rounds")
+        print(f"{name}: {middle:.2f} ({low:.2f}–{high:.2f}), {ROUNDS} rounds")
 
 
 def errors():

@@ -7,6 +7,7 @@ use std::io::{self, PipeWriter, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 
 use sys::process::{Executed, Making, ProgramLauncher};
@@ -173,10 +174,12 @@ impl Subject {
         let mut command = self.program.command();
         let stdin = File::open(&self.stdin).map_err(|error| named(&self.stdin, &error))?;
         let hasher = self.reads_output.then(DefaultHasher::new);
-        // The threads are there before the command, and this process holds the pipes open until its end is
-        // known: neither their start nor their wake-up takes time from it.
-        let (stdout, printing) = drained_pipe(hasher, 0)?;
-        let (stderr, warning) = drained_pipe(None, STDERR_BYTES)?;
+        // The threads wait for input before the command starts, and this process holds the pipes open until
+        // its end is known: neither their start nor their wake-up takes time from it.
+        let are_ready = Arc::new(Barrier::new(3));
+        let (stdout, printing) = drained_pipe(hasher, 0, &are_ready)?;
+        let (stderr, warning) = drained_pipe(None, STDERR_BYTES, &are_ready)?;
+        are_ready.wait();
         command.stdin(stdin).stdout(printing.try_clone()?).stderr(warning.try_clone()?);
         let running = launcher.start(&mut command, making).map_err(|error| match error.kind() {
             // The system refuses a process: a limit, and no fault of the command.
@@ -238,11 +241,15 @@ struct Drained {
 fn drained_pipe(
     mut hasher: Option<DefaultHasher>,
     kept_bytes: usize,
+    are_ready: &Arc<Barrier>,
 ) -> io::Result<(JoinHandle<Drained>, PipeWriter)> {
     let (mut pipe, writer) = io::pipe()?;
+    let are_ready = Arc::clone(are_ready);
     let thread = std::thread::Builder::new().spawn(move || {
         let mut drained = Drained::default();
-        let mut buffer = vec![0; PIPE_BYTES];
+        // Memory that was written to: a page that is missing is no work for later.
+        let mut buffer = vec![u8::MAX; PIPE_BYTES];
+        are_ready.wait();
         loop {
             match pipe.read(&mut buffer) {
                 Ok(0) => break,
