@@ -3,12 +3,11 @@
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, PipeWriter, Read};
+use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Barrier};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use sys::process::{Executed, Making, ProgramLauncher};
 use workload::{ProgramEnded, TrialError};
@@ -44,6 +43,8 @@ pub(super) struct Subject {
     stdin: PathBuf,
     pub(super) reads_output: bool,
     pub(super) scratch: PathBuf,
+    stdout: Drain,
+    stderr: Drain,
 }
 
 /// A program with its words.
@@ -83,7 +84,15 @@ impl Given {
             true => Some(Program::of_shell("true")),
             false => Program::from_words(vec!["true".to_owned()]).ok(),
         };
+        let drain = |kept_bytes| {
+            Drain::start(kept_bytes).map_err(|error| TrialError {
+                attempted: "to start a thread that reads the output of the command".to_owned(),
+                error,
+            })
+        };
         Ok(Subject {
+            stdout: drain(0)?,
+            stderr: drain(STDERR_BYTES)?,
             program,
             start,
             prepare: self.prepare.as_deref().map(fill),
@@ -176,10 +185,7 @@ impl Subject {
         let hasher = self.reads_output.then(DefaultHasher::new);
         // The threads wait for input before the command starts, and this process holds the pipes open until
         // its end is known: neither their start nor their wake-up takes time from it.
-        let are_ready = Arc::new(Barrier::new(3));
-        let (stdout, printing) = drained_pipe(hasher, 0, &are_ready)?;
-        let (stderr, warning) = drained_pipe(None, STDERR_BYTES, &are_ready)?;
-        are_ready.wait();
+        let (printing, warning) = (self.stdout.open(hasher)?, self.stderr.open(None)?);
         command.stdin(stdin).stdout(printing.try_clone()?).stderr(warning.try_clone()?);
         let running = launcher.start(&mut command, making).map_err(|error| match error.kind() {
             // The system refuses a process: a limit, and no fault of the command.
@@ -191,7 +197,7 @@ impl Subject {
         // Before the pipes end: processes that are left may hold them.
         let left_processes = sys::process::kill_descendants();
         drop((printing, warning));
-        let (printed, warned) = (join(stdout)?, join(stderr)?);
+        let (printed, warned) = (self.stdout.finish()?, self.stderr.finish()?);
         let stderr = String::from_utf8_lossy(&warned.tail).trim().replace('\n', " / ");
         let (bytes, checksum) = (printed.bytes, printed.checksum);
         Ok((executed, Output { bytes, checksum, stderr, left_processes, differs: None }))
@@ -200,7 +206,9 @@ impl Subject {
     /// Executes `true`, and returns its ticks.
     pub(super) fn start(&self, launcher: &ProgramLauncher) -> Option<u64> {
         let mut command = self.start.as_ref()?.command();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Opened here, as the files of the command are, and not by the call that is timed.
+        let null = File::options().read(true).write(true).open("/dev/null").ok()?;
+        command.stdin(null.try_clone().ok()?).stdout(null.try_clone().ok()?).stderr(null);
         let running = launcher.start(&mut command, Making::Spawned).ok()?;
         launcher
             .wait(&running)
@@ -237,42 +245,69 @@ struct Drained {
     tail: Vec<u8>,
 }
 
-/// A pipe that a thread of its own reads to its end, so that the command never waits for a reader.
-fn drained_pipe(
-    mut hasher: Option<DefaultHasher>,
-    kept_bytes: usize,
-    are_ready: &Arc<Barrier>,
-) -> io::Result<(JoinHandle<Drained>, PipeWriter)> {
-    let (mut pipe, writer) = io::pipe()?;
-    let are_ready = Arc::clone(are_ready);
-    let thread = std::thread::Builder::new().spawn(move || {
-        let mut drained = Drained::default();
-        // Memory that was written to: a page that is missing is no work for later.
-        let mut buffer = vec![u8::MAX; PIPE_BYTES];
-        are_ready.wait();
-        loop {
-            match pipe.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => {
-                    let read = &buffer[..count];
-                    drained.bytes += count as u64;
-                    if let Some(hasher) = &mut hasher {
-                        hasher.write(read);
-                    }
-                    drained.tail.extend_from_slice(&read[count.saturating_sub(kept_bytes)..]);
-                    let surplus = drained.tail.len().saturating_sub(kept_bytes);
-                    drained.tail.drain(..surplus);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => break,
-            }
-        }
-        drained.checksum = hasher.map_or(0, |hasher| hasher.finish());
-        drained
-    })?;
-    Ok((thread, writer))
+/// A thread that reads pipes to their ends, one after the other, so that a command never waits for a reader.
+struct Drain {
+    pipes: SyncSender<(PipeReader, Option<DefaultHasher>)>,
+    /// `None` when it waits for input, then what came.
+    answers: Receiver<Option<Drained>>,
 }
 
-fn join(drain: JoinHandle<Drained>) -> io::Result<Drained> {
-    drain.join().map_err(|_| io::Error::other("a pipe could not be read"))
+impl Drain {
+    /// A thread that keeps so much of the end.
+    fn start(kept_bytes: usize) -> io::Result<Drain> {
+        let (pipes, to_drain) = mpsc::sync_channel::<(PipeReader, Option<DefaultHasher>)>(1);
+        let (to_answer, answers) = mpsc::sync_channel(2);
+        std::thread::Builder::new().spawn(move || {
+            let mut buffer = vec![0; PIPE_BYTES];
+            for (pipe, hasher) in to_drain {
+                // An answer that nobody waits for is that of a trial which has failed.
+                let _ = to_answer.send(None);
+                let _ = to_answer.send(Some(drained(pipe, hasher, &mut buffer, kept_bytes)));
+            }
+        })?;
+        Ok(Drain { pipes, answers })
+    }
+
+    /// The end of a pipe for a command; the thread waits for its input.
+    fn open(&self, hasher: Option<DefaultHasher>) -> io::Result<PipeWriter> {
+        let (pipe, writer) = io::pipe()?;
+        let ended = || io::Error::other("the thread that reads a pipe has ended");
+        self.pipes.send((pipe, hasher)).map_err(|_| ended())?;
+        // An execution that could not be started has left its answer.
+        while self.answers.recv().map_err(|_| ended())?.is_some() {}
+        Ok(writer)
+    }
+
+    /// What came through the pipe, all of whose ends are closed.
+    fn finish(&self) -> io::Result<Drained> {
+        self.answers.recv().ok().flatten().ok_or_else(|| io::Error::other("a pipe could not be read"))
+    }
+}
+
+fn drained(
+    mut pipe: PipeReader,
+    mut hasher: Option<DefaultHasher>,
+    buffer: &mut [u8],
+    kept_bytes: usize,
+) -> Drained {
+    let mut drained = Drained::default();
+    loop {
+        match pipe.read(buffer) {
+            Ok(0) => break,
+            Ok(count) => {
+                let read = &buffer[..count];
+                drained.bytes += count as u64;
+                if let Some(hasher) = &mut hasher {
+                    hasher.write(read);
+                }
+                drained.tail.extend_from_slice(&read[count.saturating_sub(kept_bytes)..]);
+                let surplus = drained.tail.len().saturating_sub(kept_bytes);
+                drained.tail.drain(..surplus);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    drained.checksum = hasher.map_or(0, |hasher| hasher.finish());
+    drained
 }
