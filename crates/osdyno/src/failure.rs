@@ -72,6 +72,7 @@ impl Failure {
                     runner::Error::UnknownWorkload { .. }
                         | runner::Error::UnknownPreset { .. }
                         | runner::Error::SameName { .. }
+                        | runner::Error::NothingToSample { .. }
                         | runner::Error::AgainstItself
                         | runner::Error::FewTrials { .. }
                         | runner::Error::PublicServer { .. }

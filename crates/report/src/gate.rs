@@ -229,8 +229,8 @@ pub fn refusal(refusal: &GateRefusal) -> String {
             format!("--fail-on {claim}: no series has that name; there are {}{more}", shown.join(", "))
         }
         GateRefusal::NoBaseline { claim } => format!(
-            "--fail-on {claim} needs a baseline: osdyno compare BASE RUN, osdyno run --baseline FILE, or in one \
-             run two --system, or two commands"
+            "--fail-on {claim} needs a baseline: osdyno compare BASE RUN, osdyno run --baseline FILE, or in \
+             one run two --system, or two commands"
         ),
     }
 }

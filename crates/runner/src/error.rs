@@ -87,6 +87,15 @@ pub enum Error {
         /// Its value here.
         now: String,
     },
+    /// `--blame` where nothing can be sampled.
+    #[error(
+        "--blame samples curves, whose operations one process repeats, and {workload} is none; leave it out. \
+         perf record samples a command"
+    )]
+    NothingToSample {
+        /// The first workload of the run.
+        workload: &'static str,
+    },
     /// Only one system can be measured against itself.
     #[error("an A/A run measures one system against itself; give at most one --system")]
     AgainstItself,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use background::BackgroundSpec;
 use judge::gate::Gate;
-use record::{Recording, Server};
+use record::{Recording, Server, Shape};
 use workload::{Variant, Workload};
 
 use crate::blame::BlameOptions;
@@ -224,6 +224,10 @@ impl RunPlan {
         let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
         let budget = preset.budget.map(|budget| budget.saturating_mul(targets.len() as u32));
         let items = items(options)?;
+        let is_curve = |item: &Item| item.workload.shape == Shape::Curve;
+        if let (Some(_), false, Some(first)) = (&options.blame, items.iter().any(is_curve), items.first()) {
+            return Err(Error::NothingToSample { workload: first.workload.name });
+        }
         let mut notes = Vec::new();
         if options.server.is_some() && !items.iter().any(Item::is_load) {
             notes.push("nothing that is measured has a server, so --server changes nothing".to_owned());

@@ -87,8 +87,8 @@ fn rising_unit(line: &str) -> Option<&str> {
     words.any(|word| word == "better=higher").then_some(unit)
 }
 
-/// The figure of a unit, none for the time of an operation, and the factor of its values. `Err` says why it is
-/// not judged.
+/// The figure of a unit, none for the time of an operation, and the factor of its values. `Err` says why it
+/// is not judged.
 fn figure(unit: &str, is_rising: bool) -> Result<(Option<Figure>, f64), String> {
     let of_op = unit.strip_suffix("/op").unwrap_or(unit);
     // The unit of `p99-ns` stands behind a dash.

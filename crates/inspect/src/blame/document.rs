@@ -43,8 +43,8 @@ impl BlameAnswer {
         if self.series.is_empty() && self.unexplained.is_empty() {
             let (margin, judged) = (percent(self.margin), self.judged);
             texts.push(format!(
-                "Nothing to blame: no cost of this run ({judged} series judged) grows for certain by more \
-                 than {margin}."
+                "Nothing to blame: no cost of a curve of this run ({judged} judged) grows for certain by \
+                 more than {margin}."
             ));
         }
         if !self.unexplained.is_empty() {

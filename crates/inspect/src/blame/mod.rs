@@ -33,7 +33,7 @@ pub struct BlameAnswer {
     pub unexplained: Vec<String>,
     /// Why trials were not sampled, each reason once.
     pub reasons: Vec<String>,
-    /// Series that were judged.
+    /// Series of curves that were judged: those of jobs and loads cannot be sampled.
     pub judged: usize,
     /// Growth below this share is ignored.
     pub margin: f64,
@@ -51,7 +51,7 @@ impl BlameAnswer {
             series: Vec::new(),
             unexplained: Vec::new(),
             reasons: Vec::new(),
-            judged: findings.series.len(),
+            judged: findings.series.iter().filter(|finding| is_curve(recording, &finding.key)).count(),
             margin: findings.margin,
         };
         for finding in &findings.series {

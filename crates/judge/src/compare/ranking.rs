@@ -168,7 +168,8 @@ fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
     Some((best.0, n))
 }
 
-/// The kinds of figures, each with noise of its own: a time drifts with the machine, memory and counts do not.
+/// The kinds of figures, each with noise of its own: a time drifts with the machine, memory and counts do
+/// not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FigureKind {
     Time,

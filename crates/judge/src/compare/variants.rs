@@ -10,9 +10,10 @@ use crate::finding::{ALPHA, Finding};
 use crate::generator::Bounds;
 
 impl Comparison {
-    /// Compares the variants of the only workload of a run, if they compete, with the first of them over every
-    /// n, as these findings judged each; `None` for any other run, and where no two of them measured the same.
-    pub fn of_first_variant(recording: &Recording, findings: &[Finding]) -> Option<Comparison> {
+    /// Compares the variants of the only workload of a run, if they compete, with the first of them over
+    /// every n, as these findings judged each; `None` for any other run, and where no two of them measured
+    /// the same.
+    pub(crate) fn of_first_variant(recording: &Recording, findings: &[Finding]) -> Option<Comparison> {
         let ([system], [workload]) = (&recording.systems[..], &recording.workloads[..]) else { return None };
         if !workload.rivals {
             return None;

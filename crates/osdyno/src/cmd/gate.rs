@@ -56,7 +56,8 @@ pub(crate) struct RunGateArgs {
     /// The exit code is 0 if all are excluded and 3 while one is undecided. slower and changed set a series
     /// against the same in the baseline, in the first system, or of the first of several commands; grows and
     /// limit are about what is new there, and without a baseline about what the documentation of a workload
-    /// does not expect. A claim may name its series, as in slower:5%@fork*. At most 5 of 1,000 builds without a change fail. docs/ci.md has more.
+    /// does not expect. A claim may name its series, as in slower:5%@fork*. At most 5 of 1,000 builds without
+    /// a change fail. docs/ci.md has more.
     #[arg(long, value_name = "CLAIM,…", value_parser = Gate::parse, conflicts_with = "aa")]
     fail_on: Option<Gate>,
     /// Result while a claim is undecided, instead of exit code 3

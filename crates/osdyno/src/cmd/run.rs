@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use self::command::{CommandArgs, Levels};
 use super::formats::ResultFormat;
-use super::gate::RunGateArgs;
+use super::gate::{RunGate, RunGateArgs};
 use super::{
     Detail, Done, Format, print_findings, print_noise_floor, print_places, refuse_unwritable, suggested,
     warn, warn_refused, write_file,
@@ -186,10 +186,7 @@ impl Args {
 
 pub(crate) fn run(args: Args, console: &Console) -> Done {
     let gate = args.gate.prepare(args.trials)?;
-    let options = RunOptions { gate: gate.options(), ..options(&args)? };
-    if gate.needs_baseline_of_run() {
-        args.command.expect_baseline(&Levels::parse(&args.levels)?)?;
-    }
+    let options = options(&args, &gate)?;
     let plan = RunPlan::make(&options)?;
     gate.check(&plan)?;
     if let (Some(device), Some(erase)) = (&args.device, &args.erase) {
@@ -285,7 +282,7 @@ pub(super) fn wait_for(removal: Option<Removal>, interrupt: &AtomicBool) {
 }
 
 /// The run options of the command line.
-fn options(args: &Args) -> Result<RunOptions, Failure> {
+fn options(args: &Args, gate: &RunGate) -> Result<RunOptions, Failure> {
     let levels = Levels::parse(&args.levels)?;
     let device = args.device.as_deref();
     let file_systems = args.file_systems.iter().map(|file_system| file_system.target(device));
@@ -293,7 +290,7 @@ fn options(args: &Args) -> Result<RunOptions, Failure> {
         workloads: args.command.workloads(&args.workloads)?,
         preset: Some(args.preset.clone()),
         n: args.n,
-        own_variants: args.command.variants(&levels, args.n.is_some())?,
+        own_variants: args.command.variants(&levels, args.n.is_some(), gate.needs_baseline_of_run())?,
         levels: if let Levels::Numbers(numbers) = levels { numbers } else { Vec::new() },
         trials: args.trials,
         budget: args.budget,
@@ -312,7 +309,7 @@ fn options(args: &Args) -> Result<RunOptions, Failure> {
         boots: args.boots,
         steps: None,
         blame: args.blame.then(BlameOptions::default),
-        gate: None,
+        gate: gate.options(),
     })
 }
 

@@ -119,7 +119,8 @@ fn bars(id: &str, (title, description): (&str, &str), unit: Unit, tracks: &[&Tra
         };
         svg.put(format_args!(
             "<g class=\"{}\"><text x=\"0\" y=\"{:.1}\">{}</text><rect class=\"bar\" x=\"{BARS_FROM}\" \
-             y=\"{top:.1}\" width=\"{:.1}\" height=\"{}\"/></g><text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+             y=\"{top:.1}\" width=\"{:.1}\" height=\"{}\"/></g>\
+             <text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             style(track.place),
             top + 15.0,
             esc(&shortened(&track.name, BAR_NAME_MAX)),

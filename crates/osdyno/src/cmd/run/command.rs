@@ -112,8 +112,17 @@ impl CommandArgs {
         }
     }
 
-    /// The commands as variants, at these levels; nothing where there is no command.
-    pub(super) fn variants(&self, levels: &Levels, is_n_given: bool) -> Result<Option<OwnVariants>, Failure> {
+    /// The commands as variants, at these levels; nothing where there is no command. The first is the
+    /// baseline of the others where one is needed.
+    pub(super) fn variants(
+        &self,
+        levels: &Levels,
+        is_n_given: bool,
+        needs_baseline: bool,
+    ) -> Result<Option<OwnVariants>, Failure> {
+        if needs_baseline {
+            self.expect_baseline(levels)?;
+        }
         if self.command.is_empty() {
             return match levels {
                 Levels::Words(words) if !words.is_empty() => Err(Failure::Usage(format!(
@@ -177,11 +186,11 @@ impl CommandArgs {
     }
 
     /// The first command is the baseline of a gate, and not the first of several at its first level.
-    pub(super) fn expect_baseline(&self, levels: &Levels) -> Result<(), Failure> {
+    fn expect_baseline(&self, levels: &Levels) -> Result<(), Failure> {
         match levels {
             Levels::Words(words) if words.len() > 1 && !self.vs.is_empty() => Err(Failure::Usage(format!(
-                "--fail-on sets commands against the first at one level: run it for each of {} alone, or with \
-                 --system base= --system head=COMMAND",
+                "--fail-on sets commands against the first at one level: run it for each of {} alone, or \
+                 with --system base= --system head=COMMAND",
                 words.join(", ")
             ))),
             _ => Ok(()),
