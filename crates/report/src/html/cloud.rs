@@ -25,12 +25,11 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    fn place(&self, n: f64, value: f64) -> (f64, f64) {
-        let y = match &self.over {
+    fn height_of(&self, value: f64) -> f64 {
+        match &self.over {
             Some(over) if value > self.y.high => over.place(value.min(over.high)),
             _ => self.y.place(value.min(self.y.high)),
-        };
-        (self.x.place(n), y)
+        }
     }
 
     /// The left, the top, the width and the height.
@@ -88,6 +87,8 @@ struct Points {
 struct Place {
     x: f64,
     y: f64,
+    /// The square of points around it.
+    square: usize,
     is_lone: bool,
 }
 
@@ -97,20 +98,31 @@ impl Points {
         let (most, side) = LONE;
         let mut around = Grid::new(width / side, height / side);
         let (mut places, mut above) = (Vec::new(), 0);
+        // Trials go through the same n: where each stands takes a logarithm.
+        let mut columns: Vec<(f64, f64)> = Vec::new();
         for sweep in sweeps {
             for (index, &value) in sweep.values.iter().enumerate() {
                 let n = sweep.n(index) as f64;
+                let x = match columns.get(index) {
+                    Some(&(of, x)) if of == n => x,
+                    _ => {
+                        let x = frame.x.place(n) - left;
+                        columns.truncate(index);
+                        columns.push((n, x));
+                        x
+                    }
+                };
                 if value.is_finite() && keep(n, value) {
-                    let (x, y) = frame.place(n, value);
-                    let (x, y) = (x - left, y - top);
-                    around.stamp(x / side, y / side, 1);
+                    let y = frame.height_of(value) - top;
+                    let square = around.pixel(x / side, y / side);
+                    around.counts[square] += 1;
                     above += usize::from(value > frame.y.high);
-                    places.push(Place { x, y, is_lone: false });
+                    places.push(Place { x, y, square, is_lone: false });
                 }
             }
         }
         for place in &mut places {
-            place.is_lone = around.at(place.x / side, place.y / side) <= most;
+            place.is_lone = around.counts[place.square] <= most;
         }
         Points { width, height, places, above }
     }
@@ -137,20 +149,18 @@ struct Grid {
     width: usize,
     height: usize,
     counts: Vec<u32>,
-    /// The places of all counts that are not zero: few of a picture's pixels.
-    marked: Vec<usize>,
 }
 
 impl Grid {
     fn new(width: f64, height: f64) -> Grid {
         let (width, height) = (width.round().max(1.0) as usize, height.round().max(1.0) as usize);
-        Grid { width, height, counts: vec![0; width * height], marked: Vec::new() }
+        Grid { width, height, counts: vec![0; width * height] }
     }
 
-    /// The points on a pixel.
-    fn at(&self, x: f64, y: f64) -> u32 {
+    /// The place of a pixel among the counts.
+    fn pixel(&self, x: f64, y: f64) -> usize {
         let [x, y] = [(x, self.width), (y, self.height)].map(|(at, extent)| nearest(at).min(extent - 1));
-        self.counts[y * self.width + x]
+        y * self.width + x
     }
 
     /// A square of `size` pixels around a place, kept inside the picture.
@@ -158,22 +168,17 @@ impl Grid {
         let start =
             |at: f64, extent: usize| nearest(at - (size as f64 - 1.0) / 2.0).min(extent.saturating_sub(size));
         let (x0, y0) = (start(x, self.width), start(y, self.height));
-        for row in y0..(y0 + size).min(self.height) {
-            for column in x0..(x0 + size).min(self.width) {
-                let place = row * self.width + column;
-                if self.counts[place] == 0 {
-                    self.marked.push(place);
-                }
-                self.counts[place] = self.counts[place].saturating_add(1);
-            }
+        let across = size.min(self.width - x0);
+        for row in self.counts.chunks_exact_mut(self.width).skip(y0).take(size) {
+            row[x0..x0 + across].iter_mut().for_each(|count| *count += 1);
         }
     }
 
     /// Grey by the logarithm of the count: one point is seen, and the densest spots are not all alike.
     fn encode(&self, bits: u8) -> Option<Vec<u8>> {
-        let mut counts: Vec<u32> = self.marked.iter().map(|&place| self.counts[place]).collect();
-        counts.sort_unstable();
-        let dense = counts.get(counts.len() * 98 / 100).copied().unwrap_or(1).max(2);
+        let mut marked: Vec<u32> = self.counts.iter().copied().filter(|&count| count > 0).collect();
+        let rank = marked.len() * 98 / 100;
+        let dense = if marked.is_empty() { 1 } else { *marked.select_nth_unstable(rank).1 }.max(2);
         let levels = f64::from((1u16 << bits) - 1);
         let level = |count: u32| -> u8 {
             let share = (f64::from(count).ln() / f64::from(dense).ln()).min(1.0);
@@ -182,10 +187,12 @@ impl Grid {
         let per_byte = usize::from(8 / bits);
         let row_bytes = self.width.div_ceil(per_byte);
         let mut packed = vec![0; self.height * row_bytes];
-        for &place in &self.marked {
-            let (row, column) = (place / self.width, place % self.width);
-            let shift = 8 - usize::from(bits) * (column % per_byte + 1);
-            packed[row * row_bytes + column / per_byte] |= level(self.counts[place]) << shift;
+        let rows = self.counts.chunks_exact(self.width).zip(packed.chunks_exact_mut(row_bytes));
+        for (counts, row) in rows {
+            for (column, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+                let shift = 8 - usize::from(bits) * (column % per_byte + 1);
+                row[column / per_byte] |= level(count) << shift;
+            }
         }
         let mut png = Vec::new();
         let mut encoder = Encoder::new(&mut png, self.width as u32, self.height as u32);
@@ -235,7 +242,7 @@ mod tests {
         let y = Axis::new(Kind::Linear, 0.0, 4.0, 80.0, 20.0);
         let over = Axis::new(Kind::Log, 4.0, 400.0, 14.0, 0.0);
         let frame = Frame { x, y, over: Some(over) };
-        let at = |value| frame.place(1.0, value).1;
+        let at = |value| frame.height_of(value);
         assert!(at(4.0) == 20.0 && at(5.0) < 14.0 && at(40.0) < at(5.0) && at(400.0) == 0.0);
         assert_eq!(frame.edges(), (0.0, 0.0, 100.0, 80.0));
     }
