@@ -1,14 +1,17 @@
 //! `cargo xtask answers`: docs/answers.md has the fields of every answer, from the doc comments of its types.
 //! tidy fails if the file differs.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::iter;
 use std::path::Path;
 
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, Field, Fields, GenericArgument, Item, Lit, Meta, PathArguments, Token, Type};
+use syn::{
+    Attribute, Expr, Field, Fields, GenericArgument, Item, Lit, Meta, PathArguments, Token, Type, TypeArray,
+    TypeSlice,
+};
 
 use crate::{AnyError, workspace};
 
@@ -42,14 +45,35 @@ Written by `cargo xtask answers` from the doc comments of the code. `report` and
 `run`. [verdicts.md](verdicts.md) defines the verdicts.
 
 - The fields of an object, or of each object in a list `a[]`, stand below it, further in.
+- `a?` is `null` where there is no such value, `a+` is absent then. A number that is not finite is `null` too.
 - Units stand in the names, or in `unit` of a series. Shares are fractions.
-- A value that does not exist, or is not finite, is `null`.
 - An estimate is an object with `value`, `low` and `high`.
 - Fields may be added at any time. `schema` rises when a field changes its meaning or goes.
+
+## Fields of many objects
+
+A field without a sentence has this one, or its name says all.
+
+";
+/// Fields whose names say enough here; their sentences are for readers of the code.
+const CLEAR: &str = "\
+a aaaa address alternatives answered bad_lines bits_per_second boots boots_needed bottleneck cacert cells
+claims client command confidence connect_rate connected_per_second connections_at_most connections_max
+contender cores cores_saved cpu_seconds cpu_share delivered delivering_seconds different dropped
+duration_seconds encrypted exhausted failed format goal has_pool has_supervisor helpers idle in_words
+insecure intended interval is_applied is_hidepid is_notable is_paired judged left_out listen_drops
+listen_overflows listens malformed manual max_seconds mean_seconds measurements memory_bytes met min_seconds
+money_saved mx new_connections no_such_domain noise_floor noise_floors not_connected not_sampled notes
+operations other other_lines paired pairs per_second phrase pipeline processes processes_of_others
+processes_without_descriptors processor_seconds queued report requests_per_connection reset response_gain
+retransmits run_delay_share samples schedule schema sends_blocked server_failure slices sources stage stages
+started_per_second statuses subject target text thermal_throttles think_seconds threads threads_not_sampled
+threads_without_arguments threads_without_wait timeout_seconds timeouts times_faster tls transfer_gain
+truncated unaccepted unsupported warm_up_seconds warnings work_seconds workers workloads worst_cell
 ";
 /// Columns of a line at the most.
 const WIDTH: usize = 118;
-/// More values of a type are listed once.
+/// A type with more values has a part of its own, if it stands in several places.
 const VALUES_MAX: usize = 6;
 
 /// Writes the document.
@@ -72,18 +96,29 @@ pub(crate) fn text(root: &Path) -> Result<String, AnyError> {
         count(name, &types, &mut uses);
     }
     let shared: Vec<&String> = uses.iter().filter(|(_, uses)| **uses > 1).map(|(name, _)| name).collect();
-    let writer = Writer { types: &types, shared: &shared, listed: RefCell::default() };
-    let mut out = HEAD.to_owned();
+    let reader = Reader { types: &types, shared: &shared };
+    let mut parts = Vec::new();
     for (verb, name) in ANSWERS {
         let found = types.get(*name).ok_or_else(|| format!("no type is called {name}"))?;
-        let _ = write!(out, "\n## `osdyno {verb}`\n\n");
-        writer.fields(found, 0, &mut out);
+        parts.push(reader.line(format!("## `osdyno {verb}`"), found));
     }
-    out.push_str("\n## Objects that stand in several places\n");
-    for name in &shared {
-        let Some(found) = types.get(*name) else { continue };
-        let _ = write!(out, "\n### {name}\n\n");
-        writer.fields(found, 0, &mut out);
+    parts.push(Line::new("## Objects that stand in several places", ""));
+    parts.extend(shared.iter().map(|name| reader.line(format!("### {name}"), &types[*name])));
+
+    let mut meanings = Meanings::new();
+    parts.iter().for_each(|part| part.count(&mut meanings));
+    let common = common(&meanings);
+    let mut out = HEAD.to_owned();
+    for (name, meaning) in &common {
+        write_wrapped(0, &format!("- `{name}`: {meaning}"), &mut out);
+    }
+    for part in &parts {
+        let _ = write!(out, "\n{}\n", part.name);
+        if !(part.meaning.is_empty() && part.fields.is_empty()) {
+            out.push('\n');
+        }
+        write_wrapped(0, &part.meaning, &mut out);
+        write_lines(&part.fields, 0, &common, &mut out);
     }
     Ok(out)
 }
@@ -93,17 +128,18 @@ fn verb_of(name: &str) -> Option<&'static str> {
     ANSWERS.iter().find(|(_, answer)| *answer == name).map(|(verb, _)| *verb)
 }
 
-/// Counts in how many places each type of objects stands, those within it once.
+/// Counts in how many places each type stands that may have a part of the document, those within it once.
 fn count(name: &str, types: &Types, uses: &mut BTreeMap<String, usize>) {
     let Some(Written::Struct { fields, .. }) = types.get(name) else { return };
     for field in fields.iter().filter(|field| !has_word(field, "skip")) {
         let inner = inner(&field.ty).0;
         let is_flat = has_word(field, "flatten");
-        let stands_here = match types.get(&inner) {
+        let may_have_part = match types.get(&inner) {
             Some(Written::Struct { is_recorded, .. }) => is_flat || !is_recorded,
-            _ => false,
+            Some(Written::Enum { values, .. }) => !is_flat && values.len() > VALUES_MAX,
+            None => false,
         };
-        if inner == "Interval" || !stands_here || verb_of(&inner).is_some() {
+        if !may_have_part || verb_of(&inner).is_some() {
             continue;
         }
         // The fields of a flat object are those of the one that holds it.
@@ -172,114 +208,181 @@ fn types(root: &Path) -> Result<Types, AnyError> {
             }
         }
     }
+    // The beginning of the document has an estimate.
+    types.remove("Interval");
     Ok(types)
 }
 
-/// Writes fields as lines.
-struct Writer<'a> {
-    types: &'a Types,
-    /// The types of objects that are written once, at the end.
-    shared: &'a [&'a String],
-    /// The types whose many values are listed already, each with its field.
-    listed: RefCell<BTreeMap<String, String>>,
+/// A field, or a part of the document.
+struct Line {
+    name: String,
+    /// `?` where it may be `null`, `+` where it may be missing.
+    mark: &'static str,
+    /// Its meaning with its values, or with a link to its fields.
+    meaning: String,
+    fields: Vec<Line>,
 }
 
-impl Writer<'_> {
-    /// A line for each field, those of objects below it, `depth` objects further in.
-    fn fields(&self, written: &Written, depth: usize, out: &mut String) {
-        let Written::Struct { fields, .. } = written else { return };
-        for field in fields.iter().filter(|field| !has_word(field, "skip")) {
-            self.field(field, depth, out);
+/// In how many places a name has each of its meanings.
+type Meanings<'a> = BTreeMap<&'a str, BTreeMap<&'a str, usize>>;
+
+/// The meanings that stand once, at the beginning.
+type Common<'a> = BTreeMap<&'a str, &'a str>;
+
+/// The most frequent meaning of each name, if it stands in several places and no field has the name alone.
+fn common<'a>(meanings: &Meanings<'a>) -> Common<'a> {
+    let most = |of: &BTreeMap<&'a str, usize>| {
+        let (meaning, places) = of.iter().max_by_key(|(_, places)| **places)?;
+        (*places > 1 && !of.contains_key("")).then_some(*meaning)
+    };
+    meanings.iter().filter_map(|(name, of)| Some((*name, most(of)?))).collect()
+}
+
+impl Line {
+    fn new(name: impl Into<String>, meaning: impl Into<String>) -> Self {
+        Line { name: name.into(), mark: "", meaning: meaning.into(), fields: Vec::new() }
+    }
+
+    /// Counts this and all within that have no fields.
+    fn count<'a>(&'a self, meanings: &mut Meanings<'a>) {
+        if self.fields.is_empty() && !self.is_explained_before() {
+            *meanings.entry(&self.name).or_default().entry(&self.meaning).or_insert(0) += 1;
+        }
+        self.fields.iter().for_each(|line| line.count(meanings));
+    }
+
+    /// Whether the sentence of the field before is about both.
+    fn is_explained_before(&self) -> bool {
+        self.meaning.starts_with("See ")
+    }
+
+    fn needs_no_sentence(&self, common: &Common) -> bool {
+        self.meaning.is_empty() || common.get(&*self.name) == Some(&&*self.meaning)
+    }
+}
+
+/// Reads types as lines.
+struct Reader<'a> {
+    types: &'a Types,
+    /// The types that have a part of their own, at the end.
+    shared: &'a [&'a String],
+}
+
+impl Reader<'_> {
+    /// A line with the values or the fields of a type.
+    fn line(&self, name: String, of: &Written) -> Line {
+        match of {
+            Written::Struct { fields, .. } => {
+                let fields = fields.iter().filter(|field| !has_word(field, "skip"));
+                let fields = fields.flat_map(|field| self.field(field)).collect();
+                Line { fields, ..Line::new(name, "") }
+            }
+            Written::Enum { values, .. } => Line::new(name, values.join(", ")),
         }
     }
 
-    fn field(&self, field: &Field, depth: usize, out: &mut String) {
-        let Some(ident) = &field.ident else { return };
+    /// The line of a field; those of a flat one are several.
+    fn field(&self, field: &Field) -> Vec<Line> {
+        let Some(ident) = &field.ident else { return Vec::new() };
         let is_flat = has_word(field, "flatten");
-        let name = serde(&field.attrs, "rename").unwrap_or_else(|| ident.to_string());
         let (inner, lists) = inner(&field.ty);
         // A flat field that is written by a function has its form in a type of that name.
         let is_by_function = is_flat && has_word(field, "serialize_with");
         let form = if is_by_function { format!("{inner}Answer") } else { inner };
-        let path = format!("{name}{}", "[]".repeat(lists));
-        let meaning = doc(&field.attrs);
-        match self.types.get(&form) {
-            Some(found @ Written::Struct { .. }) if is_flat => self.fields(found, depth, out),
-            Some(Written::Enum { values, tag: Some(tag), content }) if is_flat => {
-                line(depth, tag, &meaning, values, out);
-                if let Some(content) = content {
-                    line(depth, content, "More about it.", &[], out);
-                }
-            }
-            Some(Written::Enum { values, .. }) if values.len() > VALUES_MAX => {
-                let mut listed = self.listed.borrow_mut();
-                match listed.get(&form) {
-                    Some(field) => line(depth, &path, &meaning, &[format!("as in `{field}`")], out),
-                    None => line(depth, &path, &meaning, values, out),
-                }
-                listed.entry(form).or_insert(path);
-            }
-            Some(Written::Enum { values, .. }) => line(depth, &path, &meaning, values, out),
-            Some(Written::Struct { is_recorded: true, .. }) => {
-                line(depth, &path, &meaning, &["[record.md](record.md)".into()], out);
-            }
-            Some(found @ Written::Struct { .. }) if form != "Interval" => {
-                if let Some(verb) = verb_of(&form) {
-                    let link = format!("as in [`osdyno {verb}`](#osdyno-{})", verb.replace(' ', "-"));
-                    line(depth, &path, &meaning, &[link], out);
-                } else if self.shared.contains(&&form) {
-                    let link = format!("[{form}](#{})", form.to_lowercase());
-                    line(depth, &path, &meaning, &[link], out);
-                } else {
-                    line(depth, &path, &meaning, &[], out);
-                    self.fields(found, depth + 1, out);
-                }
-            }
-            Some(Written::Struct { .. }) | None => line(depth, &path, &meaning, &[], out),
+        let found = self.types.get(&form);
+        let name = serde(&field.attrs, "rename").unwrap_or_else(|| ident.to_string());
+        let mut sentence = doc(&field.attrs);
+        if only_repeats(&sentence, &name) {
+            sentence.clear();
         }
+        let name = format!("{name}{}", "[]".repeat(lists));
+        let link = |text: &str, to: &str| Line::new("", format!("[{text}]({to})"));
+        let line = match found {
+            None => Line::new("", ""),
+            Some(Written::Enum { values, tag: Some(tag), content }) if is_flat => {
+                let tag = Line::new(tag, values.join(", "));
+                let content = content.iter().map(|name| Line::new(name, "More about it"));
+                return iter::once(tag).chain(content).collect();
+            }
+            Some(found) if is_flat => return self.line(name, found).fields,
+            Some(Written::Struct { is_recorded: true, .. }) => link("record.md", "record.md"),
+            Some(found) => match verb_of(&form) {
+                Some(verb) => {
+                    link(&format!("`osdyno {verb}`"), &format!("#osdyno-{}", verb.replace(' ', "-")))
+                }
+                None if self.shared.contains(&&form) => link(&form, &format!("#{}", form.to_lowercase())),
+                None => self.line(String::new(), found),
+            },
+        };
+        let mark = match &field.ty {
+            _ if has_word(field, "skip_serializing_if") => "+",
+            Type::Path(path) if path.path.segments.iter().any(|part| part.ident == "Option") => "?",
+            _ => "",
+        };
+        // A sentence may name all values.
+        let meaning = match line.meaning.split(", ").all(|value| sentence.contains(value)) {
+            true => sentence,
+            false if sentence.is_empty() => line.meaning,
+            false => format!("{sentence}: {}", line.meaning),
+        };
+        vec![Line { name, mark, meaning, fields: line.fields }]
     }
+}
+
+/// Writes lines, `depth` objects further in. Fields that need no sentence, or share one, stand in one line.
+fn write_lines(lines: &[Line], depth: usize, common: &Common, out: &mut String) {
+    let is_short = |line: &Line| line.fields.is_empty() && line.needs_no_sentence(common);
+    let stand_together =
+        |line: &Line, next: &Line| next.is_explained_before() || is_short(line) && is_short(next);
+    for group in lines.chunk_by(stand_together) {
+        let names: Vec<String> = group.iter().map(|line| format!("`{}{}`", line.name, line.mark)).collect();
+        let meaning = match &group[0] {
+            line if is_short(line) || line.meaning.is_empty() => String::new(),
+            line => format!(": {}", line.meaning),
+        };
+        write_wrapped(depth, &format!("- {}{meaning}", names.join(", ")), out);
+        write_lines(&group[0].fields, depth + 1, common, out);
+    }
+}
+
+/// Whether a sentence says no more than the name of its field.
+fn only_repeats(sentence: &str, name: &str) -> bool {
+    let words = sentence.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase);
+    let mut words = words.filter(|word| !["the", "its", ""].contains(&&**word));
+    CLEAR.split_whitespace().any(|clear| clear == name)
+        || words.all(|word| name.split('_').any(|part| part == word))
 }
 
 fn has_word(field: &Field, word: &str) -> bool {
     metas(&field.attrs).iter().any(|meta| meta.path().is_ident(word))
 }
 
-/// `- `field`: its meaning: `one`, `other`.`, wrapped.
-fn line(depth: usize, path: &str, meaning: &str, values: &[String], out: &mut String) {
-    let (mut text, indent) = (format!("- `{path}`"), 2 * depth);
-    let meaning = meaning.trim_end_matches('.').replace("`None`", "`null`");
-    for part in [meaning, values.join(", ")].into_iter().filter(|part| !part.is_empty()) {
-        let _ = write!(text, ": {part}");
-    }
-    text.push('.');
-    out.push_str(&" ".repeat(indent));
-    let mut used = indent;
-    for (place, word) in text.split_whitespace().enumerate() {
+/// Writes a text, `depth` objects further in, in lines of at most `WIDTH` columns.
+fn write_wrapped(depth: usize, text: &str, out: &mut String) {
+    let (indent, mut used) = (2 * depth, 0);
+    let marker = if text.starts_with("- ") { 2 } else { 0 };
+    for word in text.split_whitespace() {
         let wide = word.chars().count();
-        if place > 0 && used + 1 + wide > WIDTH {
-            out.push('\n');
-            out.push_str(&" ".repeat(indent + 2));
-            used = indent + 2;
-        } else if place > 0 {
-            out.push(' ');
-            used += 1;
-        }
+        let margin = match used {
+            0 => " ".repeat(indent),
+            _ if used + 1 + wide > WIDTH => format!("\n{}", " ".repeat(indent + marker)),
+            _ => " ".to_owned(),
+        };
+        used = if margin == " " { used + 1 } else { margin.trim_start_matches('\n').len() } + wide;
+        out.push_str(&margin);
         out.push_str(word);
-        used += wide;
     }
-    out.push('\n');
+    if used > 0 {
+        out.push('\n');
+    }
 }
 
 /// The name of a type without the lists, options and references around it, and the number of lists.
 fn inner(of: &Type) -> (String, usize) {
     match of {
         Type::Reference(reference) => inner(&reference.elem),
-        Type::Slice(slice) => {
-            let (name, lists) = inner(&slice.elem);
-            (name, lists + 1)
-        }
-        Type::Array(array) => {
-            let (name, lists) = inner(&array.elem);
+        Type::Slice(TypeSlice { elem, .. }) | Type::Array(TypeArray { elem, .. }) => {
+            let (name, lists) = inner(elem);
             (name, lists + 1)
         }
         Type::Path(path) => {
@@ -303,7 +406,7 @@ fn inner(of: &Type) -> (String, usize) {
     }
 }
 
-/// The first paragraph of a doc comment.
+/// The first paragraph of a doc comment, without its period.
 fn doc(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter(|attribute| attribute.path().is_ident("doc"));
     let lines = lines.filter_map(|attribute| match &attribute.meta {
@@ -317,7 +420,8 @@ fn doc(attributes: &[Attribute]) -> String {
         _ => None,
     });
     let lines: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
-    lines.join(" ").replace("[`", "`").replace("`]", "`")
+    let text = lines.join(" ").replace("[`", "`").replace("`]", "`");
+    text.trim_end_matches('.').replace("`None`", "`null`")
 }
 
 fn is_written(attributes: &[Attribute]) -> bool {
@@ -368,4 +472,24 @@ fn renamed(name: &str, rule: &str) -> String {
         out.extend(letter.to_lowercase());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_that_repeats_its_name_is_left_out() {
+        assert!(only_repeats("The sent bytes", "sent_bytes"));
+        assert!(!only_repeats("Bytes that were sent to it", "sent_bytes"));
+    }
+
+    #[test]
+    fn fields_that_share_a_sentence_or_need_none_stand_in_one_line() {
+        let lines = [("n", "Its n"), ("low", "Ends"), ("high", "See `low`"), ("a", ""), ("b", "")];
+        let lines = lines.map(|(name, meaning)| Line::new(name, meaning));
+        let mut out = String::new();
+        write_lines(&lines, 1, &Common::from([("n", "Its n")]), &mut out);
+        assert_eq!(out, "  - `n`\n  - `low`, `high`: Ends\n  - `a`, `b`\n");
+    }
 }

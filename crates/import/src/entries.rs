@@ -113,13 +113,15 @@ impl Taken {
 /// A file that was read, with counts of its values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileRead {
-    /// Its name.
+    /// The file.
     pub file: String,
     /// Its format.
     pub format: &'static str,
-    /// Values that are judged.
+    /// Those that are judged.
     pub values: u64,
-    /// Figures that its program computed of the others, which are not.
+    /// Figures that its program computed of these.
+    ///
+    /// They are not judged.
     pub computed: u64,
     /// Lines that could not be used.
     pub bad_lines: u64,
@@ -132,13 +134,13 @@ pub struct FileRead {
 /// Values of one name that are not judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Their name in the file.
+    /// Its name.
     pub name: String,
     /// How many.
     pub count: u64,
-    /// Of how many of that name.
+    /// Of how many.
     pub of: u64,
-    /// Why, each reason once.
+    /// The reasons.
     pub reasons: Vec<String>,
 }
 

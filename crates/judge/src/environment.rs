@@ -48,9 +48,11 @@ fn is_volatile(key: &str) -> bool {
 /// A fact in which systems differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// The key of the fact.
+    /// Its key.
     pub key: String,
-    /// Its value on each system; `None` where it could not be read.
+    /// One for each system.
+    ///
+    /// `None` where it could not be read.
     pub values: Vec<Option<String>>,
 }
 

@@ -26,14 +26,14 @@ const BEHIND_SHARE: f64 = 0.01;
 /// The levels where something other than the system was the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LimitedLevels {
-    /// The limit; the load generator where there are several.
+    /// The load generator where there are several.
     pub by: LimitedBy,
-    /// The levels; empty for all of them.
+    /// Levels; empty for all of them.
     #[serde(rename = "n")]
     pub levels: Vec<u64>,
-    /// In how many trials.
+    /// How many trials.
     pub trials: usize,
-    /// Of so many.
+    /// Of how many.
     pub of: usize,
 }
 

@@ -11,9 +11,9 @@ use crate::highlight::worst;
 /// The cost at one n.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GrowthEnd {
-    /// Which n.
+    /// Its n.
     pub n: u64,
-    /// The cost there.
+    /// The cost.
     pub cost: Interval,
 }
 

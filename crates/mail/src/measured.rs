@@ -76,16 +76,16 @@ impl MailStep {
 pub struct MailCounts {
     /// Recipients for which a server took the message.
     pub delivered: u64,
-    /// Recipients that a server accepted in test mode, in which no message is sent.
+    /// Recipients accepted in test mode.
     #[serde(default)]
     pub tested: u64,
     /// Recipients that can never be delivered to.
     pub failed: u64,
     /// Recipients whose attempts or time were over.
     pub queued: u64,
-    /// Attempts after which another one is to follow.
+    /// Attempts that are to be repeated.
     pub deferred: u64,
-    /// Connections that were made.
+    /// Connections.
     pub connections: u64,
     /// Connections that speak TLS.
     #[serde(default)]
@@ -95,7 +95,7 @@ pub struct MailCounts {
     pub not_encrypted: u64,
     /// Connections that could not be made.
     pub not_connected: u64,
-    /// Connections that a server ended, or that broke, amid a transaction.
+    /// Connections that ended or broke amid a transaction.
     pub lost: u64,
     /// Servers that broke the protocol.
     pub faults: u64,
@@ -103,9 +103,9 @@ pub struct MailCounts {
     pub timeouts: u64,
     /// Connections that this machine had no descriptor, port or memory for.
     pub exhausted: u64,
-    /// Bytes that were sent.
+    /// Bytes sent.
     pub sent_bytes: u64,
-    /// Bytes that were received.
+    /// Bytes received.
     pub received_bytes: u64,
 }
 

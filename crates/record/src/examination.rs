@@ -28,7 +28,7 @@ pub enum ConditionWeight {
 /// Something about a system that shows in figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
-    /// Its subject, in a word or two.
+    /// Subject, in a word or two.
     pub subject: String,
     /// How much it matters.
     pub weight: ConditionWeight,
@@ -39,22 +39,29 @@ pub struct Condition {
 /// How steady a reference operation was, which depends only on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {
-    /// For how long it was repeated.
+    /// Duration.
     pub seconds: f64,
     /// How often it was timed.
     pub samples: u64,
-    /// The median of one operation.
+    /// Median.
     pub operation_seconds: f64,
-    /// Share of the time that was lost in samples far above the median: something else had the processor.
+    /// Time in samples far above the median.
+    ///
+    /// Something else had the processor.
     pub lost_share: f64,
-    /// Excess of the slower periods over the faster ones: something else used caches or memory, or the clock
-    /// rate changed.
+    /// Excess of slower periods over faster ones.
+    ///
+    /// Something else used caches or memory, or the clock rate changed.
     pub drift_share: f64,
-    /// The longest interruption.
+    /// Longest interruption.
     pub longest_seconds: f64,
-    /// Share of that time that the hypervisor took; `None` where it is not counted.
+    /// Time that the hypervisor took.
+    ///
+    /// A share; `None` where it is not counted.
     pub steal_share: Option<f64>,
-    /// Share of that time in which the process could have run and others did; `None` where it is not counted.
+    /// Time in which others had the processor.
+    ///
+    /// The process could have run; a share, `None` where it is not counted.
     pub waited_share: Option<f64>,
     /// How often heat slowed the processors down in that time.
     pub thermal_throttles: u64,

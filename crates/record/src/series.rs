@@ -10,11 +10,11 @@ use crate::Direction;
 /// objects were alive, or `sizes[i]` where they are listed, before the operation took effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Name of the system.
+    /// Its system.
     pub system: String,
-    /// Name of the workload.
+    /// Its workload.
     pub workload: String,
-    /// Name of the variant; may be empty.
+    /// Its variant; may be empty.
     pub variant: String,
     /// Number of the trial.
     pub trial: u32,
@@ -58,13 +58,13 @@ impl Series {
 /// It shows as `bind/v6 close`, and with `{:#}` in full as `local bind/v6 close down`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct SeriesKey {
-    /// Name of the system.
+    /// Its system.
     pub system: String,
-    /// Name of the workload.
+    /// Its workload.
     pub workload: String,
-    /// Name of the variant; may be empty.
+    /// Its variant; may be empty.
     pub variant: String,
-    /// Name of the operation.
+    /// Its name.
     pub name: String,
     /// Whether n rises or falls.
     pub direction: Direction,

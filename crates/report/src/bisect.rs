@@ -125,30 +125,32 @@ pub fn document(found: &Bisection<'_>) -> Document {
 /// The answer of `osdyno lab bisect`.
 #[derive(Clone, Debug, Serialize)]
 pub struct BisectAnswer<'a> {
-    /// The names of the list, in order.
+    /// The systems.
     pub systems: &'a [String],
-    /// The smallest change that counts, as a share.
+    /// Smallest change that matters, a share.
     pub margin: f64,
     /// Whether every step was decided.
     pub certain: bool,
-    /// The changes, each with its proof.
+    /// With their proofs.
     pub changes: Vec<BisectChange<'a>>,
-    /// Parts of the list that are undecided.
+    /// Undecided parts of the list.
     pub undecided: Vec<BisectPart<'a>>,
-    /// Parts where a change was not seen again when it was measured once more.
+    /// Parts whose change was not seen again.
+    ///
+    /// When it was measured once more.
     pub unconfirmed: Vec<BisectPart<'a>>,
-    /// Parts over which a cost changes, without a step that is large enough.
+    /// Parts over which a cost changes, without a step.
     pub spread: Vec<BisectPart<'a>>,
-    /// Systems that could not be measured and were passed over.
+    /// Systems that were passed over.
     pub not_measured: Vec<&'a String>,
 }
 
 /// A part of the list.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct BisectPart<'a> {
-    /// Its first system.
+    /// First and last system.
     pub before: &'a str,
-    /// Its last system.
+    /// See `before`.
     pub after: &'a str,
 }
 
@@ -158,20 +160,20 @@ pub struct BisectChange<'a> {
     /// The two systems.
     #[serde(flatten)]
     pub part: BisectPart<'a>,
-    /// The run file of its proof, in which the two were measured by themselves.
+    /// Run file in which the two were measured by themselves.
     pub file: &'a str,
-    /// The error rate of the claim that a series differs.
+    /// Error rate of the claim that a series differs.
     pub level: f64,
-    /// The series that differ, the most first.
+    /// Series that differ, the most first.
     pub series: Vec<BisectSeries<'a>>,
 }
 
 /// A series that differs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct BisectSeries<'a> {
-    /// Its label.
+    /// Its name for a reader, such as `socket/v6 close`.
     pub series: &'a str,
-    /// The cost after the change divided by that before it.
+    /// Cost after the change divided by that before it.
     pub ratio: Interval,
     /// The boots of each that were compared.
     pub boots: usize,

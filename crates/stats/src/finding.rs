@@ -27,10 +27,10 @@ pub struct Segment {
     pub n_low: u64,
     /// Largest n.
     pub n_high: u64,
-    /// The class of the cost inside.
+    /// Its class.
     #[serde(rename = "verdict")]
     pub class: Class,
-    /// Cost at its end over cost at its beginning.
+    /// Cost at the largest n divided by that at the smallest.
     pub growth: Interval,
 }
 
@@ -44,31 +44,31 @@ pub struct Asymptote {
 /// Where a line bends: a + b·n, with another b from here on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bend {
-    /// The place.
+    /// Its n.
     pub n: Interval,
-    /// Cost of each additional n up to there; 0 where the cost is constant.
+    /// Cost of each additional n before and after it; 0 where the cost is constant.
     pub before: f64,
-    /// The same from there on.
+    /// See `before`.
     pub after: f64,
 }
 
 /// The exponent with which a cost grows near one n, whatever its shape: the slope of log cost on log n.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LocalExponent {
-    /// The middle of the range of n that shows it, on a logarithmic scale.
+    /// Middle of the range that shows it.
     pub n: f64,
-    /// 0 where the cost is flat, 1 where it is proportional to n.
+    /// 0: flat, 1: proportional to n.
     pub exponent: Interval,
 }
 
 /// The largest change of direction of a cost that both rises and falls for certain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Turn {
-    /// Where it is: the highest or the lowest cost between the ends.
+    /// Where the cost is highest, or lowest.
     pub n: f64,
     /// Cost there over the lowest, or highest, cost before it.
     pub before: Interval,
-    /// The lowest, or highest, cost after it over the cost there.
+    /// Lowest, or highest, cost after it over the cost there.
     pub after: Interval,
 }
 
@@ -108,19 +108,19 @@ pub struct Lines {
 /// Two values around which the measurements of one range of n gather.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Modes {
-    /// Smallest n of the range.
+    /// Smallest n.
     pub n_low: u64,
-    /// Largest n of the range.
+    /// Largest n.
     pub n_high: u64,
-    /// Cost of the cheaper mode.
+    /// Cost of the cheaper and of the more expensive mode.
     pub lower: f64,
-    /// Cost of the more expensive mode.
+    /// See `lower`.
     pub upper: f64,
-    /// Share of the measurements in the more expensive mode.
+    /// Share of the measurements in the latter.
     pub upper_share: f64,
-    /// Distance of the modes against their spread: Ashman's D.
+    /// Ashman's D: distance of the modes against their spread.
     pub separation: f64,
-    /// As in two lines: 0.5 call by call, 1 trial by trial.
+    /// As of two lines.
     pub persistence: f64,
 }
 
@@ -144,11 +144,11 @@ pub struct Spikes {
 /// An n at which trial after trial has a spike.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Repeated {
-    /// The n.
+    /// Its n.
     pub n: u64,
-    /// Trials that have a spike there.
+    /// How many trials.
     pub trials: usize,
-    /// Median of those spikes against the median around.
+    /// Median of the spikes against the median around.
     pub ratio: f64,
 }
 

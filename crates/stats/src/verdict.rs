@@ -15,7 +15,7 @@ pub struct Block {
     pub n_high: u64,
     /// Median over trials of the trials' medians.
     pub cost: Interval,
-    /// Cost divided by that of the first blocks of the same trial. All intervals hold together.
+    /// Cost divided by that of the first blocks of the trial.
     pub relative: Interval,
 }
 

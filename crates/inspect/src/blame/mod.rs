@@ -26,16 +26,16 @@ pub use series::{CounterGrowth, FunctionShare, GrowthPlace, SeriesBlame, SideCos
 pub struct BlameAnswer {
     /// Version of this answer.
     pub schema: u32,
-    /// Each series that was sampled, in the order of the findings.
+    /// In the order of the findings.
     pub series: Vec<SeriesBlame>,
     /// Labels of series that grow and were not sampled.
     #[serde(rename = "not_sampled")]
     pub unexplained: Vec<String>,
-    /// Why trials were not sampled, each reason once.
+    /// The reasons.
     pub reasons: Vec<String>,
     /// Series of curves that were judged: those of jobs and loads cannot be sampled.
     pub judged: usize,
-    /// Growth below this share is ignored.
+    /// Smallest change that matters, a share.
     pub margin: f64,
 }
 

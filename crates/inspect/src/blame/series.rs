@@ -29,43 +29,62 @@ pub struct SeriesBlame {
     /// The objects that n counts.
     #[serde(skip)]
     pub grows: String,
-    /// The first n behind the step between both sides; `null` where there is none.
+    /// First n behind the step between both sides.
+    ///
+    /// `null` where there is none.
     pub step: Option<u64>,
-    /// The n where it is cheap.
+    /// Where it is cheap.
     pub low: SideCost,
-    /// The n where it is expensive.
+    /// Where it is expensive.
     pub high: SideCost,
-    /// Seconds of processor time that an operation takes more; `null` with fewer than three trials.
+    /// Additional processor time of an operation.
+    ///
+    /// `null` with fewer than three trials.
     #[serde(rename = "growth_seconds")]
     pub growth: Option<Interval>,
-    /// Whether the samples show the growth too; otherwise they say nothing about it.
+    /// Whether the samples show the growth too.
+    ///
+    /// Otherwise they say nothing about it.
     pub is_seen: bool,
-    /// The time that an operation is not on a processor, as a share of its growth: it waits, or others have
-    /// the processor.
+    /// Additional time not on a processor, relative to the growth.
+    ///
+    /// The operation waits, or others have the processor.
     #[serde(rename = "waiting_share")]
     pub waiting: Option<Interval>,
-    /// How much that waiting matters.
+    /// Its weight.
     #[serde(rename = "waiting")]
     pub waiting_weight: WaitingWeight,
-    /// Trials that were sampled.
+    /// How many trials.
     pub trials: usize,
-    /// Samples that found no room, in the trial with the most.
+    /// Samples that found no room.
+    ///
+    /// In the trial with the most.
     pub lost: u64,
-    /// Why functions of the kernel have no names; empty where they have.
+    /// Why functions have no names.
+    ///
+    /// Functions of the kernel; empty where they have.
     pub nameless: String,
-    /// The kind of the answer about the processor time of the growth.
+    /// Where the processor time of the growth goes.
     pub place: GrowthPlace,
-    /// The innermost function that holds most of the growth, with those that it calls; `null` for none.
+    /// Innermost function that, with its callees, holds most of the growth.
+    ///
+    /// `null` for none.
     pub holder: Option<FunctionShare>,
-    /// The functions, the one with the largest share by itself first.
+    /// Largest share by itself first.
     pub functions: Vec<FunctionShare>,
-    /// Counters, for an operation.
+    /// For an operation.
     pub counters: Vec<CounterGrowth>,
-    /// Which counters the machine lacks, and why; empty where it has all.
+    /// Why counters are missing.
+    ///
+    /// Empty where the machine has all.
     pub uncounted: String,
-    /// Why children and other threads were not sampled; empty where they were.
+    /// Why children and other threads were not sampled.
+    ///
+    /// Empty where they were.
     pub unsampled: String,
-    /// Objects that were certainly more numerous: an operation may walk through them.
+    /// Objects that were certainly more numerous.
+    ///
+    /// An operation may walk through them.
     pub in_use: Vec<CounterGrowth>,
     /// Which function calls which.
     #[serde(skip)]
@@ -81,7 +100,9 @@ pub struct SideCost {
     /// The n.
     #[serde(flatten)]
     pub range: NRange,
-    /// Seconds of one operation, with waiting and with the sampler.
+    /// Time of one operation, with waiting.
+    ///
+    /// With the sampler too.
     #[serde(rename = "elapsed_seconds")]
     pub seconds: f64,
     /// Processor time of one operation, by the number of samples.
@@ -121,21 +142,20 @@ pub enum WaitingWeight {
 /// A function, and its part of a growth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionShare {
-    /// Its name, or its module in brackets where only that is known.
+    /// Name, or the module in brackets where only that is known.
     #[serde(rename = "function")]
     pub name: String,
-    /// Its place: `kernel`, a module of the kernel in brackets, or a file.
+    /// `kernel`, a module of the kernel in brackets, or a file.
     pub module: String,
-    /// Its share of the growth by itself.
+    /// Share of the growth by itself.
     #[serde(rename = "own_share")]
     pub own: Interval,
-    /// Its share with all functions that it calls.
+    /// The same with its callees.
     #[serde(rename = "whole_share")]
     pub whole: Interval,
-    /// Seconds of processor time in it by itself, for one operation: where the operation is cheap, and where
-    /// it is expensive.
+    /// Processor time of one operation, where it is cheap and expensive.
     pub own_seconds: [f64; 2],
-    /// The same with all functions that it calls.
+    /// The same with its callees.
     pub whole_seconds: [f64; 2],
     /// Whether its share by itself is at least a percent, and certain.
     pub is_notable: bool,
@@ -144,11 +164,11 @@ pub struct FunctionShare {
 /// The count of a counter for an operation, or the number of objects in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CounterGrowth {
-    /// Its name: for a counter that of perf-list(1).
+    /// Its name; of a counter as in perf-list(1).
     pub name: String,
-    /// Where the operation is cheap: the mean over trials.
+    /// Mean over trials where it is cheap, and expensive.
     pub low: Interval,
-    /// Where it is expensive.
+    /// See `low`.
     pub high: Interval,
 }
 

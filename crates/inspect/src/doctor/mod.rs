@@ -86,7 +86,7 @@ pub struct ReadinessReason {
 pub struct DoctorAnswer {
     /// Version of this answer.
     pub schema: u32,
-    /// The demand on the machine; `null` without one.
+    /// Demand on the machine.
     #[serde(rename = "for")]
     pub demand: Option<MachineDemand>,
     /// The systems, and the machine of the server.
@@ -111,18 +111,20 @@ pub struct Diagnosis {
     /// The verdict.
     #[serde(rename = "verdict")]
     pub readiness: Readiness,
-    /// The reasons of the verdict, in order of weight; notes come last and do not count.
+    /// In order of weight; notes come last and do not count.
     pub reasons: Vec<ReadinessReason>,
-    /// Settings that are too low for what is wanted.
+    /// Settings that are too low.
     pub shortfalls: Vec<Shortfall>,
     /// How far workloads come.
     #[serde(rename = "workloads")]
     pub prognoses: Vec<Prognosis>,
-    /// How steady a reference operation was; `null` where it could not be repeated.
+    /// How steady a repeated reference operation was.
+    ///
+    /// `null` where it could not be repeated.
     pub steadiness: Option<Steadiness>,
-    /// Its limits, by resource.
+    /// Limits by resource.
     pub limits: BTreeMap<String, Vec<ResourceLimit>>,
-    /// Its facts.
+    /// Facts by their keys, as in the run file.
     pub environment: BTreeMap<String, String>,
     /// Its processors.
     #[serde(skip)]

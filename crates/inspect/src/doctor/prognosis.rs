@@ -7,9 +7,9 @@ use workload::{Ceiling, Extent, Workload};
 /// How far one workload comes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prognosis {
-    /// Its name with its variant.
+    /// Name with its variant.
     pub name: String,
-    /// What n counts.
+    /// Things that n counts.
     pub grows: &'static str,
     /// How far, and the limit that stops it.
     #[serde(flatten, serialize_with = "extent")]
@@ -42,32 +42,32 @@ impl Prognosis {
 /// How far a workload comes, in an answer.
 #[derive(Serialize)]
 struct ExtentAnswer<'a> {
-    /// The largest n.
+    /// Largest n.
     n: u64,
-    /// How far it would go without limits.
+    /// Largest n without limits.
     wanted: u64,
     /// Processes that make objects beside the trial.
     helpers: u32,
-    /// The limit that stops it; `null` where it comes as far as is wanted.
+    /// Limit that stops it before `wanted`.
     stopped_by: Option<StopAnswer<'a>>,
 }
 
 /// The limit that stops a workload.
 #[derive(Serialize)]
 struct StopAnswer<'a> {
-    /// Its name: `RLIMIT_NOFILE`.
+    /// Name of the limit, such as `RLIMIT_NOFILE`.
     limit: &'a str,
-    /// The resource: `descriptors`.
+    /// Resource, such as `descriptors`.
     resource: Option<&'static str>,
     /// Its value.
     value: u64,
-    /// The part of it that a trial can use.
+    /// Part of it that a trial can use.
     usable: u64,
-    /// The amount that one n takes.
+    /// What one n takes, and a trial at any n.
     per_n: u64,
-    /// The amount that a trial takes at any n.
+    /// See `per_n`.
     in_any_case: u64,
-    /// The remedy, as the end of a sentence.
+    /// Remedy, as the end of a sentence.
     advice: &'a str,
 }
 

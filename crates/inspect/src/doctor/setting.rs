@@ -49,7 +49,7 @@ pub struct LimitSetting {
 /// A way to raise a setting for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lasting {
-    /// Where it is written: `systemd unit`, `sysctl.d`, `limits.d`, `container`.
+    /// `systemd unit`, `sysctl.d`, `limits.d` or `container`.
     pub place: &'static str,
     /// The line to write there.
     pub text: String,

@@ -12,24 +12,24 @@ use super::setting::{Lasting, LimitSetting, Remedy};
 /// A limit that is too low for what is wanted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shortfall {
-    /// Its name: `RLIMIT_NOFILE`.
+    /// Name of the limit, such as `RLIMIT_NOFILE`.
     pub limit: String,
-    /// The resource, of [`resource`].
+    /// Resource, such as `descriptors`.
     pub resource: &'static str,
-    /// Its value.
+    /// Value now, and the one that suffices.
     pub now: u64,
-    /// The value that suffices.
+    /// See `now`.
     pub needed: u64,
-    /// The workloads that want it, or `--for`.
+    /// Workloads that want it, or `--for`.
     pub wanted_by: Vec<String>,
     /// The page of the manual of the setting behind it; `null` where nothing can be set, such as the memory
     /// of a machine.
     pub manual: Option<&'static str>,
     /// The command that raises it now; `null` where it cannot be raised, or not so far.
     pub command: Option<String>,
-    /// The ways to raise it for good; each is enough where it applies.
+    /// Ways to raise it for good; one suffices where it applies.
     pub lasting: Option<Vec<Lasting>>,
-    /// The remedy, as the end of a sentence.
+    /// Remedy, as the end of a sentence.
     pub advice: String,
     /// The setting behind it.
     #[serde(skip)]

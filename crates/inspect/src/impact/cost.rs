@@ -22,16 +22,19 @@ pub enum PaidFor {
 /// A cost of the operating system.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// The operation.
+    /// Its name.
     pub name: String,
-    /// The system it was measured on; empty where it was typed.
+    /// System it was measured on; empty where it was typed.
     pub system: String,
-    /// n at which it was measured; `null` where it was typed.
+    /// n at which it was measured.
+    ///
+    /// `null` where it was typed.
     pub n: Option<u64>,
-    /// Seconds of one operation; of one byte where it is paid for bytes. Without an interval both ends are
-    /// `null`.
+    /// Time of one operation, or of one byte.
+    ///
+    /// Without an interval both ends are `null`.
     pub seconds: Interval,
-    /// The unit that it is paid for.
+    /// Unit that it is paid for.
     pub paid_for: PaidFor,
     /// How often one response has it.
     pub times: f64,

@@ -11,13 +11,13 @@ pub(super) const TIMES_FASTER: f64 = 2.0;
 /// The part of a cost in the time that a user waits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UserShare {
-    /// Seconds of the operating system.
+    /// Time of the operating system.
     pub system_seconds: Interval,
-    /// Seconds that a user waits: for the operating system and for the path.
+    /// Time that a user waits.
     pub total_seconds: f64,
-    /// The share of the operating system in that.
+    /// Share of the operating system in that.
     pub share: Interval,
-    /// The share that a system twice as fast would save at most.
+    /// Share that a system twice as fast would save at most.
     #[serde(rename = "gain_at_most")]
     pub gain: Interval,
 }
@@ -40,13 +40,15 @@ impl UserShare {
 pub struct CapacityEffect {
     /// Seconds that a processor works for one response or transfer.
     pub work_seconds: Interval,
-    /// Responses per second that occupy one core with this cost.
+    /// Responses per second that occupy one core.
     #[serde(rename = "per_core_per_second")]
     pub per_core: Interval,
-    /// Responses per second from which a system twice as fast saves a whole core.
+    /// The same at which a system twice as fast saves a core.
     #[serde(rename = "saves_a_core_from_per_second")]
     pub matters_from: Interval,
-    /// The cores at the given rate; `null` without one.
+    /// At the given rate.
+    ///
+    /// `null` without one.
     pub at_rate: Option<CoresAtRate>,
 }
 

@@ -41,27 +41,31 @@ pub struct ImpactQuestion {
 pub struct ImpactAnswer {
     /// Version of this answer.
     pub schema: u32,
-    /// The path between server and user.
+    /// Between server and user.
     pub path: PathAnswer,
-    /// Bytes of a transfer.
+    /// Transfer, in bytes.
     pub transfer_bytes: f64,
     /// How many times faster the faster system is.
     pub times_faster: f64,
     /// The effect of the costs on that path.
     #[serde(flatten)]
     pub impact: Impact,
-    /// The effect of the main cost on other paths: all costs together, or the largest.
+    /// Effect of the main cost.
+    ///
+    /// All costs together, or the largest.
     pub other_paths: Vec<OtherPath>,
 }
 
 /// The path of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathAnswer {
-    /// Its parts, from the server to the user.
+    /// From the server to the user.
     pub parts: Vec<PathPart>,
-    /// Whether it is that of the user; otherwise it is a typical one.
+    /// Whether it is that of the user.
+    ///
+    /// Otherwise it is a typical one.
     pub is_typed: bool,
-    /// Seconds that all parts together add to a response.
+    /// Sum of the parts.
     pub delay_seconds: f64,
     /// The part with the lowest rate; `null` where no part limits the rate.
     pub bottleneck: Option<String>,
@@ -73,12 +77,14 @@ pub struct PathAnswer {
 /// The effect of the main cost on another path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OtherPath {
-    /// The name of the path.
+    /// The path.
     #[serde(rename = "path")]
     pub name: &'static str,
-    /// Its part in the time of a response; `null` where it is paid for bytes only.
+    /// Part in the time of a response.
+    ///
+    /// `null` where it is paid for bytes only.
     pub response: Option<UserShare>,
-    /// Its part in the time of a transfer.
+    /// Part in the time of a transfer.
     pub transfer: Option<UserShare>,
 }
 
@@ -88,22 +94,28 @@ pub struct CostImpact {
     /// The cost; that of all together has no system.
     #[serde(flatten)]
     pub cost: Cost,
-    /// Its part in the time of a response; `null` where it is paid for bytes only.
+    /// Part in the time of a response.
+    ///
+    /// `null` where it is paid for bytes only.
     pub response: Option<UserShare>,
-    /// Its part in the time of a transfer; `null` where the path has no rate.
+    /// Part in the time of a transfer.
+    ///
+    /// `null` where the path has no rate.
     pub transfer: Option<UserShare>,
-    /// Its effect on the number of processors; `null` where it contains waiting.
+    /// Effect on the number of processors.
+    ///
+    /// `null` where it contains waiting.
     pub capacity: Option<CapacityEffect>,
 }
 
 /// The gain of a user where one system replaces another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SystemExchange {
-    /// The cost.
+    /// Its name.
     pub name: String,
-    /// The system that is replaced.
+    /// The replaced system, and its replacement.
     pub from: String,
-    /// The one that replaces it.
+    /// See `from`.
     pub to: String,
     /// Share of the time of a response that is gained; `null` where the cost is paid for bytes only.
     #[serde(rename = "response_gain")]
@@ -116,11 +128,11 @@ pub struct SystemExchange {
 /// The effect of costs on one path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Impact {
-    /// Each cost by itself, those with the largest part first.
+    /// Each by itself, the largest part first.
     pub costs: Vec<CostImpact>,
-    /// All of them together; `null` where they are no parts of one response.
+    /// All of them, where they are parts of one response.
     pub together: Option<CostImpact>,
-    /// Each cost that was measured on several systems, from the first to each other.
+    /// Costs of several systems, from the first to each other.
     pub exchanges: Vec<SystemExchange>,
 }
 

@@ -15,7 +15,9 @@ use super::amount;
 pub struct PathPart {
     /// Its name.
     pub name: String,
-    /// Seconds that it adds to a response, both ways together; `null` where it adds none.
+    /// Added to a response, both ways together.
+    ///
+    /// `null` where it adds nothing.
     pub delay_seconds: Option<f64>,
     /// Its rate; `null` where it does not limit it.
     pub bits_per_second: Option<f64>,

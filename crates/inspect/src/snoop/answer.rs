@@ -14,7 +14,7 @@ use super::server::{ListeningPlace, ObservedServer};
 pub struct SnoopAnswer {
     /// Version of this answer.
     pub schema: u32,
-    /// The servers, in the order of their ports.
+    /// In the order of their ports.
     pub servers: Vec<ServerAnswer>,
     /// Whether all servers of the machine were requested, and not one.
     #[serde(skip)]
@@ -24,19 +24,19 @@ pub struct SnoopAnswer {
 /// The answer about one server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerAnswer {
-    /// The process above all its others.
+    /// Process above all its others.
     pub pid: u32,
     /// Its name; untrusted text.
     pub name: String,
     /// The places where it listens.
     pub listens: BTreeSet<ListeningPlace>,
-    /// Its architecture; `null` where its waits were not seen.
+    /// Its architecture, where its waits were seen.
     #[serde(rename = "answer")]
     pub recognition: Option<Recognition>,
-    /// The use of our connections; `null` where none were held.
+    /// Use of our connections, where any were held.
     #[serde(rename = "connections")]
     pub probe: Option<ProbeMode>,
-    /// The evidence that is missing.
+    /// What this user may not read, or was not seen.
     pub not_seen: NotSeen,
     /// Its processes, with the most connections.
     #[serde(skip)]
@@ -329,11 +329,11 @@ impl Serialize for Clue {
 /// A server at one moment, while connections were held.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ServerGrowth {
-    /// Connections that we held; `null` for a moment without load.
+    /// Connections that we held; `null` before that.
     pub held: Option<u64>,
     /// Whether our connections were closed before.
     pub is_after: bool,
-    /// Connections that the server has.
+    /// Connections.
     pub connections: usize,
     /// Connections that it has not accepted.
     pub unaccepted: u64,
@@ -350,9 +350,9 @@ pub struct ServerGrowth {
 /// The prediction from the architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// The number of connections that is predicted for.
+    /// Connections that this is for.
     pub connections: u64,
-    /// How it serves more connections than now.
+    /// How it serves more connections.
     pub scaling: ConnectionScaling,
     /// Processes there.
     pub processes: Option<f64>,
@@ -361,14 +361,16 @@ pub struct Prediction {
     /// Whether memory was seen with few connections and with many.
     #[serde(skip)]
     pub is_memory_seen: bool,
-    /// Memory for each connection, as measured; `null` also where it did not grow.
+    /// Memory for each connection, where it grew.
+    ///
+    /// As measured; `null` also where it was not seen.
     pub connection_bytes: Option<f64>,
     /// Memory there.
     pub memory_bytes: Option<f64>,
     /// The most connections that it serves at the same time, as it is set up; `null` where that was not seen.
     #[serde(rename = "connections_at_most")]
     pub at_most: Option<u64>,
-    /// The architecture of `osdyno serve` that is like it.
+    /// Similar architecture of `osdyno serve`.
     pub compare_with: &'static str,
 }
 
@@ -395,7 +397,9 @@ pub struct Recognition {
     pub architecture: ServerArchitecture,
     /// The same in a phrase.
     pub phrase: String,
-    /// The architecture of each worker of a hybrid; otherwise the same.
+    /// Architecture of each worker of a hybrid.
+    ///
+    /// Otherwise the same.
     pub mechanism: ServerArchitecture,
     /// Processes that serve.
     pub workers: usize,
@@ -407,16 +411,16 @@ pub struct Recognition {
     pub has_pool: bool,
     /// How sure that is.
     pub confidence: Confidence,
-    /// The evidence for it, the strongest first.
+    /// Evidence for it, the strongest first.
     #[serde(rename = "for")]
     pub reasons: Vec<Clue>,
-    /// The evidence against it, and limits.
+    /// Evidence against it, and limits.
     #[serde(rename = "against")]
     pub doubts: Vec<Clue>,
     /// Architectures that would look alike, as far as was seen.
     pub alternatives: Vec<ServerArchitecture>,
-    /// The server at each moment.
+    /// At each moment.
     pub growth: Vec<ServerGrowth>,
-    /// The prediction from that; `null` for a guess.
+    /// `null` for a guess.
     pub prediction: Option<Prediction>,
 }

@@ -13,11 +13,13 @@ pub struct TuneAnswer {
     pub schema: u32,
     /// Whether the changes were made.
     pub is_applied: bool,
-    /// The record of the old values; `null` where nothing was changed.
+    /// Record of the old values.
+    ///
+    /// `null` where nothing was changed.
     pub undo: Option<String>,
     /// The changes.
     pub changes: Vec<PlannedChange>,
-    /// Limits that no setting of the system raises.
+    /// Limits that no setting raises.
     pub left: Vec<Shortfall>,
     /// The demand on the machine, in place of a run without names.
     #[serde(skip)]
@@ -32,7 +34,7 @@ pub struct TuneAnswer {
 pub struct UndoAnswer {
     /// Version of this answer.
     pub schema: u32,
-    /// The changes of the record, the last first.
+    /// Last change first.
     pub undone: Vec<UndoneChange>,
 }
 

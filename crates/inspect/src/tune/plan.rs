@@ -10,9 +10,9 @@ use crate::doctor::{SettingKind, Shortfall};
 pub struct SettingChange {
     /// Its name.
     pub name: String,
-    /// Its value now.
+    /// Value now, and afterwards.
     pub before: String,
-    /// Its value afterwards.
+    /// See `before`.
     pub after: String,
 }
 
@@ -22,7 +22,7 @@ pub struct PlannedChange {
     /// The change.
     #[serde(flatten)]
     pub change: SettingChange,
-    /// The limit that is too low.
+    /// Limit that is too low.
     pub why: Shortfall,
 }
 

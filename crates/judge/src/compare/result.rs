@@ -126,16 +126,19 @@ pub struct RankingEntry {
 /// The values of trials at one level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelValue {
-    /// The level.
+    /// Its n.
     pub n: u64,
     /// Median over trials.
     pub value: f64,
     /// How many trials.
     pub trials: usize,
-    /// Whether something other than the contender was the limit, in one trial at least: then the level is not
-    /// compared.
+    /// Whether something else was the limit: then it is not compared.
+    ///
+    /// In one trial at least.
     pub limited: bool,
-    /// Whether that is a lower bound, and ranked as one: a rate that the load generator limited.
+    /// Whether it is a lower bound, because of the load generator.
+    ///
+    /// A rate is then ranked as one.
     pub at_least: bool,
 }
 

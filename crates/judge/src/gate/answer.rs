@@ -10,9 +10,9 @@ use crate::compare::Mismatch;
 /// The decisions of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GateAnswer {
-    /// `certain` where any claim is, `excluded` where all are, else `undecided`.
+    /// `certain` if any claim is, `excluded` if all are, else `undecided`.
     pub decision: Decision,
-    /// The share of builds without a change that may fail by one claim.
+    /// Share of builds without a change that may fail by one claim.
     pub error_rate: f64,
     /// The decision on each claim, in the order given.
     pub claims: Vec<ClaimAnswer>,
@@ -21,45 +21,59 @@ pub struct GateAnswer {
 /// The decision on one claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimAnswer {
-    /// The claim, as it was written: `slower:5%`.
+    /// As written: `slower:5%`.
     pub claim: String,
     /// Its kind.
     pub kind: ClaimKind,
-    /// `certain` where it is of any series, `excluded` where it is of all, else `undecided`.
+    /// `certain` if it is of any series, `excluded` if of all, else `undecided`.
     pub decision: Decision,
-    /// Each series that it is about: failed ones first, then undecided ones, the nearest to a failure first.
+    /// Failed ones first, then undecided ones, the nearest to a failure first.
     pub series: Vec<GatedSeries>,
 }
 
 /// The decision on one series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GatedSeries {
-    /// Its name for a reader: `bind`, `socket/v6 close`.
+    /// Its name for a reader, such as `socket/v6 close`.
     pub series: String,
-    /// The system that it is of; empty where variants are compared.
+    /// Its system.
+    ///
+    /// Empty where variants are compared.
     pub system: String,
-    /// The system or variant that it is set against; `null` where a claim is about one alone.
+    /// System or variant that it is set against.
+    ///
+    /// `null` where a claim is about one alone.
     pub baseline: Option<String>,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// The cost divided by that of the baseline, or for `grows` the cost at the largest n divided by that at
-    /// the smallest; with the interval of the claim that was made or tried.
+    /// Cost divided by that of the baseline; for `grows` cost at the largest n divided by that at the
+    /// smallest.
+    ///
+    /// With the interval of the claim that was made or tried.
     pub ratio: Option<Interval>,
-    /// The least ratio that matters, less 1: the margin of the claim, or the noise floor if larger.
+    /// Least ratio that matters, less 1.
+    ///
+    /// The margin of the claim, or the noise floor if larger.
     pub margin: Option<f64>,
-    /// The chance of such a ratio without a change.
+    /// Chance of such a ratio without a change.
     pub chance: Option<f64>,
-    /// The smallest and the largest n.
+    /// Smallest and largest n.
     pub n: Option<(u64, u64)>,
-    /// Trials of the baseline and of the system, or pairs of them.
+    /// Trials of the two, or pairs.
+    ///
+    /// Of the baseline and of the system.
     pub trials: Option<(usize, usize)>,
     /// Whether these are pairs.
     pub is_paired: bool,
-    /// The factor by which all other series of the run changed, where two runs are compared.
+    /// Factor of all other series, between two runs.
+    ///
+    /// By which all other series of the run changed.
     pub common: Option<f64>,
-    /// Trials of each side after which it may be decided, where more would help.
+    /// Trials after which the result may be definite.
+    ///
+    /// Of each side, where more would help.
     pub trials_needed: Option<u32>,
-    /// What else to know of the decision.
+    /// The reason.
     pub reason: Option<GateReason>,
     #[serde(skip)]
     pub(crate) unit: Unit,

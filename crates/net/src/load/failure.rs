@@ -176,7 +176,7 @@ pub struct Failure {
     pub stage: RequestStage,
     /// `ECONNRESET`, `timeout`, `status 503`, `wrong content`…
     pub cause: String,
-    /// The same as a value.
+    /// Its kind.
     #[serde(default)]
     pub kind: FailureKind,
     /// How many.

@@ -21,32 +21,32 @@ pub const PERCENTS: [f64; 6] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99];
 /// One load, and its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Level {
-    /// The load as requested.
+    /// The load.
     pub load: Load,
     /// Connections open at the end.
     pub connections: usize,
-    /// How long was measured.
+    /// Duration.
     pub elapsed_seconds: f64,
     /// Requests that were meant to start; `None` in a closed loop.
     pub intended: Option<u64>,
-    /// Requests that were sent, and those that a closed loop had in flight when measuring began.
+    /// Requests sent; in a closed loop also those in flight at the beginning.
     pub started: u64,
-    /// Right responses within the time.
+    /// Correct responses within the time.
     pub completed: u64,
     /// Failed requests.
     pub failed: u64,
-    /// Those of them that had no response within the timeout. They count as slower than all others.
+    /// Failed requests without a response within the timeout; slower than all others.
     pub timed_out: u64,
-    /// Right responses that came after the time; in an open loop their latencies count.
+    /// Correct responses after the time; their latencies count in an open loop.
     pub late: u64,
-    /// Requests that were meant to start, and have neither response nor failure; in a closed loop only those
-    /// that were under way for longer than any response took. They count as slower than all others.
+    /// Requests without response or failure; in a closed loop only those in flight for longer than any
+    /// response took. Slower than all others.
     pub unanswered: u64,
     /// Requests sent in a second.
     pub started_per_second: f64,
-    /// Right responses in a second.
+    /// Correct responses per second.
     pub completed_per_second: f64,
-    /// 95 % interval of that, from slice to slice.
+    /// Its interval.
     pub completed_per_second_interval: Option<(f64, f64)>,
     /// Connections made in a second.
     pub connected_per_second: f64,
@@ -54,29 +54,29 @@ pub struct Level {
     pub sent_bytes: u64,
     /// Bytes received.
     pub received_bytes: u64,
-    /// From when a request was meant to start in an open loop, else from its sending, to its last byte.
+    /// From the intended start in an open loop, else from sending, to the last byte.
     pub latency: Distribution,
-    /// From the sending; in an open loop.
+    /// From sending, in an open loop.
     pub service: Option<Distribution>,
-    /// From when a request was meant to start to when it was sent; in an open loop.
+    /// From the intended start to sending, in an open loop.
     pub lag: Option<Distribution>,
-    /// The part of that for which the generator is to blame.
+    /// Part of `lag` for which the generator is to blame.
     pub lateness: Option<Distribution>,
-    /// The making of connections, to when requests could be sent.
+    /// To when requests could be sent.
     pub connect: Option<Distribution>,
-    /// The part of that which is the TLS handshake.
+    /// Part of `connect` which is the TLS handshake.
     #[serde(default)]
     pub handshake: Option<Distribution>,
     /// The time in pieces.
     pub slices: Vec<Slice>,
-    /// The failures, the most frequent first.
+    /// The most frequent first.
     pub failures: Vec<Failure>,
     /// How often each status came, in protocols that have one.
     #[serde(default)]
     pub statuses: BTreeMap<u16, u64>,
     /// Generators.
     pub workers: usize,
-    /// Their own observations.
+    /// Generators about themselves.
     pub watch: Watch,
 }
 
@@ -91,7 +91,7 @@ pub struct Distribution {
     pub mean_seconds: f64,
     /// The largest.
     pub max_seconds: f64,
-    /// At [`PERCENTS`].
+    /// The percentiles.
     pub percentiles: Vec<Percentile>,
     /// HdrHistogram V2, compressed, in base64; nanoseconds.
     pub hdr: Times,
@@ -100,13 +100,13 @@ pub struct Distribution {
 /// The time that this share of requests does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Percentile {
-    /// From 0 to 100.
+    /// Percent, from 0 to 100.
     pub percent: f64,
-    /// `None` where it lies beyond all responses.
+    /// `None` beyond all responses.
     pub seconds: Option<f64>,
-    /// Ends of the 95 % interval; `None` where there are too few slices.
+    /// Lower end of its 95 % interval.
     pub low: Option<f64>,
-    /// See `low`.
+    /// Upper end of its 95 % interval.
     pub high: Option<f64>,
 }
 

@@ -63,15 +63,15 @@ pub struct Measured {
 /// A piece of the time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Slice {
-    /// When it began.
+    /// Begin, in seconds.
     pub begin_seconds: f64,
-    /// How long it was.
+    /// Duration.
     pub seconds: f64,
-    /// Requests sent in it.
+    /// Requests sent.
     pub started: u64,
-    /// Right responses in it.
+    /// Correct responses.
     pub completed: u64,
-    /// Their latencies: from when they were meant to start in an open loop, else from when they were sent.
+    /// From the intended start in an open loop, else from sending.
     pub latency: Times,
 }
 
@@ -250,7 +250,9 @@ pub struct Watch {
     pub cpu_seconds: f64,
     /// That, as a share of the time that passed.
     pub cpu_share: f64,
-    /// How long it could have run, and waited for a processor; `None` where the system does not count that.
+    /// Time that it waited for a processor.
+    ///
+    /// It could have run; `None` where the system does not count that.
     pub run_delay_seconds: Option<f64>,
     /// That, as a share of the time from the beginning of the warm-up to the last response.
     pub run_delay_share: Option<f64>,

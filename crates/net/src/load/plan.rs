@@ -45,11 +45,11 @@ pub struct LoadSettings {
     /// A closed loop waits so long between a response and the next request.
     #[serde(rename = "think_seconds", with = "seconds")]
     pub think: Duration,
-    /// The seed of every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// The number of this generator among several, and their count.
+    /// Number of this generator.
     pub worker: usize,
-    /// See `worker`.
+    /// Number of generators.
     pub workers: usize,
 }
 
@@ -166,17 +166,18 @@ impl ClientVisitor for CheckClient {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Load {
-    /// Connections that are open when it begins.
+    /// Connections open when it begins.
     pub connections: usize,
-    /// Requests a second that are meant to start: an open loop. `None` is a closed loop, in which every
-    /// connection sends its next request when it has its response.
+    /// Requests per second that are meant to start; `None` in a closed loop.
+    ///
+    /// There every connection sends its next request when it has its response.
     pub rate: Option<f64>,
     /// How the starts of an open loop lie in time.
     pub schedule: Schedule,
-    /// Requests of an open loop that start together; the schedule is that of their bursts.
+    /// Requests that start together, 1 if absent; the schedule is that of their bursts.
     #[serde(skip_serializing_if = "is_one")]
     pub burst: u64,
-    /// From the start of a request to that of the next one in its burst.
+    /// From the start of a request to that of the next in its burst.
     #[serde(rename = "spacing_seconds", with = "seconds", skip_serializing_if = "Duration::is_zero")]
     pub spacing: Duration,
     /// Offered before, and not measured.
@@ -185,9 +186,9 @@ pub struct Load {
     /// How long it is measured.
     #[serde(rename = "duration_seconds", with = "seconds")]
     pub duration: Duration,
-    /// Ends after so many requests were begun, warm-up and all, if that comes first.
+    /// Ends after so many, with those of the warm-up, if that comes first.
     pub requests: Option<u64>,
-    /// Its place among the loads of one seed: each has random choices of its own.
+    /// Place among the loads of one seed.
     #[serde(skip_serializing_if = "is_first")]
     pub number: u64,
 }

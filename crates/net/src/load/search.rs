@@ -215,9 +215,9 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
 /// A percentile that must not exceed a time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// The percentile, from 0 to 100.
+    /// Percent of the percentile.
     pub percent: f64,
-    /// The time, in seconds.
+    /// Its time.
     pub seconds: f64,
 }
 

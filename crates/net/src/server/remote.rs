@@ -40,18 +40,21 @@ const OWN_END_PATIENCE: Duration = Duration::from_secs(1);
 /// The counters and the resources of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// By the names of [`COUNTERS`].
+    /// By name.
     pub counts: BTreeMap<String, u64>,
-    /// Connections open now.
+    /// Connections now.
     pub open: u64,
-    /// The most that were open at a time; for several workers at least that many.
+    /// Most connections at a time.
+    ///
+    /// For several workers at least that many.
     pub peak: u64,
     /// Processes of the server; `None`, like the next two, where the system does not count them.
     pub processes: Option<u64>,
-    /// User memory of all its processes; shared memory counts once.
+    /// User memory; shared memory counts once.
     pub memory_bytes: Option<u64>,
-    /// Processor time of all its processes, those that have ended too. Requests from outside are not
-    /// included: walking through all processes would be a part of every response.
+    /// Processor time of all its processes, those that have ended too.
+    ///
+    /// Absent in requests from outside: walking through all processes would be a part of every response.
     pub cpu_seconds: Option<f64>,
 }
 

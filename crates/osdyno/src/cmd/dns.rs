@@ -142,11 +142,11 @@ fn zone(args: Args) -> ZonePlan {
 /// The answer of `osdyno dns`.
 #[derive(Serialize)]
 struct DnsAnswer {
-    /// Queries by type.
+    /// The queries.
     queries: DnsQueries,
-    /// Responses by kind.
+    /// The responses.
     responses: DnsResponses,
-    /// Connections over TCP.
+    /// Connections.
     connections: u64,
 }
 

@@ -54,19 +54,19 @@ pub(crate) struct MeasuredFigure {
 /// The decision on one limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct LimitAnswer {
-    /// The limit, as it was written.
+    /// As it was written.
     pub(crate) limit: String,
-    /// Where it was measured: a level of a load; empty where there is one place only.
+    /// A level of a load; empty where there is one place only.
     pub(crate) at: String,
-    /// `certain` where the limit is broken, `excluded` where it is kept, else `undecided`.
+    /// `certain` if the limit is broken, `excluded` if kept, else `undecided`.
     pub(crate) decision: Decision,
-    /// The value; `null` where it could not be measured.
+    /// The value.
     pub(crate) value: Option<f64>,
-    /// The low end of its 95 % interval.
+    /// Lower end of its 95 % interval.
     pub(crate) low: Option<f64>,
-    /// The high end.
+    /// Upper end of its 95 % interval.
     pub(crate) high: Option<f64>,
-    /// Why nothing is decided, where the interval does not say it.
+    /// Why nothing is decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     #[serde(skip)]

@@ -155,7 +155,7 @@ struct SelftestAnswer<'a> {
     seed: u64,
     /// Simulations of each cell.
     replicates: u64,
-    /// The promises, and the result of each.
+    /// The promises.
     promises: Vec<PromiseAnswer<'a>>,
     /// The cells.
     cells: Vec<CellAnswer>,
@@ -170,19 +170,19 @@ struct SelftestAnswer<'a> {
 /// One promise.
 #[derive(Serialize)]
 struct PromiseAnswer<'a> {
-    /// The claim that is counted.
+    /// The promise.
     promise: &'static str,
-    /// The least rate that is promised.
+    /// Bounds that are promised.
     least: f64,
-    /// The largest.
+    /// See `least`.
     most: f64,
-    /// The rate over all cells, with Wilson's 95 % interval.
+    /// Over all cells, with Wilson's interval.
     measured: RateAnswer,
     /// How many cells were counted.
     cells: usize,
     /// The cell that is farthest on the wrong side.
     worst_cell: &'a str,
-    /// Its rate; the intervals of all cells together are of 95 %.
+    /// Its rate; the intervals of all cells hold together.
     worst: RateAnswer,
     /// `ok`, `open` or `MISSED`.
     standing: &'static str,
@@ -197,18 +197,18 @@ struct RateAnswer {
     of: usize,
     /// Their quotient.
     rate: f64,
-    /// The low end of its interval.
+    /// Lower end of its 95 % interval.
     low: f64,
-    /// The high end.
+    /// Upper end of its 95 % interval.
     high: f64,
 }
 
 /// One cell.
 #[derive(Serialize)]
 struct CellAnswer {
-    /// Its name.
+    /// The cell.
     cell: String,
-    /// Its simulations.
+    /// Simulations of each cell.
     replicates: usize,
     /// Verdicts, each with its number.
     words: BTreeMap<&'static str, usize>,
@@ -216,11 +216,11 @@ struct CellAnswer {
     right: usize,
     /// Verdicts that contradict it.
     wrong: usize,
-    /// Simulations in which growth was found.
+    /// Those in which growth was found.
     found: usize,
     /// Simulations in which systems were called different.
     different: usize,
-    /// Steps that were reported.
+    /// The steps.
     steps: usize,
 }
 

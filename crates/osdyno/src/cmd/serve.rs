@@ -204,7 +204,7 @@ struct ServeAnswer {
     service: String,
     /// How many processes share the port.
     workers: usize,
-    /// How long it has served.
+    /// Duration.
     elapsed_seconds: f64,
     /// Its counters.
     report: Report,

@@ -28,38 +28,42 @@ pub(crate) const SCHEMA: u32 = 3;
 pub struct RunAnswer<'a> {
     /// Version of this answer.
     pub schema: u32,
-    /// The program that measured, or judged the files of others.
+    /// Program that measured, or judged files of others.
     pub tool: &'a Tool,
-    /// Start of the run (RFC 3339). `None` for files of other programs.
+    /// RFC 3339.
+    ///
+    /// The start of the run, `None` for files of other programs.
     pub started_at: Option<&'a str>,
     /// The command line of the run.
     pub command: &'a [String],
-    /// Seed of every random choice of the run.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// How the run ended. `None` for one that was killed, and for files of other programs.
+    /// How the run ended, unless it was killed.
+    ///
+    /// `None` for files of other programs too.
     pub ended: Option<&'a EndStatus>,
-    /// Duration of the run.
+    /// Duration.
     pub elapsed_seconds: Option<f64>,
-    /// The smallest growth that matters, a share.
+    /// Smallest change that matters, a share.
     pub margin: f64,
     /// Error rate of each verdict.
     pub alpha: f64,
-    /// Numbers of trials at which the runner decided whether to continue.
+    /// Numbers of trials at which the run might have ended.
     pub looks: &'a [u32],
-    /// The systems that were measured.
+    /// The systems.
     pub systems: Vec<SystemAnswer<'a>>,
-    /// Every series; none for a file that has only a header.
+    /// The series; none for a file that has only a header.
     pub series: Vec<SeriesAnswer<'a>>,
-    /// One for each workload and system whose variants compete.
+    /// For each workload and system whose variants compete.
     pub comparisons: Vec<ComparisonAnswer<'a>>,
-    /// The growths that cost a user most, the first first.
+    /// Growths that cost a user most, the first first.
     pub findings: Vec<HighlightAnswer<'a>>,
-    /// What `--fail-on` decided; absent without it.
+    /// Decision on `--fail-on`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<&'a GateAnswer>,
-    /// Remarks about the whole run.
+    /// Remarks.
     pub notes: Vec<String>,
-    /// The files that `judge` read; absent otherwise.
+    /// Files that `judge` read.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub files: &'a [FileRead],
 }
@@ -69,11 +73,11 @@ pub struct RunAnswer<'a> {
 pub struct SystemAnswer<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its facts by their keys, as in the run file.
+    /// Facts by their keys, as in the run file.
     pub environment: &'a BTreeMap<String, String>,
     /// What disturbs measurements there, each a sentence.
     pub warnings: &'a [String],
-    /// The loads beside its trials, trial by trial; absent without any.
+    /// Loads beside its trials, trial by trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<&'a HeldBackground>,
 }
@@ -81,27 +85,29 @@ pub struct SystemAnswer<'a> {
 /// A growth that costs a user most, with the series that grow alike.
 #[derive(Clone, Debug, Serialize)]
 pub struct HighlightAnswer<'a> {
-    /// The series that costs most.
+    /// Its name for a reader, such as `socket/v6 close`.
     pub series: &'a str,
     /// Its system.
     pub system: &'a str,
-    /// The series that grow alike.
+    /// Series that grow alike.
     pub likewise: Vec<&'a str>,
-    /// The cost at small n.
+    /// Cost at small n.
     pub from: Option<GrowthEnd>,
-    /// The cost where it is highest.
+    /// Cost where it is highest.
     pub to: Option<GrowthEnd>,
-    /// The second divided by the first.
+    /// `to` divided by `from`.
     pub growth: Option<Interval>,
-    /// The n from which it grows. `None` where it grows everywhere alike.
+    /// The n from which it grows.
+    ///
+    /// `None` where it grows everywhere alike.
     pub place: Option<Interval>,
-    /// The limit or setting that lies there, in words.
+    /// Limit or setting that lies there, in words.
     pub near: Option<String>,
-    /// The remedy for that.
+    /// Its remedy.
     pub remedy: Option<LandmarkRemedy>,
     /// Variants that do the same and stay flat.
     pub flat_variants: Vec<&'a str>,
-    /// Whether the documented expectation holds. `None` if that cannot be decided.
+    /// Whether the documented expectation holds.
     pub as_expected: Option<bool>,
     /// All of it in a sentence.
     pub words: String,
@@ -110,19 +116,21 @@ pub struct HighlightAnswer<'a> {
 /// Trials that stopped early in the same way.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialStopAnswer<'a> {
-    /// The kind of reason.
+    /// Kind of reason.
     pub cause: StopCause,
-    /// The smallest n at which it happened. `None` where n has no meaning.
+    /// Smallest n.
+    ///
+    /// At which it happened; `None` where n has no meaning.
     pub n_low: Option<u64>,
-    /// The largest.
+    /// Largest n.
     pub n_high: Option<u64>,
     /// How many trials.
     pub trials: usize,
-    /// Trials in all.
+    /// Of how many.
     pub of: usize,
-    /// The operation that was refused.
+    /// Refused operation.
     pub operation: Option<&'a str>,
-    /// The error, signal or other cause in words.
+    /// Error, signal or other cause in words.
     pub reason: Option<&'a str>,
     /// How to go further.
     pub advice: Option<&'a str>,

@@ -16,57 +16,65 @@ use crate::sentences;
 /// `None`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeriesAnswer<'a> {
-    /// Its name in the table.
+    /// Its name for a reader, such as `socket/v6 close`.
     pub series: &'a str,
     /// Its system.
     pub system: &'a str,
     /// Its workload.
     pub workload: &'a str,
-    /// Its variant; empty for a workload without variants.
+    /// Its variant; may be empty.
     pub variant: &'a str,
-    /// Its name in the record.
+    /// Its name.
     pub name: &'a str,
     /// Whether n rises or falls.
     pub direction: Direction,
-    /// The unit of its values: `s`, `B`, `1/s` and `B/s` (more is better). `None` for bare numbers.
+    /// `s`, `B`, `1/s` and `B/s` (more is better). `None` for bare numbers.
     pub unit: Option<&'static str>,
     /// The documented expectation.
     pub expect: Expect,
-    /// `false` if the data exclude the expectation, `None` if that cannot be decided.
+    /// Whether the documented expectation holds.
+    ///
+    /// `false` if the data exclude it, `None` if that cannot be decided.
     pub as_expected: Option<bool>,
     /// Measurements that were judged.
     pub measurements: usize,
-    /// Trials that were judged.
+    /// How many trials.
     pub trials: usize,
     /// Its class.
     pub verdict: Class,
-    /// The classes that are not excluded; of `composite` its parts, of `ambiguous` the candidates.
+    /// Those that are not excluded; of `composite` its parts, of `ambiguous` the candidates.
     pub classes: &'a [Class],
-    /// The verdict as the table prints it.
+    /// The verdict in words.
     pub words: Option<String>,
-    /// Simultaneous upper bound of the change, in percent.
+    /// Upper bound of the change.
+    ///
+    /// In percent, for all n at once.
     pub bound_percent: f64,
     /// Cost at the largest n divided by that at the smallest.
     pub growth: Interval,
     /// Jumps, by n.
     pub steps: Vec<JumpAnswer>,
-    /// The two lines of `two-lines`, the cheaper first; else none.
+    /// Of `two-lines`, the cheaper first; else none.
     pub lines: Vec<LineAnswer>,
-    /// Ranges of n in which measurements gather around two values.
+    /// Ranges of n with two values.
     pub modes: &'a [Modes],
     /// Single measurements far above their neighbours.
     pub spikes: SpikesAnswer<'a>,
-    /// The n at which the cost has no bound.
+    /// Where the cost has no bound.
     pub limit: Option<Interval>,
-    /// Whether larger n were measured: then the cost only rose as if to a limit. `false` is an extrapolation.
+    /// Whether larger n were measured: the cost only rose as if to a limit.
+    ///
+    /// `false` is an extrapolation.
     pub limit_is_passed: Option<bool>,
-    /// The n from which a constant cost rises.
+    /// Where a constant cost begins to rise.
     pub knee: Option<Interval>,
-    /// Where a line bends; a knee has `before` 0.
+    /// Where a line bends.
+    ///
+    /// A knee has `before` 0.
     pub bend: Option<Bend>,
     /// p in a + b·nᵖ.
     pub exponent: Option<Interval>,
-    /// The slope of log cost on log n near the smallest and the largest n.
+    /// Slope of log cost on log n at both ends.
     pub local_exponents: Vec<LocalExponent>,
     /// Where a cost turns that rises and falls.
     pub turn: Option<Turn>,
@@ -74,34 +82,36 @@ pub struct SeriesAnswer<'a> {
     pub trend: Option<Trend>,
     /// Where a second step undoes the first.
     pub detour: Option<Detour>,
-    /// The stretches between steps.
+    /// Between steps.
     pub segments: &'a [Segment],
     /// Remarks about the series.
     pub warnings: Vec<String>,
-    /// Levels at which something other than the system was the limit.
+    /// Levels at which something else was the limit.
     pub limited_by_generator: Option<&'a LimitedLevels>,
     /// Why trials stopped early.
     pub stops: Vec<TrialStopAnswer<'a>>,
-    /// The work of references. `None` without references.
+    /// Effect of references.
+    ///
+    /// `None` without references.
     pub adjustment: Option<AdjustmentAnswer<'a>>,
-    /// The other figures of the verdict.
+    /// Other figures of the verdict.
     pub evidence: Option<EvidenceAnswer<'a>>,
 }
 
 /// A jump of the cost.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct JumpAnswer {
-    /// The first n after the jump.
+    /// First n after the jump.
     pub n: u64,
-    /// The smallest n that this may be.
+    /// Smallest and largest n that this may be.
     pub low: u64,
-    /// The largest n that this may be.
+    /// See `low`.
     pub high: u64,
     /// Size of the jump.
     pub percent: f64,
-    /// Lower end of its interval.
+    /// Ends of its interval.
     pub percent_low: f64,
-    /// Upper end of its interval.
+    /// See `percent_low`.
     pub percent_high: f64,
     /// Share of the trials that jump the same way.
     pub agreement: f64,
@@ -110,23 +120,25 @@ pub struct JumpAnswer {
 /// One of two lines on which measurements lie.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LineAnswer {
-    /// Share of the measurements that lie on it.
+    /// Share of the measurements.
     pub share: f64,
     /// Its class.
     pub verdict: Class,
-    /// Upper bound of the change along it, in percent.
+    /// Upper bound of the change.
+    ///
+    /// Along the line.
     pub bound_percent: f64,
-    /// Cost at its end divided by that at its beginning.
+    /// Cost at the largest n divided by that at the smallest.
     pub growth: Interval,
     /// Cost of each additional n.
     pub marginal_cost: Interval,
-    /// Cost at its beginning.
+    /// Cost at the smallest n.
     pub cost_low: Interval,
-    /// Cost at its end.
+    /// Cost at the largest n.
     pub cost_high: Interval,
-    /// Of both lines, how measurements choose: 0.5 call by call, 1 trial by trial.
+    /// How measurements choose a line: 0.5 call by call, 1 trial by trial.
     pub persistence: f64,
-    /// Distance of both lines at the largest n, a ratio.
+    /// Ratio of both lines at the largest n.
     pub distance: f64,
 }
 
@@ -135,28 +147,30 @@ pub struct LineAnswer {
 pub struct SpikesAnswer<'a> {
     /// How many.
     pub count: usize,
-    /// Measurements in all.
+    /// Of how many.
     pub of: usize,
     /// The worst divided by the median at its n.
     pub worst: Option<f64>,
-    /// Their excess over the medians, a share of the time of all measurements.
+    /// Excess over the medians, a share of all time.
     pub time_share: Option<f64>,
-    /// The n at which more trials have one than chance allows.
+    /// The n at which more trials have one than by chance.
     pub repeated: &'a [Repeated],
-    /// Their distance, where it is regular in n.
+    /// Distance in n or in seconds, if regular.
     pub period_n: Option<f64>,
-    /// Their distance in seconds, where it is regular in time.
+    /// See `period_n`.
     pub period_time: Option<f64>,
 }
 
 /// The work of references.
 #[derive(Clone, Debug, Serialize)]
 pub struct AdjustmentAnswer<'a> {
-    /// Standard error, a share of that without references; 1 where nothing was removed.
+    /// Standard error, relative to that without references.
+    ///
+    /// 1 where nothing was removed.
     pub error: f64,
-    /// The largest common change that may be hidden, a share.
+    /// Largest common change that may be hidden.
     pub hidden: f64,
-    /// Each reference.
+    /// The references.
     pub references: Vec<ReferenceAnswer<'a>>,
 }
 
@@ -165,42 +179,48 @@ pub struct AdjustmentAnswer<'a> {
 pub struct ReferenceAnswer<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Whether it was used; `changes` is a refusal, because it depends on n.
+    /// Whether it was used; `changes`: it depends on n.
     pub standing: ReferenceStanding,
-    /// Percent of change that are removed for each percent of its own.
+    /// Percent of change removed for each percent of its own.
     pub coefficient: f64,
 }
 
 /// The other figures of a verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct EvidenceAnswer<'a> {
-    /// Smallest n of the judged range.
+    /// Smallest n.
     pub n_low: u64,
-    /// Largest n of the judged range.
+    /// Largest n.
     pub n_high: u64,
-    /// Trials that cover it.
+    /// How many trials.
+    ///
+    /// Those that cover the judged range.
     pub trials: usize,
-    /// Trials after which the verdict may be definite.
+    /// Trials after which the result may be definite.
     pub trials_needed: Option<u32>,
     /// Share of resampled runs that choose this shape.
     pub share: f64,
-    /// Upper bound of the change, a share.
+    /// Upper bound of the change.
+    ///
+    /// A share, as are the next two.
     pub bound: f64,
-    /// Lower bound of the largest change, a share.
+    /// Lower bound of the largest change.
     pub certain: f64,
-    /// Estimate of the largest change, a share.
+    /// Estimate of the largest change.
     pub peak: f64,
     /// Cost of each additional n.
     pub marginal_cost: Interval,
     /// Additional n that double the cost.
     pub doubling_size: Option<Interval>,
-    /// Slope of log cost on log n in the last decade: 0 flat, 1 linear.
+    /// Slope of log cost on log n in the last decade.
+    ///
+    /// 0 is flat, 1 is linear.
     pub top_decade_slope: Interval,
-    /// Cost at `n_low`.
+    /// Cost at the smallest n.
     pub cost_low: Interval,
-    /// Cost at `n_high`.
+    /// Cost at the largest n.
     pub cost_high: Interval,
-    /// The ranges of n.
+    /// Ranges of n; all intervals hold together.
     pub blocks: &'a [Block],
 }
 

@@ -14,24 +14,30 @@ use crate::answer::{SCHEMA, TrialStopAnswer, plain};
 /// with the best one, at the largest level that both reached and over all levels that both reached.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparisonAnswer<'a> {
-    /// Version of this answer; absent in that of `run`.
+    /// Version of this answer.
+    ///
+    /// Absent in that of `run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<u32>,
     /// `first` for systems, `best` for variants.
     pub reference: Reference,
-    /// For each system the one that it is compared with: the first on the same engine.
+    /// What each system is compared with: the first on the same engine.
     pub references: Vec<&'a str>,
-    /// The workload whose variants are compared. `None` for systems.
+    /// Workload whose variants are compared.
+    ///
+    /// `None` for systems.
     pub workload: Option<&'a str>,
-    /// The system that they were measured on. `None` for systems.
+    /// System that they were measured on.
+    ///
+    /// `None` for systems.
     pub system: Option<&'a str>,
     /// Names of the systems or variants, in the order given.
     pub contenders: Vec<&'a str>,
-    /// The smallest difference that matters, a share.
+    /// Smallest change that matters, a share.
     pub margin: f64,
-    /// Rate of false claims of each kind.
+    /// Error rate of each kind of claim.
     pub alpha: f64,
-    /// The procedure that holds this rate.
+    /// Procedure for `alpha`.
     pub correction: &'static str,
     /// Ratios that were judged together.
     pub ratios: usize,
@@ -39,21 +45,27 @@ pub struct ComparisonAnswer<'a> {
     pub pairs: usize,
     /// Results over all n.
     pub judged: usize,
-    /// Results that were wanted.
+    /// Of how many results.
     pub of: usize,
     /// The noise floor of each contender. `None` where it was never measured.
     pub noise_floors: Vec<Option<NoiseFloorAnswer<'a>>>,
-    /// Facts in which the systems differ, the most important first.
+    /// Facts that differ, the most important first.
     pub differences: &'a [Difference],
-    /// Every series.
+    /// The series.
     pub series: Vec<RankingAnswer<'a>>,
-    /// One for each system but the first, where it has one.
+    /// For each system but the first.
+    ///
+    /// Where it has one.
     pub geometric_means: Vec<MeanAnswer<'a>>,
-    /// Workloads that must not be compared, and why: other versions, settings or backgrounds.
+    /// Workloads that must not be compared, and why.
+    ///
+    /// Other versions, settings or backgrounds.
     pub refused: Vec<String>,
-    /// What `--fail-on` decided; absent without it.
+    /// Decision on `--fail-on`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<&'a GateAnswer>,
+    /// Remarks.
+    ///
     /// Where variants stopped or were limited.
     pub notes: Vec<String>,
 }
@@ -61,9 +73,9 @@ pub struct ComparisonAnswer<'a> {
 /// The noise floor of a system.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct NoiseFloorAnswer<'a> {
-    /// The smallest difference that it supports, a share.
+    /// Smallest difference that it supports.
     pub share: f64,
-    /// When it was measured (RFC 3339).
+    /// RFC 3339.
     pub measured_at: &'a str,
 }
 
@@ -72,36 +84,36 @@ pub struct NoiseFloorAnswer<'a> {
 pub struct MeanAnswer<'a> {
     /// Name of the system.
     pub contender: &'a str,
-    /// Its cost divided by that of the first; `high` is `null` without pairs.
+    /// Cost divided by that of the first; `high` is `null` without pairs.
     pub ratio: Interval,
-    /// Number of series.
+    /// Of how many series.
     pub of: usize,
 }
 
 /// One series of all contenders.
 #[derive(Clone, Debug, Serialize)]
 pub struct RankingAnswer<'a> {
-    /// Its name.
+    /// Its name for a reader.
     pub label: &'a str,
-    /// Its name in the record.
+    /// Its name.
     pub name: &'a str,
-    /// The variant that systems are compared in; empty for variants.
+    /// The variant; empty where variants are compared.
     pub variant: &'a str,
     /// Whether n rises or falls.
     pub direction: Direction,
-    /// The unit of its values, as in the answer of `run`.
+    /// As in a series of `run`.
     pub unit: Option<&'static str>,
-    /// Whether more or less is better.
+    /// Whether `more` or `less` is better.
     pub better: Better,
-    /// The things that n counts.
+    /// Things that n counts.
     pub grows: &'a str,
-    /// The largest level that two variants reached.
+    /// Largest level that two variants reached.
     pub n: Option<u64>,
     /// The best variant there.
     pub best: Option<&'a str>,
-    /// The result in a sentence.
+    /// The result in words.
     pub words: Option<String>,
-    /// Every contender, variants the best first.
+    /// Variants the best first.
     pub contenders: Vec<ContenderAnswer<'a>>,
 }
 
@@ -120,22 +132,23 @@ pub enum Better {
 pub struct ContenderAnswer<'a> {
     /// Its name.
     pub contender: &'a str,
-    /// Its cost. `None` for variants.
+    /// `None` for variants.
     pub cost: Option<CostAnswer>,
-    /// The places that it may have. `None` for two systems, and for more than 32 contenders.
+    /// Places that it may have. `None` for two systems, and for more than 32 contenders.
     pub rank: Option<Rank>,
-    /// Its cost divided by that of the best variant at the largest level that both reached.
+    /// Cost divided by that of the best variant at the largest level of both.
     pub last: Option<RatioAnswer>,
-    /// Its cost divided by that of the reference over all n, or levels, that both reached.
+    /// Cost divided by that of the reference over all n, or levels, of both.
     pub overall: Option<RatioAnswer>,
-    /// The cause of a shortened or a missing comparison.
+    /// Why a comparison is short or missing.
     pub note: Option<String>,
-    /// As in a series of `run`.
+    /// Levels at which something else was the limit.
     pub limited_by_generator: Option<&'a LimitedLevels>,
-    /// Its values, level by level: of a curve at 1, 2, 5, 10 and so on. Curves of systems have none, because
-    /// every n is compared.
+    /// Values by level: of a curve at 1, 2, 5, 10 and so on, of systems none.
+    ///
+    /// Because every n of their curves is compared.
     pub levels: &'a [LevelValue],
-    /// Why its trials stopped early.
+    /// Why trials stopped early.
     pub stops: Vec<TrialStopAnswer<'a>>,
 }
 
@@ -146,36 +159,38 @@ pub struct CostAnswer {
     pub n_low: u64,
     /// Largest n.
     pub n_high: u64,
-    /// Cost at the smallest n.
+    /// Cost at the smallest and at the largest n.
     pub low: Interval,
-    /// Cost at the largest n.
+    /// See `low`.
     pub high: Interval,
 }
 
 /// The cost of a contender divided by that of its reference.
 #[derive(Clone, Debug, Serialize)]
 pub struct RatioAnswer {
-    /// The claim about the contender; `less` and `more` stand for bytes.
+    /// Claim about the contender; `less` and `more` stand for bytes.
     pub answer: RatioOutcome,
-    /// The same in words.
+    /// The claim in words.
     pub words: String,
-    /// The ratio; a rate is converted to the time for one.
+    /// A rate is converted to the time for one.
     pub ratio: Interval,
     /// Error rate of its interval alone.
     pub level: f64,
-    /// The margin of this result: at least its noise floor.
+    /// Margin of this result: at least its noise floor.
     pub margin: f64,
     /// The noise floor of this series, a share; 0 where it is unknown.
     pub noise_floor: f64,
     /// Whether trials were compared in pairs.
     pub paired: bool,
-    /// Smallest n compared.
+    /// Smallest n.
     pub n_low: u64,
-    /// Largest n compared.
+    /// Largest n.
     pub n_high: u64,
-    /// Number of levels. `None` where every n counts.
+    /// Number of levels; `None` where every n counts.
     pub levels: Option<usize>,
-    /// Largest n of the reference and of the contender.
+    /// Largest n of the two.
+    ///
+    /// Of the reference and of the contender.
     pub ends: [u64; 2],
     /// Trials of the two, or pairs.
     pub trials: [usize; 2],
@@ -185,11 +200,13 @@ pub struct RatioAnswer {
     pub boots: Option<[usize; 2]>,
     /// Boots after which the result may be definite.
     pub boots_needed: Option<u32>,
-    /// Whether the better of the two may be better than was measured.
+    /// Whether the better of the two may be better.
+    ///
+    /// Than was measured.
     pub at_least: bool,
     /// Where the faster becomes the slower.
     pub crossings: Vec<CrossingAnswer>,
-    /// The ratio by range of n; all intervals hold together.
+    /// By range of n; all intervals hold together.
     pub blocks: Vec<RatioBlock>,
 }
 
@@ -216,13 +233,13 @@ pub enum RatioOutcome {
 /// Where the faster of two becomes the slower.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CrossingAnswer {
-    /// The place.
+    /// Its n.
     pub n: f64,
-    /// The claim below is certain up to here.
+    /// The claim `below` is certain up to here.
     pub low: f64,
     /// The opposite is certain from here on.
     pub high: f64,
-    /// The claim about the contender below.
+    /// Claim about the contender below.
     pub below: RatioOutcome,
 }
 

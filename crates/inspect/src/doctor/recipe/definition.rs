@@ -34,8 +34,8 @@ pub struct RecipeStep {
 /// A step of 2001 and its successor.
 #[derive(Debug, Serialize)]
 pub struct Replaced {
-    /// The step.
+    /// The step, and its successor today.
     pub then: &'static str,
-    /// Its successor today.
+    /// See `then`.
     pub today: &'static str,
 }

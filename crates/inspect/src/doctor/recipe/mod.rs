@@ -65,16 +65,16 @@ impl Recipe {
 pub struct RecipeAnswer {
     /// Version of this answer.
     pub schema: u32,
-    /// The system, as on the command line.
+    /// As on the command line.
     pub system: &'static str,
     /// Its name as people write it.
     #[serde(skip)]
     pub title: &'static str,
-    /// The number of connections.
+    /// Connections.
     pub count: u64,
-    /// The settings to raise, in this order.
+    /// Settings to raise, in this order.
     pub steps: Vec<StepAnswer>,
-    /// The steps of 2001 and their successors.
+    /// Steps of 2001.
     pub of_2001: &'static [Replaced],
     /// Remarks.
     pub notes: Vec<String>,
@@ -83,11 +83,11 @@ pub struct RecipeAnswer {
 /// One setting to raise.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepAnswer {
-    /// The thing that it limits.
+    /// What it limits.
     pub limits: &'static str,
-    /// The command that raises it now.
+    /// How to raise it now, and for good.
     pub now: String,
-    /// The way to raise it for good, with the file it belongs to.
+    /// See `now`.
     pub lasting: String,
     /// The page of the manual.
     pub manual: &'static str,

@@ -18,7 +18,7 @@ use crate::Error;
 /// TLS of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsSettings {
-    /// The name that the certificate must have, a domain or an address; a domain is sent too (SNI).
+    /// Domain or address that the certificate must have; a domain is sent too (SNI).
     pub name: String,
     /// A file of certificates in PEM: one of them is the server's, or has signed it. `None`: those that this
     /// system trusts.

@@ -17,28 +17,28 @@ use crate::cmd::limits::LimitAnswer;
 /// The answer of `osdyno load`.
 #[derive(Serialize)]
 pub(super) struct LoadAnswer {
-    /// The server, as it was written.
+    /// As written.
     pub(super) targets: Vec<String>,
-    /// The address of a name that was loaded, and why others were not; absent unless a name was given.
+    /// Address of a name, and why others were not loaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) resolved: Option<Resolved>,
-    /// The settings of the load.
+    /// Options of the command.
     pub(super) settings: LoadSettings,
-    /// The loads of `--background`, each in its canonical form; absent unless there are any.
+    /// Loads of `--background`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) background: Vec<String>,
-    /// How these were held, one list for each level or stage in their order; absent unless there are any.
+    /// How these were held, by level or stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) held_background: Vec<Vec<HeldBackground>>,
-    /// The levels, in their order; of a search, the stage that confirms its rate.
+    /// Of a search, the stage that confirms its rate.
     pub(super) levels: Vec<JudgedLevel>,
-    /// The highest rate that meets the goal; absent unless one was searched.
+    /// Highest rate that meets the goal of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) found: Option<FoundRate>,
-    /// The levels divided by those of the baseline; absent unless one was given.
+    /// Levels divided by those of the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) compared: Option<Vec<LevelComparison>>,
-    /// The decisions on the limits of `--max` and `--fail-on`, level by level; absent without them.
+    /// Decisions on the limits of `--max` and `--fail-on`, by level.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) limits: Vec<LimitAnswer>,
     /// The file of the baseline.
@@ -67,10 +67,10 @@ pub(super) struct JudgedLevel {
 pub(super) struct LevelVerdict {
     /// The limit.
     pub(super) limit: LevelLimit,
-    /// The evidence; absent without a limit.
+    /// Evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
-    /// The remedy for failures; absent where none is known.
+    /// Remedy for failures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
 }
@@ -98,22 +98,23 @@ pub(super) enum LevelLimit {
 pub(super) struct FoundRate {
     /// The goal.
     pub(super) goal: Goal,
-    /// The rate that half of the stages meet; `null` where no stage met the goal.
+    /// Rate that half of the stages meet; `null` where none did.
     pub(super) rate: Option<f64>,
     /// Its 95 % interval.
     pub(super) interval: Option<(f64, f64)>,
-    /// Whether a longer stage at the low end of the interval, or just below, met the goal.
+    /// Whether `confirmation` met the goal.
     pub(super) confirmed: bool,
-    /// Whether the load generator, and not the server, ended the search: the server may meet the goal at a
-    /// higher rate.
+    /// Whether the load generator ended the search.
+    ///
+    /// The server may meet the goal at a higher rate.
     pub(super) is_lower_bound: bool,
-    /// How long a stage is, unless few requests make it longer.
+    /// Duration of a stage, unless few requests make it longer.
     pub(super) stage_seconds: f64,
-    /// The longer stage, or the last.
+    /// A longer stage at the low end, or just below.
     pub(super) confirmation: JudgedLevel,
     /// All stages before, in their order.
     pub(super) stages: Vec<StageAnswer>,
-    /// The stages of each rate together, the highest rate first.
+    /// Stages of each rate together, the highest rate first.
     pub(super) rates: Vec<TriedRate>,
 }
 
@@ -122,7 +123,9 @@ pub(super) struct FoundRate {
 pub(super) struct StageAnswer {
     /// Requests per second that were meant to start.
     pub(super) rate: f64,
-    /// The percentile of the goal; `null` with too few responses.
+    /// Percentile of the goal.
+    ///
+    /// `null` with too few responses.
     pub(super) seconds: Option<f64>,
     /// Correct responses per second.
     pub(super) completed_per_second: f64,
@@ -137,15 +140,17 @@ pub(super) struct StageAnswer {
 pub(super) struct TriedRate {
     /// Requests per second that were meant to start.
     pub(super) rate: f64,
-    /// How many stages had this rate.
+    /// The stages.
     pub(super) stages: usize,
     /// How many of them met the goal.
     pub(super) met: usize,
-    /// How many did not because of the load generator.
+    /// Those that the load generator limited.
     pub(super) limited: usize,
-    /// Median over the stages of the percentile of the goal; `null` beyond the last response.
+    /// Median of the stages.
+    ///
+    /// Of the percentile of the goal; `None` beyond the last response.
     pub(super) seconds: Option<f64>,
-    /// Correct responses per second, on average.
+    /// Correct responses per second.
     pub(super) completed_per_second: f64,
 }
 

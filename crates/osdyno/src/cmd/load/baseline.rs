@@ -28,27 +28,27 @@ pub(super) struct Baseline {
 /// A level, compared with that of the baseline.
 #[derive(Serialize)]
 pub(super) struct LevelComparison {
-    /// The offered load.
+    /// The load.
     pub(super) load: Load,
-    /// Why there is no comparison; absent where there is one.
+    /// Why there is no comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
-    /// Its figures divided by those of the baseline.
+    /// Figures divided by those of the baseline.
     pub(super) ratios: Vec<FigureRatio>,
 }
 
 /// A figure divided by that of the baseline, with its 95 % interval.
 #[derive(Serialize)]
 pub(super) struct FigureRatio {
-    /// Which figure: `requests/s`, `p50` or `p99`.
+    /// `requests/s`, `p50` or `p99`.
     pub(super) figure: &'static str,
     /// The ratio.
     pub(super) ratio: f64,
-    /// The low end of its interval.
+    /// Lower end of its 95 % interval.
     pub(super) low: f64,
-    /// The high end.
+    /// Upper end of its 95 % interval.
     pub(super) high: f64,
-    /// On which side of 1 the whole interval lies.
+    /// Side of 1 on which the whole interval lies.
     pub(super) difference: BaselineDifference,
 }
 

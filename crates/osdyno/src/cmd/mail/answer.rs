@@ -11,20 +11,20 @@ use crate::cmd::limits::{LimitAnswer, LimitedFigure, Limits, MeasuredFigure};
 /// The answer of `osdyno mail`.
 #[derive(Serialize)]
 pub(super) struct MailAnswer {
-    /// The whole duration.
+    /// Duration.
     elapsed_seconds: f64,
     /// The time at work: without the time in which the engine only waited for the next attempts.
     delivering_seconds: f64,
-    /// The time in which it only waited for the next attempts.
+    /// Time in which the engine only waited.
     waiting_seconds: f64,
-    /// Recipients that a server accepted, per second of `delivering_seconds`.
+    /// Recipients accepted per second of `delivering_seconds`.
     deliveries_per_second: f64,
-    /// Recipients by outcome, and connections.
+    /// The counts.
     counts: MailCounts,
-    /// The steps that were made, by name.
+    /// By name.
     #[serde(serialize_with = "by_name")]
     steps: Vec<(MailStep, StepTimes)>,
-    /// The decisions on the limits of `--max`; absent without them.
+    /// Decisions on the limits of `--max`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) limits: Vec<LimitAnswer>,
     /// Whether no message was to be sent.
