@@ -4,6 +4,8 @@
 //! another benchmark is known by one document or line of it, wherever that stands; a table by its header, and
 //! the columns of a bench program of 2003 by their first line. Each format of another benchmark is a file in
 //! `formats`. `docs/judge.md` is the specification for users.
+//!
+//! Must never: judge, or panic, whatever a file holds.
 
 #![forbid(unsafe_code)]
 
