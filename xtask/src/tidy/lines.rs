@@ -14,13 +14,13 @@ const ROW_MAX: usize = 160;
 /// The most bytes of each document, and of all guides together.
 const DOCUMENTS: [(&str, usize); 7] = [
     ("README.md", 9 << 10),
-    ("ARCHITECTURE.md", 24 << 10),
+    ("ARCHITECTURE.md", 17 << 10),
     ("METHODOLOGY.md", 28 << 10),
     ("CHANGELOG.md", 5 << 10),
     ("docs/decisions/", 1 << 10),
     // Written by a program, of comments in the code.
-    ("docs/answers.md", 47 << 10),
-    ("docs/", 17 << 10),
+    ("docs/answers.md", 32 << 10),
+    ("docs/", 15 << 10),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
