@@ -415,7 +415,9 @@ pub fn finish_together(mut imports: Vec<Import>) -> Result<Vec<Imported>, Error>
         }
         .unwrap_or_default();
     remarks.extend(found.remarks);
-    let mut places = found.places.as_slice();
+    let mut found = found.places;
+    remarks.extend(join_only_series(&imports, &mut found));
+    let mut places = found.as_slice();
     let mut imported = Vec::new();
     for (import, baseline) in imports.into_iter().zip(baselines) {
         let (own, others) = places.split_at(import.foreign.names().count());
@@ -424,6 +426,34 @@ pub fn finish_together(mut imports: Vec<Import>) -> Result<Vec<Imported>, Error>
         imported.push(import.into_imported(own, std::mem::take(&mut remarks))?);
     }
     Ok(imported)
+}
+
+/// Sides that have one command each, as `./old` and `./new`: they are meant to be set against each other.
+/// They get one name, and the user a remark.
+fn join_only_series(imports: &[Import], places: &mut [families::Place]) -> Option<String> {
+    let has_commands = |import: &Import| {
+        let is_bare = import.has_table || import.has_columns;
+        !is_bare && import.foreign.names().all(|name| name.is_command)
+    };
+    if !imports.iter().all(has_commands) {
+        return None;
+    }
+    let mut names: Vec<(&str, &str)> = Vec::new();
+    let mut rest = &*places;
+    for import in imports {
+        let (own, others) = rest.split_at(import.foreign.names().count());
+        rest = others;
+        let only = own.first().filter(|first| own.iter().all(|place| place.series == first.series))?;
+        names.push((import.files.first().map_or("", |file| &file.file), &only.series));
+    }
+    let unit = places.first()?.unit;
+    if names.iter().all(|(_, name)| *name == names[0].1) || places.iter().any(|place| place.unit != unit) {
+        return None;
+    }
+    let sides: Vec<String> = names.iter().map(|(file, name)| format!("{file} has {name}")).collect();
+    let joined = names.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(" / ");
+    places.iter_mut().for_each(|place| place.series.clone_from(&joined));
+    Some(format!("Each side has one command, and these are compared: {}.", list(&sides)))
 }
 
 /// The origins that differ between groups of files and not within one, such as the program before and after

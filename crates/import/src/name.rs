@@ -26,6 +26,9 @@ pub(crate) struct Name {
     pub(crate) origin: BTreeMap<String, String>,
     /// The figure of the benchmark, where it is not its time.
     pub(crate) figure: Option<Figure>,
+    /// Whether it is a command line, which differs between two programs that do the same work; other names
+    /// are names of work.
+    pub(crate) is_command: bool,
 }
 
 /// A figure of a benchmark beside its time: `B/op`.
@@ -65,7 +68,7 @@ impl Name {
     pub(crate) fn parse(text: &str) -> Name {
         let words = words(text);
         let numbers = words.iter().enumerate().filter_map(|(i, word)| number(text, &words, i, word));
-        Name { text: text.to_owned(), numbers: numbers.collect(), origin: BTreeMap::new(), figure: None }
+        Name { text: text.to_owned(), numbers: numbers.collect(), ..Name::default() }
     }
 
     /// With a number that the text does not show.

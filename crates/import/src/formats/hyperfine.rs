@@ -56,7 +56,7 @@ fn of_run(time: &Value, factor: f64, exit_code: Option<&Value>) -> Result<f64, S
 
 /// The command, with its parameters: those that are whole numbers as such, where they stand as words.
 fn name(command: &str, parameters: &Value) -> Name {
-    let mut name = Name { text: command.to_owned(), ..Name::default() };
+    let mut name = Name { text: command.to_owned(), is_command: true, ..Name::default() };
     for (key, value) in parameters.as_object().into_iter().flatten() {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let places = places(command, &text);

@@ -131,6 +131,26 @@ fn tables_have_the_columns_that_are_named() {
     );
 }
 
+/// hyperfine calls a benchmark by its command, and two programs have two.
+#[test]
+fn two_commands_of_hyperfine_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (file, command, mean) in [("a.json", "./old data", 0.02), ("b.json", "./new data", 0.03)] {
+        let times: Vec<f64> = repetitions(mean).collect();
+        let text = format!("{{\"results\": [{{\"command\": \"{command}\", \"times\": {times:?}}}]}}");
+        fs::write(folder.path().join(file), text).expect("a file");
+    }
+    let output = run(folder.path(), &["compare", "a.json", "b.json"]);
+    let (printed, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        printed.contains("./old data / ./new data") && printed.contains("1.50× slower"),
+        "{printed} {told}"
+    );
+    let remark =
+        "Each side has one command, and these are compared: a.json has ./old data and b.json has ./new";
+    assert!(told.contains(remark), "{told}");
+}
+
 #[test]
 fn sides_that_do_not_fit_are_refused_with_their_contents() {
     let folder = tempfile::tempdir().expect("a folder");
