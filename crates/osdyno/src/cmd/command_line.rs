@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use ::judge::gate::Gate;
+
 use super::warn;
 
 /// Parts of the names of options and variables whose values give access, as in `--password` and `PGPASSWORD`.
@@ -70,8 +72,12 @@ fn credentials(words: &[String]) -> Vec<String> {
     found
 }
 
-/// The user in `user:password@host`, with or without a scheme before it.
+/// The user in `user:password@host`, with or without a scheme before it. A claim of a gate, as
+/// `slower:5%@fork*`, looks like it.
 fn user_with_password(word: &str) -> Option<&str> {
+    if Gate::parse(word.trim_start_matches("--fail-on=")).is_ok() {
+        return None;
+    }
     let rest = word.rsplit_once("://").map_or(word, |(_, rest)| rest);
     let (credentials, host) = rest.split('/').next()?.rsplit_once('@')?;
     let (user, password) = credentials.split_once(':')?;
@@ -125,6 +131,8 @@ mod tests {
             "--set=files=20",
             "token",
             "me:@host",
+            "slower:5%@fork*",
+            "--fail-on=grows,slower:5%@fork*",
         ] {
             assert_eq!(found(&[word]), [""; 0], "{word}");
         }
