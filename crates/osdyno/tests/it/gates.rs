@@ -233,14 +233,9 @@ fn a_gate_between_commands_goes_on_until_it_is_decided() {
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(answer["gate"]["claims"][0]["series"][0]["baseline"], "./old", "{}", answer["gate"]);
-    for (more, words) in [
-        (&["--trials=2"][..], "or two commands"),
-        (&["--vs", "./old {n}", "--levels=a,b"], "is the same at all levels"),
-    ] {
-        let output = run(more);
-        assert_eq!(output.status.code(), Some(2), "{more:?} {}", text(&output.stderr));
-        assert!(text(&output.stderr).contains(words), "{more:?} {}", text(&output.stderr));
-    }
+    let output = run(&["--trials=2"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("or two commands"), "{}", text(&output.stderr));
     let levels = ["run", "--levels=a,b", "--fail-on=slower", "--vs=./old {n}", "--", "./new {n}"];
     let output = osdyno(folder.path(), &levels).output().expect("osdyno starts");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
