@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What osdyno, hyperfine and poop add to the time of a command, and how often they see a difference that is not there.
+"""The time that osdyno, hyperfine and poop add to a command, and the differences that they see where there are none.
 
 benches/command.py OSDYNO HYPERFINE [ROUNDS [POOP]]
 
 Overhead: rounds of all, alternating, on `true`; the ratios of the means in each round. poop needs counters of the
-processor; where a virtual machine has none, one that opens software events in their place executes as it does. Errors: pairs of one
-and the same command beside a process that is busy in bursts; a difference is one that osdyno calls certain, and one
-in which the means of hyperfine are more than two standard errors apart.
+processor; where a virtual machine has none, one that opens software events in their place executes as it does.
+Errors: pairs of one and the same command beside a process that is busy in bursts; a difference is one that osdyno
+calls certain, and one in which the means of hyperfine are more than two standard errors apart.
 """
 import json
 import os

@@ -84,7 +84,7 @@ impl Taken {
         for value in values {
             match value {
                 Ok(value) if value.is_finite() => taken.push(value),
-                Ok(_) => self.leave_out(&name.text, "it has no finite time"),
+                Ok(_) => self.leave_out(&name.text, "it has no finite value"),
                 Err(reason) => self.leave_out(&name.text, reason),
             }
         }

@@ -416,7 +416,7 @@ pub fn finish_together(mut imports: Vec<Import>) -> Result<Vec<Imported>, Error>
         .unwrap_or_default();
     remarks.extend(found.remarks);
     let mut found = found.places;
-    remarks.extend(join_only_series(&imports, &mut found));
+    remarks.extend(join_only_commands(&imports, &mut found));
     let mut places = found.as_slice();
     let mut imported = Vec::new();
     for (import, baseline) in imports.into_iter().zip(baselines) {
@@ -430,7 +430,7 @@ pub fn finish_together(mut imports: Vec<Import>) -> Result<Vec<Imported>, Error>
 
 /// Sides that have one command each, as `./old` and `./new`: they are meant to be set against each other.
 /// They get one name, and the user a remark.
-fn join_only_series(imports: &[Import], places: &mut [families::Place]) -> Option<String> {
+fn join_only_commands(imports: &[Import], places: &mut [families::Place]) -> Option<String> {
     let has_commands = |import: &Import| {
         let is_bare = import.has_table || import.has_columns;
         !is_bare && import.foreign.names().all(|name| name.is_command)

@@ -56,6 +56,7 @@ fn go(names: &[(&str, u32)]) -> String {
 fn each_figure_of_a_benchmark_is_a_series_in_its_unit() {
     let text = "Unit p99-ns assume=exact\nUnit hits better=higher\n\
                 BenchmarkA/8-4 10 5 ns/op 3 MB/s 16 B/op 2 allocs/op 7 p99-ns 9 hits 20 reads/s\n\
+                BenchmarkB-4 10 9 hits\n\
                 BenchmarkA/16-4 10 6 ns/op 3 MB/s 32 B/op 2 allocs/op 8 p99-ns 9 hits 30 reads/s\n";
     let imported = read(text);
     let units = imported.recording.workloads.iter().map(|workload| {

@@ -275,7 +275,7 @@ fn ranks(all: &[Contrasted<'_>], reference: Reference, contenders: usize) -> Vec
 }
 
 /// The geometric mean over all series of one contender against its reference: over times, or where there are
-/// none over counts. Series that only explain others count once, in these.
+/// none over counts. A series that only explains another does not count.
 fn mean(all: &[Contrasted<'_>], second: usize) -> Option<Mean> {
     let is_of = |one: &Contrasted<'_>, kind| {
         let mut planned = one.field.samples.iter().filter(|sample| sample.is_planned);
