@@ -221,17 +221,26 @@ impl Comparand<'_> {
     }
 }
 
-/// The findings about variants, a sentence for each series in which two differ for certain; for the others,
-/// or for all, that none do: `no difference is certain; one may be after 4 more trials`.
+/// The findings about variants: those about the series that a run waits for, then those about the series that
+/// only explain them.
 pub(crate) fn findings(compared: &Comparison) -> Vec<String> {
-    let ranked: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
+    let ranked = compared.rankings.iter().filter(|ranking| ranking.n.is_some());
+    let (companions, own): (Vec<&Ranking>, Vec<&Ranking>) = ranked.partition(|ranking| ranking.is_companion);
+    let groups = [own, companions].into_iter().filter(|group| !group.is_empty());
+    let groups: Vec<Vec<&Ranking>> = groups.collect();
+    groups.iter().flat_map(|group| findings_of(group, groups.len() == 1)).collect()
+}
+
+/// A sentence for each series in which two differ for certain; for the others, or for all there are, that
+/// none do: `no difference is certain; one may be after 4 more trials`.
+fn findings_of(ranked: &[&Ranking], are_all: bool) -> Vec<String> {
     let (sure, open): (Vec<&Ranking>, Vec<&Ranking>) =
         ranked.iter().partition(|ranking| ranking.behind().next().is_some());
     let mut findings: Vec<String> = sure.into_iter().filter_map(sentence).collect();
     let more = open.iter().filter_map(|ranking| ranking.more()).min();
     let more = more.map(|more| format!("; one may be after {}", more_words(more)));
     let names: Vec<String> = open.iter().map(|ranking| ranking.name.clone()).collect();
-    let of = if findings.is_empty() { String::new() } else { format!("{}: ", list(&names)) };
+    let of = if findings.is_empty() && are_all { String::new() } else { format!("{}: ", list(&names)) };
     findings.extend(
         (!open.is_empty())
             .then(|| format!("{of}no difference from the best is certain{}", more.unwrap_or_default())),
