@@ -1,7 +1,7 @@
 //! The growth of a series: the two n, the two costs and their ratio; and the two ranges of n between which
 //! the cost grows. All reports read a growth here, so that it has one number.
 
-use record::{NRange, Unit};
+use record::{NRange, Recording, SeriesKey, Shape, Unit};
 use serde::Serialize;
 use stats::{Block, Class, Interval, Step, Verdict};
 
@@ -66,28 +66,47 @@ impl GrowthWindows {
     /// Those of a series in seconds that grows, or steps up, for certain and by more than the margin: on both
     /// sides of its largest step, else at both ends of n. `None` for any other.
     pub fn from_finding(finding: &Finding) -> Option<GrowthWindows> {
-        if finding.levels || finding.unit != Unit::Seconds {
+        let verdict = finding.verdict.as_ref().filter(|_| finding.unit == Unit::Seconds)?;
+        if !grows(verdict) || verdict.n_high <= verdict.n_low {
             return None;
         }
-        GrowthWindows::from_verdict(finding.verdict.as_ref()?)
+        match finding.levels {
+            true => Some(at_both_levels(verdict)),
+            false => around_a_step(verdict).or_else(|| Some(at_both_ends(verdict))),
+        }
     }
+}
 
-    fn from_verdict(verdict: &Verdict) -> Option<GrowthWindows> {
-        let grows = match verdict.class {
-            Class::Sublinear | Class::LinearLike | Class::Superlinear | Class::ApproachingLimit => true,
-            // A certain change may also be a fall.
-            Class::Stepped | Class::TwoLines | Class::Composite | Class::Ambiguous | Class::Uneven => {
-                verdict.peak > 0.0
-            }
-            Class::Value | Class::Flat | Class::SmallGrowth | Class::Decreasing | Class::Inconclusive => {
-                false
-            }
-        };
-        if !grows || verdict.n_high <= verdict.n_low {
-            return None;
+/// Whether a series can be sampled: one process repeats the operation of a curve, and a job has it at known
+/// times. A load has a server, and the other values of an execution have no time of their own.
+pub fn can_be_sampled(recording: &Recording, key: &SeriesKey) -> bool {
+    let (Some(workload), Some(kind)) = (recording.workload(&key.workload), recording.kind(key)) else {
+        return false;
+    };
+    kind.sum_of.is_empty()
+        && match workload.shape {
+            Shape::Curve => true,
+            Shape::Job => !kind.companion,
+            Shape::Load => false,
         }
-        around_a_step(verdict).or_else(|| Some(at_both_ends(verdict)))
+}
+
+/// Whether it becomes more expensive for certain and by more than the margin.
+fn grows(verdict: &Verdict) -> bool {
+    match verdict.class {
+        Class::Sublinear | Class::LinearLike | Class::Superlinear | Class::ApproachingLimit => true,
+        // A certain change may also be a fall.
+        Class::Stepped | Class::TwoLines | Class::Composite | Class::Ambiguous | Class::Uneven => {
+            verdict.peak > 0.0
+        }
+        Class::Value | Class::Flat | Class::SmallGrowth | Class::Decreasing | Class::Inconclusive => false,
     }
+}
+
+/// The first and the last level: those between are other experiments.
+fn at_both_levels(verdict: &Verdict) -> GrowthWindows {
+    let [low, high] = [verdict.n_low, verdict.n_high].map(|n| NRange { n_low: n, n_high: n });
+    GrowthWindows { low, high, step: None }
 }
 
 fn at_both_ends(verdict: &Verdict) -> GrowthWindows {

@@ -40,7 +40,7 @@ pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED, series_labels};
 pub use findings::{Findings, Note, SystemBackground};
 pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
-pub use growth::{Growth, GrowthEnd, GrowthWindows, worse_before_the_end};
+pub use growth::{Growth, GrowthEnd, GrowthWindows, can_be_sampled, worse_before_the_end};
 pub use highlight::{Highlight, highlights, improves, worsens, worst};
 pub use judgements::Judgements;
 pub use place::Place;

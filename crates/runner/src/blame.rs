@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use judge::{Findings, GrowthWindows};
 use record::{
-    Line, Outcome, ProfileOrder, ProfiledSeries, Recording, SentLine, Shape, System, Trial, TrialParameters,
+    Line, Outcome, ProfileOrder, ProfiledSeries, Recording, SentLine, System, Trial, TrialParameters,
 };
 
 use crate::Error;
@@ -54,11 +54,10 @@ pub(crate) fn suspects(recording: &Recording, findings: &Findings, options: &Bla
     let mut series: BTreeMap<[&str; 3], Vec<ProfiledSeries>> = BTreeMap::new();
     for finding in &findings.series {
         let key = &finding.key;
-        let is_curve = recording.workload(&key.workload).is_some_and(|one| one.shape == Shape::Curve);
-        let is_sum = recording.kind(key).is_some_and(|kind| !kind.sum_of.is_empty());
-        let Some(windows) = GrowthWindows::from_finding(finding).filter(|_| is_curve && !is_sum) else {
+        if !judge::can_be_sampled(recording, key) {
             continue;
-        };
+        }
+        let Some(windows) = GrowthWindows::from_finding(finding) else { continue };
         let (name, direction) = (key.name.clone(), key.direction);
         let sampled = ProfiledSeries { name, direction, low: windows.low, high: windows.high };
         series.entry([&key.system, &key.workload, &key.variant]).or_default().push(sampled);

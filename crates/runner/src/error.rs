@@ -89,8 +89,8 @@ pub enum Error {
     },
     /// `--blame` where nothing can be sampled.
     #[error(
-        "--blame samples curves, whose operations one process repeats, and {workload} is none; leave it out. \
-         perf record samples a command"
+        "--blame samples curves and jobs, and {workload} is a load, whose time is that of a server; leave it \
+         out. perf record samples a server"
     )]
     NothingToSample {
         /// The first workload of the run.

@@ -224,8 +224,8 @@ impl RunPlan {
         let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
         let budget = preset.budget.map(|budget| budget.saturating_mul(targets.len() as u32));
         let items = items(options)?;
-        let is_curve = |item: &Item| item.workload.shape == Shape::Curve;
-        if let (Some(_), false, Some(first)) = (&options.blame, items.iter().any(is_curve), items.first()) {
+        let is_load = |item: &Item| item.workload.shape == Shape::Load;
+        if let (Some(_), true, Some(first)) = (&options.blame, items.iter().all(is_load), items.first()) {
             return Err(Error::NothingToSample { workload: first.workload.name });
         }
         let mut notes = Vec::new();

@@ -107,7 +107,7 @@ fn take(
     worker: u32,
     mut sampler: Sampler,
     (clock, period): (&Clock, Duration),
-    mappings: Vec<CodeMapping>,
+    mut mappings: Vec<CodeMapping>,
     stop: &AtomicBool,
 ) -> Sampled {
     let mut samples = Vec::new();
@@ -137,6 +137,7 @@ fn take(
         }
         std::thread::sleep(BETWEEN_DRAINS);
     }
+    mappings.extend_from_slice(sampler.code_of_others());
     let mut stacks: Vec<(RawStack, usize)> = places.into_iter().collect();
     stacks.sort_by_key(|&(_, place)| place);
     let stacks = stacks.into_iter().map(|(stack, _)| stack).collect();

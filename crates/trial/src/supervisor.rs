@@ -123,7 +123,7 @@ fn watch(
     let report = reported.map_err(|error| without_report(error, n, &activity));
     let complete = trial_of(order, begun, Outcome::Complete);
     let mut trial = Trial { held_background, activity, ..complete };
-    let (mut batch, mut facts) = (1, Vec::new());
+    let (mut batch, mut facts, mut phase_times) = (1, Vec::new(), Vec::new());
     match report {
         Ok(report) => {
             trial.outcome = report.outcome;
@@ -131,7 +131,7 @@ fn watch(
             trial.checks = report.checks;
             trial.warnings = report.warnings;
             trial.warnings.extend(remark(&worker.stderr()));
-            (batch, facts) = (report.batch, report.facts);
+            (batch, facts, phase_times) = (report.batch, report.facts, report.phase_times);
         }
         Err(Some(outcome)) => trial.outcome = outcome,
         Err(None) => return Ok(None),
@@ -140,7 +140,7 @@ fn watch(
     let clocks = (batch, clock.seconds_per_tick());
     let measured = match sampled {
         // Its values, which the sampler disturbs, would be judged with the others.
-        Some(sampled) => windows::profiles(&sampled, workload, order, slots, clocks),
+        Some(sampled) => windows::profiles(&sampled, workload, order, (slots, &phase_times), clocks),
         None => series(workload, order, slots, clocks.0, clocks.1).map(Line::Series).collect(),
     };
     Ok(Some(std::iter::once(Line::Trial(trial)).chain(measured).chain(facts).collect()))

@@ -8,7 +8,7 @@ use record::{
     TrialParameters,
 };
 use sys::profile::KernelSymbols;
-use workload::{Slots, Workload};
+use workload::{PhaseTime, Shape, Slots, Workload};
 
 use crate::profile::{RawStack, Sampled};
 
@@ -26,26 +26,35 @@ pub(crate) fn profiles(
     sampled: &Sampled,
     workload: &Workload,
     order: &TrialParameters,
-    slots: Slots<'_>,
+    (slots, phase_times): (Slots<'_>, &[PhaseTime]),
     clocks: (u32, f64),
 ) -> Vec<Line> {
     let wanted = order.profile.iter().flat_map(|profile| &profile.series);
     let names = Names::new(sampled);
     let of = |series| {
-        let intervals = Intervals::new(workload, order, slots, series)?;
+        let intervals = match workload.shape {
+            Shape::Job => Intervals::of_phases(phase_times, series)?,
+            Shape::Curve | Shape::Load => Intervals::new(workload, order, slots, series)?,
+        };
         Some(Line::Profile(profile(sampled, &names, order, series, &intervals, clocks)))
     };
     wanted.filter_map(of).collect()
 }
 
 /// When the operations of one series were under way.
-struct Intervals(Vec<Operated>);
+struct Intervals {
+    operated: Vec<Operated>,
+    /// Whether other processes do the work: the counters and objects of the trial's own are not theirs.
+    elsewhere: bool,
+}
 
 /// One operation.
 struct Operated {
     begin: f64,
     end: f64,
     n: u64,
+    /// How many operations it stands for.
+    units: u64,
     /// Ticks of all operations before it.
     before: f64,
 }
@@ -72,27 +81,43 @@ impl Intervals {
             };
             let (end, ticks) = (end as f64, ticks as f64);
             before += ticks;
-            Operated { begin: end - ticks, end, n, before: before - ticks }
+            Operated { begin: end - ticks, end, n, units: 1, before: before - ticks }
         });
-        Some(Intervals(operated.collect()))
+        Some(Intervals { operated: operated.collect(), elsewhere: false })
+    }
+
+    /// Those of a phase of a job, if the job has any.
+    fn of_phases(phase_times: &[PhaseTime], series: &ProfiledSeries) -> Option<Intervals> {
+        let mut before = 0.0;
+        let own = || phase_times.iter().filter(|time| time.name == series.name);
+        let operated = own().map(|time| {
+            let (begin, end) = (time.begin_ticks as f64, time.end_ticks as f64);
+            before += end - begin;
+            Operated { begin, end, n: time.n, units: time.units, before: before - (end - begin) }
+        });
+        let operated: Vec<Operated> = operated.collect();
+        let elsewhere = own().any(|time| time.elsewhere);
+        (!operated.is_empty()).then_some(Intervals { operated, elsewhere })
     }
 
     /// The operation that was under way then.
     fn at(&self, ticks: f64) -> Option<&Operated> {
-        let place = self.0.partition_point(|operated| operated.end < ticks);
-        self.0.get(place).filter(|operated| operated.begin <= ticks)
+        let place = self.operated.partition_point(|operated| operated.end < ticks);
+        self.operated.get(place).filter(|operated| operated.begin <= ticks)
     }
 
     /// The n that was reached then: that of the operation that was under way, or came next.
     fn n_at(&self, ticks: f64) -> Option<u64> {
-        let place = self.0.partition_point(|operated| operated.end < ticks);
-        self.0.get(place).map(|operated| operated.n)
+        let place = self.operated.partition_point(|operated| operated.end < ticks);
+        self.operated.get(place).map(|operated| operated.n)
     }
 
     /// Operations in a range of n, and their ticks.
     fn within(&self, range: NRange) -> (u64, f64) {
-        let within = self.0.iter().filter(|operated| range.contains(operated.n));
-        within.fold((0, 0.0), |(count, ticks), operated| (count + 1, ticks + operated.end - operated.begin))
+        let within = self.operated.iter().filter(|operated| range.contains(operated.n));
+        within.fold((0, 0.0), |(count, ticks), operated| {
+            (count + operated.units, ticks + operated.end - operated.begin)
+        })
     }
 }
 
@@ -172,7 +197,7 @@ fn profile(
         let Some((ticks, operated)) = within else { continue };
         let Some(window) = ranges.iter().position(|range| range.contains(operated.n)) else { continue };
         seen.entry(sample.stack).or_default()[window] += 1;
-        if sample.counters.is_empty() {
+        if sample.counters.is_empty() || intervals.elsewhere {
             continue;
         }
         if let Some((window_before, ticks_before, before, counted)) = last.filter(|last| last.0 == window) {
@@ -239,6 +264,9 @@ fn in_use(sampled: &Sampled, intervals: &Intervals, range: NRange) -> Vec<InUse>
         let n = sampled.ticks(time_ns).and_then(|ticks| intervals.n_at(ticks));
         n.is_some_and(|n| range.contains(n))
     };
+    if intervals.elsewhere {
+        return Vec::new();
+    }
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (_, readings) in sampled.in_use.iter().filter(|(time_ns, _)| is_within(*time_ns)) {
         for reading in readings {

@@ -8,7 +8,7 @@ use host::{FrameReader, FrameWriter};
 use record::{Check, Line, Outcome, TrialClock, TrialKey, TrialParameters};
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
-use workload::{EarlyEnd, Experiment, Group, ProgramEnded, Slots, Trial, TrialError, Workload};
+use workload::{EarlyEnd, Experiment, Group, PhaseTime, ProgramEnded, Slots, Trial, TrialError, Workload};
 
 use crate::place::Place;
 use crate::{Done, find};
@@ -33,6 +33,8 @@ pub(crate) struct WorkerReport {
     pub(crate) warnings: Vec<String>,
     /// Lines of the record beside the series, of this trial.
     pub(crate) facts: Vec<Line>,
+    /// When the phases of a sampled job were under way.
+    pub(crate) phase_times: Vec<PhaseTime>,
 }
 
 /// Receives one task, measures into the shared region, and reports how it ended. It has one thread, so that
@@ -92,6 +94,7 @@ fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_
         batch: 1,
         warnings: Vec::new(),
         facts: Vec::new(),
+        phase_times: Vec::new(),
     };
     let run = match experiment(workload, &clock, resolution.is_standing) {
         Ok(run) => run,
@@ -140,6 +143,7 @@ fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_
     report.warnings.append(&mut warnings);
     report.warnings.extend_from_slice(trial.warnings());
     report.facts = trial.facts().to_vec();
+    report.phase_times = trial.phase_times().to_vec();
     let key = TrialKey::from_parameters(order);
     report.facts.iter_mut().for_each(|fact| fact.belong_to(&key));
     report

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
 
 use crate::Trial;
@@ -22,9 +23,12 @@ impl Trial<'_> {
         mut work: impl FnMut(u64, &mut JobRecorder<'_, '_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
         let (clock, declared, variant) = (self.clock, self.workload, self.variant());
-        self.each_level(WhenLate::End, |level| {
+        let is_sampled = self.slots.have_ends();
+        let mut times = Vec::new();
+        let ended = self.each_level(WhenLate::End, |level| {
             let n = level.n();
-            let mut job = JobRecorder { clock, level, done: Vec::new() };
+            let mut job =
+                JobRecorder { clock, level, done: Vec::new(), times: is_sampled.then_some(&mut times) };
             work(n, &mut job)?;
             let JobRecorder { level, done, .. } = job;
             let mut expected = declared.measured().filter(|operation| operation.is_of(variant));
@@ -32,8 +36,32 @@ impl Trial<'_> {
                 level.fault = level.fault.or(Some((operation.name, "the job ended without it")));
             }
             Ok(())
-        })
+        });
+        self.phase_times = times;
+        ended
     }
+
+    /// When the phases of a job were under way, in their order; empty unless the trial is sampled.
+    pub fn phase_times(&self) -> &[PhaseTime] {
+        &self.phase_times
+    }
+}
+
+/// When a phase of a job was under way, by the clock of the trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseTime {
+    /// The operation.
+    pub name: String,
+    /// The level.
+    pub n: u64,
+    /// How many units of work it did.
+    pub units: u64,
+    /// Its begin.
+    pub begin_ticks: u64,
+    /// Its end.
+    pub end_ticks: u64,
+    /// Whether another process did the work: the counters of the trial's own thread do not tell its cost.
+    pub elsewhere: bool,
 }
 
 /// Times the phases of a job at one level.
@@ -43,6 +71,8 @@ pub struct JobRecorder<'a, 'l> {
     level: &'a mut LevelRecorder<'l>,
     /// The values of this level.
     done: Vec<&'static str>,
+    /// Of all levels; `None` unless the trial is sampled.
+    times: Option<&'a mut Vec<PhaseTime>>,
 }
 
 impl<'l> JobRecorder<'_, 'l> {
@@ -60,9 +90,23 @@ impl<'l> JobRecorder<'_, 'l> {
         self.level.doing(name);
         let begun = self.clock.now();
         let worked = work()?;
-        let ticks = self.clock.now() - begun;
+        let ended = self.clock.now();
+        let ticks = ended - begun;
+        self.keep_time(name, units, (begun, ended), false);
         self.value(name, ticks as f64 * self.clock.seconds_per_tick() / units.max(1) as f64);
         Ok(worked)
+    }
+
+    /// States when another process did a phase once, from begin to end in ticks, for samples of functions.
+    pub fn was_elsewhere(&mut self, name: &str, ticks: (u64, u64)) {
+        self.keep_time(name, 1, ticks, true);
+    }
+
+    fn keep_time(&mut self, name: &str, units: u64, (begin_ticks, end_ticks): (u64, u64), elsewhere: bool) {
+        let n = self.level.n();
+        if let Some(times) = &mut self.times {
+            times.push(PhaseTime { name: name.to_owned(), n, units, begin_ticks, end_ticks, elsewhere });
+        }
     }
 
     /// A value of the job that is no phase of it, such as bytes per second, as [`LevelRecorder::value`].

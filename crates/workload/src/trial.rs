@@ -11,6 +11,7 @@ use sys::clock::Clock;
 
 use crate::definition::Declaration;
 use crate::helpers::{Helpers, Link, Role};
+use crate::job::PhaseTime;
 use crate::outcome::{self, EarlyEnd, TrialError};
 use crate::reference::References;
 use crate::slots::Slots;
@@ -66,6 +67,7 @@ pub struct Trial<'a> {
     pub(crate) checks: Vec<Check>,
     pub(crate) warnings: Vec<String>,
     pub(crate) facts: Vec<Line>,
+    pub(crate) phase_times: Vec<PhaseTime>,
     pub(crate) batch: u32,
     rehearsal: bool,
     window: Option<Duration>,
@@ -109,6 +111,7 @@ impl<'a> Trial<'a> {
             checks: Vec::new(),
             warnings: Vec::new(),
             facts: Vec::new(),
+            phase_times: Vec::new(),
             batch: 1,
             rehearsal: false,
             window: None,

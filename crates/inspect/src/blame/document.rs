@@ -43,8 +43,8 @@ impl BlameAnswer {
         if self.series.is_empty() && self.unexplained.is_empty() {
             let (margin, judged) = (percent(self.margin), self.judged);
             texts.push(format!(
-                "Nothing to blame: no cost of a curve of this run ({judged} judged) grows for certain by \
-                 more than {margin}."
+                "Nothing to blame: no cost of this run that can be sampled ({judged} judged) grows for \
+                 certain by more than {margin}."
             ));
         }
         if !self.unexplained.is_empty() {
@@ -83,8 +83,8 @@ impl SeriesBlame {
         let counted = [(&self.counters, "for an operation"), (&self.in_use, "more was in use")];
         section.blocks.extend(counted.into_iter().filter_map(|(all, heading)| counted_table(all, heading)));
         if self.counters.is_empty() {
-            let text = "Nothing was counted for an operation: it is too short, or waits too long, for two \
-                        samples in turn.";
+            let text = "Nothing was counted for an operation: it is too short, waits too long for two \
+                        samples in turn, or is of other processes.";
             section.say(Text::toned(text, Tone::Faint));
         }
         section
@@ -199,8 +199,8 @@ fn counted_table(all: &[CounterGrowth], heading: &str) -> Option<report::documen
 }
 
 fn reading() -> Fold {
-    let shares = "The thread that measures was sampled while an operation was under way, at the n where it \
-                  is cheap and at those where it is expensive, in trials that count for nothing else. A \
+    let shares = "The trial was sampled, with its children, while an operation was under way, at the n where \
+                  it is cheap and at those where it is expensive, in trials that count for nothing else. A \
                   share is the processor time that a function has more for one operation, as a part of all \
                   that one operation takes more. Shares add up to 100 %, and one that falls is below zero. \
                   Intervals are over trials, at 95 %, for each function by itself.";

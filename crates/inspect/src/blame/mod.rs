@@ -14,7 +14,7 @@ mod series;
 
 use std::collections::BTreeMap;
 
-use judge::{Findings, GrowthWindows};
+use judge::{Findings, GrowthWindows, can_be_sampled};
 use record::{Outcome, Profile, Recording, SeriesKey};
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct BlameAnswer {
     pub unexplained: Vec<String>,
     /// The reasons.
     pub reasons: Vec<String>,
-    /// Series of curves that were judged: those of jobs and loads cannot be sampled.
+    /// Series that were judged and can be sampled: those of curves and the phases of jobs.
     pub judged: usize,
     /// Smallest change that matters, a share.
     pub margin: f64,
@@ -51,7 +51,7 @@ impl BlameAnswer {
             series: Vec::new(),
             unexplained: Vec::new(),
             reasons: Vec::new(),
-            judged: findings.series.iter().filter(|finding| is_curve(recording, &finding.key)).count(),
+            judged: findings.series.iter().filter(|finding| can_be_sampled(recording, &finding.key)).count(),
             margin: findings.margin,
         };
         for finding in &findings.series {
@@ -61,7 +61,7 @@ impl BlameAnswer {
                     let step = growing.and_then(|windows| windows.step);
                     blame.series.push(SeriesBlame::of(finding, step, profiles));
                 }
-                None if growing.is_some() && is_curve(recording, &finding.key) => {
+                None if growing.is_some() && can_be_sampled(recording, &finding.key) => {
                     blame.unexplained.push(finding.label.clone());
                 }
                 None => {}
@@ -85,12 +85,6 @@ impl BlameAnswer {
     pub fn is_complete(&self) -> bool {
         self.unexplained.is_empty() && self.reasons.is_empty()
     }
-}
-
-/// Whether it is one that can be sampled: not a sum of others.
-fn is_curve(recording: &Recording, key: &SeriesKey) -> bool {
-    let is_curve = recording.workload(&key.workload).is_some_and(|one| one.shape == record::Shape::Curve);
-    is_curve && recording.kind(key).is_some_and(|kind| kind.sum_of.is_empty())
 }
 
 fn key(profile: &Profile) -> SeriesKey {

@@ -93,13 +93,13 @@ impl Level<'_> {
         let mut sums = Sums::new(self.per_tick);
         let mut starts = Starts { sum_seconds: 0.0, done: 0 };
         if repetitions == 1 {
-            sums.add(&first);
+            sums.add(&first, job);
         }
         for number in 1..=repetitions {
             if repetitions > 1 {
                 let mut executed = self.execute(Making::Spawned, &mut printed)?;
                 executed.usage.memory_bytes = first.usage.memory_bytes;
-                sums.add(&executed);
+                sums.add(&executed, job);
             }
             starts.keep_up(self, number, repetitions);
             if begun.elapsed() > TOGETHER_MOST {
@@ -242,7 +242,9 @@ impl Sums {
         Sums { per_tick, time_seconds: 0.0, amounts: names.map(|name| (name, Ok(0.0))), executions: 0 }
     }
 
-    fn add(&mut self, executed: &Executed) {
+    fn add(&mut self, executed: &Executed, job: &mut JobRecorder<'_, '_>) {
+        let begun = executed.begun_ticks;
+        job.was_elsewhere("time", (begun, begun + executed.ticks));
         self.time_seconds += executed.ticks as f64 * self.per_tick;
         self.executions += 1;
         let usage = &executed.usage;

@@ -1,6 +1,6 @@
 //! Time and resources of a command of your own, at each level of n.
 //!
-//! ****Question.** How much time, processor time and memory does a command take, how do they grow with n, and
+//! **Question.** How much time, processor time and memory does a command take, how do they grow with n, and
 //! which of several commands is fastest?
 //!
 //! **Method.** `osdyno run command -- './sort data-{n}.txt'`; `{n}` stands for the level, and `{scratch}` for

@@ -234,7 +234,7 @@ fn wrong_usage_is_refused_before_anything_is_measured() {
         (&["--expect-exit=256", "--", "true"], "0 to 255, or any"),
         (&["copy", "--", "true"], "is measured by the workload command"),
         (&["copy", "--shell"], "-- <COMMAND>"),
-        (&["--blame", "--", "true"], "--blame samples curves"),
+        (&["--blame", "race/epoll"], "--blame samples curves and jobs"),
     ] {
         let (code, stderr, _) = run(folder.path(), arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {stderr}");

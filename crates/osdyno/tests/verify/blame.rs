@@ -236,6 +236,55 @@ fn a_slow_library_is_blamed_by_the_name_of_its_function_also_by_a_run_of_its_own
     );
 }
 
+/// A command with a function of n, one of n² and one that is the same at each n.
+const COMMAND: &str = r#"
+#include <stdlib.h>
+
+#define KEPT __attribute__((noinline))
+static volatile long sum;
+
+KEPT void same(void) { for (long turn = 0; turn < 400000; turn++) sum += turn; }
+KEPT void once_for_each(long n) { for (long turn = 0; turn < n; turn++) sum += turn; }
+KEPT void again_for_each(long n) { for (long turn = 0; turn < n * n; turn++) sum += turn; }
+
+int main(int count, char **words) {
+    long n = atol(words[count - 1]);
+    same();
+    once_for_each(n);
+    again_for_each(n);
+    return 0;
+}
+"#;
+
+/// Each execution is another process, with its code at other addresses.
+#[test]
+fn a_command_is_blamed_by_the_name_of_its_function() {
+    if !can_sample() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("command.c"), COMMAND).expect("a source file");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-o", "command", "command.c"]).current_dir(folder.path());
+    assert!(compiler.status().expect("a C compiler, as Rust's linker needs one too").success());
+    let measured = ["run", "--levels", "100,1000,5000", "--trials", "8", "--blame", "--out", "a.osdyno"];
+    let printed = text(&run(folder.path(), &[&measured[..], &["--", "./command {n}"]].concat()).stdout);
+    assert!(printed.contains("is in again_for_each"), "{printed}");
+    let time = blamed(folder.path(), "a.osdyno", "command", "time");
+    expect_blamed(&time, &["again_for_each"]);
+    assert_eq!((&time["low"]["n_low"], &time["high"]["n_high"]), (&Value::from(100), &Value::from(5000)));
+    assert_eq!(
+        time["counters"].as_array().map(Vec::len),
+        Some(0),
+        "those of the trial are not the command's"
+    );
+    let functions = time["functions"].as_array().expect("functions");
+    let same = functions.iter().find(|one| one["function"] == "same").expect("it was seen");
+    assert!(same["own_share"]["value"].as_f64().is_some_and(|share| share.abs() < 0.2), "{same:#}");
+    // User time and the like have no time of their own.
+    find(folder.path(), "a.osdyno", "command", "user time").expect_err("a companion");
+}
+
 #[test]
 fn a_run_of_another_machine_is_refused_and_one_without_growth_needs_no_samples() {
     let folder = tempfile::tempdir().expect("a folder");

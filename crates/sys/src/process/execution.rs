@@ -59,6 +59,8 @@ pub struct ExecutionUsage {
 pub struct Executed {
     /// Its exit status, or the signal.
     pub status: ExitStatus,
+    /// By the clock, right before its process was made.
+    pub begun_ticks: u64,
     /// From right before its process was made until its end was known.
     pub ticks: u64,
     /// The costs.
@@ -99,8 +101,14 @@ impl ProgramLauncher {
         // What reads and writes were is there until it has been waited for.
         let (read_bytes, written_bytes) = transferred(number);
         let (status, usage) = reap(number)?;
-        let ticks = ended.unwrap_or_else(|_| self.clock.now()).saturating_sub(execution.begun_ticks);
-        Ok(Executed { status, ticks, usage: ExecutionUsage { read_bytes, written_bytes, ..usage } })
+        let begun_ticks = execution.begun_ticks;
+        let ticks = ended.unwrap_or_else(|_| self.clock.now()).saturating_sub(begun_ticks);
+        Ok(Executed {
+            status,
+            begun_ticks,
+            ticks,
+            usage: ExecutionUsage { read_bytes, written_bytes, ..usage },
+        })
     }
 }
 

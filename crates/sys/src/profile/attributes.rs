@@ -23,6 +23,8 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const EXCLUDE_IDLE: u64 = 1 << 7;
 /// Records of executed programs, distinguished from mere changes of a thread's name.
 const COMMANDS: u64 = 1 << 9 | 1 << 24;
+/// Records of mappings whose code may be executed, each with its file (`mmap` and `mmap2`).
+const MAPPINGS: u64 = 1 << 8 | 1 << 23;
 /// Records of forks and ends.
 const TASKS: u64 = 1 << 13;
 /// All records end with thread and time, as samples begin with them.
@@ -71,7 +73,7 @@ impl Attributes {
     /// The same for a processor, whatever runs there, with records that identify the process.
     pub(super) fn of_processor(period: Duration) -> Attributes {
         let samples = Attributes::of_samples(period);
-        Attributes { flags: samples.flags | EXCLUDE_IDLE | COMMANDS | TASKS | TIMED, ..samples }
+        Attributes { flags: samples.flags | EXCLUDE_IDLE | COMMANDS | MAPPINGS | TASKS | TIMED, ..samples }
     }
 
     /// A counter that is read with each sample. All events of a group have the same clock.

@@ -6,32 +6,60 @@
 
 use std::collections::BTreeMap;
 
-use super::Sample;
 use super::records::Record;
+use super::{CodeMapping, Sample};
 
 /// The samples that wait, and the processes that they may be of.
 #[derive(Debug)]
 pub(super) struct Descendants {
     /// Its first thread is sampled elsewhere.
     root: u32,
-    /// The root and its descendants, and whether each executes the same program.
-    members: BTreeMap<u32, bool>,
+    /// The root and its descendants, each with its program.
+    members: BTreeMap<u32, Program>,
+    /// The code of other programs, each file once, at addresses that no process has.
+    code: Vec<CodeMapping>,
     waiting: Vec<(u64, Event)>,
+}
+
+/// The program that a process executes.
+#[derive(Clone, Debug)]
+enum Program {
+    /// That of the root, at the same addresses.
+    OfRoot,
+    /// Another, with the addresses of its code and the first ones in `code`.
+    Other(Vec<MovedCode>),
+}
+
+/// Code of a process, and its place among that of all.
+#[derive(Clone, Copy, Debug)]
+struct MovedCode {
+    start: u64,
+    end: u64,
+    to: u64,
 }
 
 #[derive(Debug)]
 enum Event {
     Forked { parent: u32, child: u32 },
     Executed { process: u32 },
+    Mapped { process: u32, mapping: CodeMapping },
     Sampled { process: u32, kernel: Vec<u64>, user: Vec<u64> },
 }
 
-/// An address in no file: addresses of another program mean nothing in the root's.
-const ELSEWHERE: [u64; 1] = [0];
+/// An address in no file.
+const ELSEWHERE: u64 = 0;
+/// Addresses from here on are neither of programs nor of the kernel on any processor that we have. Executions
+/// of a program have its code at other addresses each time; here a function has one.
+const MOVED: u64 = 1 << 62;
 
 impl Descendants {
     pub(super) fn new(root: u32) -> Descendants {
-        Descendants { root, members: BTreeMap::from([(root, true)]), waiting: Vec::new() }
+        Descendants {
+            root,
+            members: BTreeMap::from([(root, Program::OfRoot)]),
+            code: Vec::new(),
+            waiting: Vec::new(),
+        }
     }
 
     /// Takes the records of a ring.
@@ -40,6 +68,7 @@ impl Descendants {
         self.waiting.push(match record {
             Record::Forked { time_ns, parent, child } => (time_ns, Event::Forked { parent, child }),
             Record::Executed { time_ns, process } => (time_ns, Event::Executed { process }),
+            Record::Mapped { time_ns, process, mapping } => (time_ns, Event::Mapped { process, mapping }),
             Record::Sampled { process, thread, .. } if (process, thread) == (root, root) => return,
             Record::Sampled { process, sample, .. } => {
                 let (kernel, user) = (sample.kernel.to_vec(), sample.user.to_vec());
@@ -56,24 +85,58 @@ impl Descendants {
             match event {
                 // A number may be reused by a process outside the tree.
                 Event::Forked { parent, child } if parent != child => match self.members.get(&parent) {
-                    Some(&is_alike) => drop(self.members.insert(child, is_alike)),
+                    Some(program) => drop(self.members.insert(child, program.clone())),
                     None => drop(self.members.remove(&child)),
                 },
                 // A thread.
                 Event::Forked { .. } => {}
                 Event::Executed { process } => {
-                    if let Some(is_alike) = self.members.get_mut(&process) {
-                        *is_alike = false;
+                    if let Some(program) = self.members.get_mut(&process) {
+                        *program = Program::Other(Vec::new());
                     }
                 }
-                Event::Sampled { process, kernel, user } => {
-                    let Some(&is_alike) = self.members.get(&process) else { continue };
-                    let user = if is_alike || user.is_empty() { &user } else { &ELSEWHERE[..] };
-                    on_sample(Sample { time_ns, kernel: &kernel, user, counters: &[] });
+                Event::Mapped { process, mapping } => {
+                    if let Some(Program::Other(code)) = self.members.get_mut(&process) {
+                        let (start, end) = (mapping.start, mapping.end);
+                        code.push(MovedCode { start, end, to: moved(&mut self.code, mapping) });
+                    }
+                }
+                Event::Sampled { process, kernel, mut user } => {
+                    let Some(program) = self.members.get(&process) else { continue };
+                    if let Program::Other(code) = program {
+                        user.iter_mut().for_each(|address| *address = moved_address(code, *address));
+                    }
+                    on_sample(Sample { time_ns, kernel: &kernel, user: &user, counters: &[] });
                 }
             }
         }
     }
+
+    /// The code of other programs than the root's, at the addresses that samples have.
+    pub(super) fn code(&self) -> &[CodeMapping] {
+        &self.code
+    }
+}
+
+/// The first address in `code` of such a part of a file.
+fn moved(code: &mut Vec<CodeMapping>, mapping: CodeMapping) -> u64 {
+    let length = mapping.end.saturating_sub(mapping.start);
+    let is_same = |known: &&CodeMapping| {
+        (known.inode, known.offset, known.end - known.start) == (mapping.inode, mapping.offset, length)
+            && known.path == mapping.path
+    };
+    if let Some(known) = code.iter().find(is_same) {
+        return known.start;
+    }
+    let start = code.last().map_or(MOVED, |last| last.end);
+    code.push(CodeMapping { start, end: start.saturating_add(length), ..mapping });
+    start
+}
+
+/// An address of a process among the code of all. A later mapping covers an earlier one.
+fn moved_address(code: &[MovedCode], address: u64) -> u64 {
+    let is_in = |part: &&MovedCode| (part.start..part.end).contains(&address);
+    code.iter().rfind(is_in).map_or(ELSEWHERE, |part| part.to.saturating_add(address - part.start))
 }
 
 #[cfg(test)]
@@ -129,5 +192,21 @@ mod tests {
             all.add(record);
         }
         assert_eq!(settled(&mut all, u64::MAX), [(2, 0x40), (4, 0)]);
+    }
+
+    #[test]
+    fn a_function_has_one_address_in_all_executions_of_its_program() {
+        let mut all = Descendants::new(ROOT);
+        for (time_ns, process, start) in [(10, 101, 0x30), (20, 102, 0x20)] {
+            let mapping =
+                CodeMapping { start, end: start + 0x30, offset: 0, inode: 7, path: "/bin/true".to_owned() };
+            all.add(Record::Forked { time_ns, parent: ROOT, child: process });
+            all.add(Record::Executed { time_ns: time_ns + 1, process });
+            all.add(Record::Mapped { time_ns: time_ns + 2, process, mapping });
+            all.add(sampled(time_ns + 3, process, process));
+        }
+        assert_eq!(settled(&mut all, u64::MAX), [(13, MOVED + 0x10), (23, MOVED + 0x20)]);
+        let code: Vec<(u64, u64)> = all.code().iter().map(|code| (code.start, code.end)).collect();
+        assert_eq!(code, [(MOVED, MOVED + 0x30)]);
     }
 }

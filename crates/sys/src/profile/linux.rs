@@ -149,6 +149,11 @@ impl Sampler {
         self.lost = self.lost.saturating_add(lost);
     }
 
+    /// The code of programs that descendants executed. Their samples have addresses in it.
+    pub fn code_of_others(&self) -> &[CodeMapping] {
+        self.descendants.code()
+    }
+
     /// How many samples found no room.
     pub fn lost(&self) -> u64 {
         self.lost

@@ -1,11 +1,18 @@
 //! The records in the ring of an event (perf_event_open(2), "MMAP layout").
 
-use super::Sample;
+use super::{CodeMapping, Sample};
 
 const LOST: u32 = 2;
 const COMMAND: u32 = 3;
 const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
+const MAPPING: u32 = 10;
+
+/// The fields of a mapping before the name of its file: ids, address, length, offset, device, inode, its
+/// generation, protection with flags.
+const MAPPING_WORDS: usize = 8;
+/// Thread and time, which end each record.
+const IDENTITY_WORDS: usize = 2;
 
 /// In a record of a command: another program, not a new name of the same.
 const EXECUTED: u16 = 1 << 13;
@@ -17,7 +24,7 @@ const CONTEXT_USER: u64 = -512_i64 as u64;
 const CONTEXT_MAX: u64 = -4095_i64 as u64;
 
 /// The content of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// A sample of a thread.
     Sampled {
@@ -44,6 +51,15 @@ pub enum Record<'a> {
         /// The process.
         process: u32,
     },
+    /// A process has code at other addresses.
+    Mapped {
+        /// When, by the clock of samples.
+        time_ns: u64,
+        /// The process.
+        process: u32,
+        /// The code.
+        mapping: CodeMapping,
+    },
 }
 
 /// Hands over all whole records in `bytes`, and returns how many the kernel lost by its own count.
@@ -54,6 +70,7 @@ pub fn parse_records(bytes: &[u8], on_record: &mut dyn FnMut(Record<'_>)) -> u64
             SAMPLE => sample(body, on_record),
             LOST => lost = u64::saturating_add(lost, body.get(1).copied().unwrap_or(0)),
             FORK => forked(&body, on_record),
+            MAPPING => mapped(&body, on_record),
             COMMAND if flags & EXECUTED != 0 => executed(&body, on_record),
             _ => {}
         }
@@ -102,6 +119,23 @@ fn forked(words: &[u64], on_record: &mut dyn FnMut(Record<'_>)) {
 fn executed(words: &[u64], on_record: &mut dyn FnMut(Record<'_>)) {
     let &[ids, .., time_ns] = words else { return };
     on_record(Record::Executed { time_ns, process: halves(ids).0 });
+}
+
+/// A process with its thread, the fields of a mapping, the file's name padded with zeros.
+fn mapped(words: &[u64], on_record: &mut dyn FnMut(Record<'_>)) {
+    let Some((&[ids, start, length, offset, _, inode, _, _], rest)) =
+        words.split_first_chunk::<MAPPING_WORDS>()
+    else {
+        return;
+    };
+    let Some((name, &[_, time_ns])) = rest.split_last_chunk::<IDENTITY_WORDS>() else { return };
+    let name: Vec<u8> =
+        name.iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
+    let path = String::from_utf8_lossy(&name).into_owned();
+    // The kernel's name for memory without a file.
+    let path = if path == "//anon" { String::new() } else { path };
+    let mapping = CodeMapping { start, end: start.saturating_add(length), offset, inode, path };
+    on_record(Record::Mapped { time_ns, process: halves(ids).0, mapping });
 }
 
 /// A sample: process and thread, time, the values of the group, the chain of callers.
@@ -179,9 +213,28 @@ mod tests {
         let _ = parse_records(&stream.concat(), &mut |record| match record {
             Record::Forked { time_ns, parent, child } => seen.push((time_ns, parent, child)),
             Record::Executed { time_ns, process } => seen.push((time_ns, process, 0)),
-            Record::Sampled { .. } => panic!("{record:?}"),
+            Record::Sampled { .. } | Record::Mapped { .. } => panic!("{record:?}"),
         });
         assert_eq!(seen, [(20, 8, 7), (21, 7, 0)]);
+    }
+
+    #[test]
+    fn a_mapping_has_its_file() {
+        let name = u64::from_ne_bytes(*b"/bin/sed");
+        let words = [ids(), 0x5000, 0x1000, 0x2000, 0, 34, 0, 0, name, 0, ids(), 23];
+        let mut seen = Vec::new();
+        let _ = parse_records(&bytes(MAPPING, &words), &mut |record| {
+            let Record::Mapped { time_ns, process, mapping } = record else { panic!("{record:?}") };
+            seen.push((time_ns, process, mapping));
+        });
+        let mapping = CodeMapping {
+            start: 0x5000,
+            end: 0x6000,
+            offset: 0x2000,
+            inode: 34,
+            path: "/bin/sed".to_owned(),
+        };
+        assert_eq!(seen, [(23, 7, mapping)]);
     }
 
     #[test]
@@ -197,6 +250,7 @@ mod tests {
         for words in cases {
             parse_records(&bytes(SAMPLE, words), &mut |record| panic!("{record:?} of {words:?}"));
         }
+        parse_records(&bytes(MAPPING, &[1; 9]), &mut |record| panic!("{record:?}"));
         parse_records(&bytes(FORK, &[1, 1]), &mut |record| panic!("{record:?}"));
         parse_records(&[9, 0, 0, 0, 0, 0, 3, 0, 1], &mut |record| panic!("{record:?}"));
         parse_records(&[0; 16], &mut |record| panic!("{record:?}"));
