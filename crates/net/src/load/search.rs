@@ -386,6 +386,24 @@ mod tests {
         assert!(within >= 39, "{within} of 40: {answers:?}");
     }
 
+    /// A neighbour spoils a fifth of all stages, five in a row, and each search tries lower rates meanwhile.
+    #[test]
+    fn rows_of_disturbed_stages_do_not_decide() {
+        let mut answers = Vec::new();
+        for seed in 0..40 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut is_disturbed = random.u32(..5) == 0;
+            let next = move || {
+                is_disturbed ^= random.u32(..20) < if is_disturbed { 4 } else { 1 };
+                is_disturbed
+            };
+            let noisy = Simulated { is_disturbed: Box::new(next), ..Simulated::new(18_000.0, f64::INFINITY) };
+            answers.push(noisy.search(5.0).0.rate.unwrap_or(0.0));
+        }
+        let within = answers.iter().filter(|&&rate| (rate / 18_000.0 - 1.0).abs() < 0.15).count();
+        assert!(within >= 38, "{within} of 40: {answers:?}");
+    }
+
     #[test]
     fn a_goal_beyond_reach_ends_the_search() {
         let (found, offered) = Simulated::new(18_000.0, f64::INFINITY).search(0.5);
