@@ -13,6 +13,7 @@ mod files;
 mod fork;
 mod fork_memory;
 mod fork_static;
+mod lock;
 mod mmap;
 mod noop;
 mod ready;
@@ -45,5 +46,6 @@ pub const GROUP: Group = Group {
         &files::WORKLOAD,
         &ready::WORKLOAD,
         &ready_many::WORKLOAD,
+        &lock::WORKLOAD,
     ],
 };

@@ -5,13 +5,16 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sys::clock::Clock;
-use workload::{EarlyEnd, Slots, Trial, Workload};
+use workload::{EarlyEnd, Operation, Slots, Trial, Workload};
 
 /// A trial has its process to itself, and so its lowest descriptor: tests that open any take turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Their files are for all trials of a run, whose scratch folder is removed with them.
+const SHARES_FILES: &[&str] = &["files", "mmap"];
 
 /// Runs the workload to `n` and returns the top of the way up and, per timed operation, how many values it made;
 /// or what this system lacks for it. Any other error fails the test.
@@ -35,6 +38,10 @@ fn run(workload: &'static Workload, variant: &str, n: u64) -> Result<(u64, Vec<u
     for check in trial.checks() {
         assert!(check.held, "{} {variant}, n = {n}: not so: {}", workload.name, check.claim);
     }
+    if !SHARES_FILES.contains(&workload.name) {
+        let left = std::fs::read_dir(scratch.path()).expect("the scratch folder").count();
+        assert_eq!(left, 0, "{} {variant} leaves files behind", workload.name);
+    }
     let counts = workload.measured().enumerate().map(|(index, _)| slots.ticks(index).count()).collect();
     Ok((slots.top(), counts))
 }
@@ -48,8 +55,11 @@ fn every_workload_measures_every_n_up_and_down() {
                 match run(workload, variant.name, n) {
                     Ok((top, counts)) => {
                         assert_eq!(top, n, "{}/{}", workload.name, variant.name);
-                        let all_n = vec![n as usize; workload.measured().count()];
-                        assert_eq!(counts, all_n, "{}/{}", workload.name, variant.name);
+                        let count = |operation: &Operation| {
+                            if operation.is_of(variant.name) { n as usize } else { 0 }
+                        };
+                        let expected: Vec<usize> = workload.measured().map(count).collect();
+                        assert_eq!(counts, expected, "{}/{}", workload.name, variant.name);
                     }
                     // A system without IPv6, say.
                     Err(reason) => {

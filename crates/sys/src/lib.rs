@@ -24,6 +24,7 @@ pub mod handle;
 pub mod init;
 pub mod kernel_counter;
 pub mod limit;
+pub mod lock;
 pub mod memory;
 pub mod mount;
 #[cfg(unix)]

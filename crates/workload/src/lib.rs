@@ -18,6 +18,7 @@ mod load;
 mod load_facts;
 mod operation;
 mod outcome;
+mod own_folder;
 mod reference;
 #[cfg(feature = "server")]
 pub mod server;
@@ -37,6 +38,7 @@ pub use levels::Sizes;
 pub use load::LevelRecorder;
 pub use operation::Operation;
 pub use outcome::{EarlyEnd, ProgramEnded, TrialError};
+pub use own_folder::OwnFolder;
 pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
 pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};

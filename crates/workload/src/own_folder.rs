@@ -1,0 +1,60 @@
+//! A folder of one trial, for objects that other trials of the run must not meet.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::{Trial, TrialError};
+
+/// The trial's own folder, which is removed with all that is in it when this is dropped. Where the trial is
+/// killed, the janitor of the run removes it with the scratch folder.
+#[derive(Debug)]
+pub struct OwnFolder {
+    path: PathBuf,
+    /// The process that made it: in a helper it belongs to the trial.
+    maker: u32,
+}
+
+/// Folders that this process has made: the pass before a trial has one too.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+impl Trial<'_> {
+    /// Makes a new and empty folder in the scratch folder.
+    ///
+    /// # Errors
+    /// Those of mkdir(2).
+    pub fn own_folder(&self) -> Result<OwnFolder, TrialError> {
+        let (maker, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let path = self.scratch.join(format!("{}-{maker}-{number}", self.workload.name));
+        let made = match std::fs::create_dir(&path) {
+            // Of a trial that was killed, and whose process had the same number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                std::fs::remove_dir_all(&path).and_then(|()| std::fs::create_dir(&path))
+            }
+            made => made,
+        };
+        made.map_err(TrialError::at(format!("to make the folder {}", path.display())))?;
+        Ok(OwnFolder { path, maker })
+    }
+}
+
+impl OwnFolder {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a name in it.
+    pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        if self.maker == std::process::id() {
+            // What stays is removed with the scratch folder.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
