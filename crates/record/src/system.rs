@@ -53,6 +53,24 @@ pub mod resource {
     pub const BACKLOG: &str = "backlog";
     /// Connections that the packet filter keeps track of.
     pub const TRACKED: &str = "tracked_connections";
+    /// Files and folders that the user marks by fanotify(7).
+    pub const FANOTIFY_MARKS: &str = "fanotify_marks";
+    /// Signals of the user that are queued, or may be: each timer of POSIX keeps one.
+    pub const PENDING_SIGNALS: &str = "pending_signals";
+    /// Pages in pipes of the user.
+    pub const PIPE_PAGES: &str = "pipe_pages";
+    /// Segments of shared memory, shmget(2).
+    pub const SHARED_SEGMENTS: &str = "shared_segments";
+    /// Pages in all segments of shared memory, shmget(2).
+    pub const SHARED_PAGES: &str = "shared_pages";
+    /// Message queues of System V, msgget(2).
+    pub const MESSAGE_QUEUES: &str = "message_queues";
+    /// Message queues of POSIX, mq_overview(7).
+    pub const POSIX_QUEUES: &str = "posix_queues";
+    /// Bytes in message queues of POSIX of the user.
+    pub const POSIX_QUEUE_BYTES: &str = "posix_queue_bytes";
+    /// Pseudo-terminals, pty(7).
+    pub const TERMINALS: &str = "terminals";
     /// Bytes on the disk, of the file system that the workloads' files are on.
     pub const DISK: &str = "disk";
     /// Files and folders, of the same file system.

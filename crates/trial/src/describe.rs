@@ -62,6 +62,15 @@ fn name(resource: Resource) -> &'static str {
         Resource::InotifyInstances => resource::INOTIFY_INSTANCES,
         Resource::Backlog => resource::BACKLOG,
         Resource::TrackedConnections => resource::TRACKED,
+        Resource::FanotifyMarks => resource::FANOTIFY_MARKS,
+        Resource::PendingSignals => resource::PENDING_SIGNALS,
+        Resource::PipePages => resource::PIPE_PAGES,
+        Resource::SharedSegments => resource::SHARED_SEGMENTS,
+        Resource::SharedPages => resource::SHARED_PAGES,
+        Resource::MessageQueues => resource::MESSAGE_QUEUES,
+        Resource::PosixQueues => resource::POSIX_QUEUES,
+        Resource::PosixQueueBytes => resource::POSIX_QUEUE_BYTES,
+        Resource::Terminals => resource::TERMINALS,
     }
 }
 

@@ -77,6 +77,11 @@ const INT_MOST: Option<u64> = Some(i32::MAX as u64);
 /// `PID_MAX_LIMIT` in include/linux/threads.h.
 const PIDS_MOST: Option<u64> = Some(4_194_304);
 
+/// `IPCMNI` in include/linux/ipc_namespace.h.
+const IPC_MOST: Option<u64> = Some(32_768);
+/// `NR_UNIX98_PTY_MAX` in include/linux/tty.h.
+const PTYS_MOST: Option<u64> = Some(1 << 20);
+
 const SETTINGS: &[LimitSetting] = &[
     LimitSetting {
         name: "RLIMIT_NOFILE",
@@ -96,6 +101,18 @@ const SETTINGS: &[LimitSetting] = &[
         manual: "getrlimit(2)",
         most: None,
     },
+    LimitSetting {
+        name: "RLIMIT_SIGPENDING",
+        kind: SettingKind::Process { flag: 'i', item: "sigpending", unit: "LimitSIGPENDING", bytes: 1 },
+        manual: "getrlimit(2)",
+        most: None,
+    },
+    LimitSetting {
+        name: "RLIMIT_MSGQUEUE",
+        kind: SettingKind::Process { flag: 'q', item: "msgqueue", unit: "LimitMSGQUEUE", bytes: 1 },
+        manual: "getrlimit(2)",
+        most: None,
+    },
     // Multiples of 64, below a number of 32 bits with a sign: `sysctl_nr_open_max` in fs/file.c.
     LimitSetting { most: Some(2_147_483_584), ..sysctl("fs.nr_open", "proc_sys_fs(5)") },
     sysctl("fs.file-max", "proc_sys_fs(5)"),
@@ -104,6 +121,14 @@ const SETTINGS: &[LimitSetting] = &[
     sysctl("fs.inotify.max_user_instances", "inotify(7)"),
     sysctl("user.max_inotify_watches", "proc_sys_user(5)"),
     sysctl("user.max_inotify_instances", "proc_sys_user(5)"),
+    sysctl("fs.fanotify.max_user_marks", "fanotify(7)"),
+    sysctl("user.max_fanotify_marks", "proc_sys_user(5)"),
+    sysctl("fs.pipe-user-pages-hard", "pipe(7)"),
+    sysctl("fs.mqueue.queues_max", "mq_overview(7)"),
+    LimitSetting { most: IPC_MOST, ..sysctl("kernel.shmmni", "proc_sys_kernel(5)") },
+    sysctl("kernel.shmall", "proc_sys_kernel(5)"),
+    LimitSetting { most: IPC_MOST, ..sysctl("kernel.msgmni", "proc_sys_kernel(5)") },
+    LimitSetting { most: PTYS_MOST, ..sysctl("kernel.pty.max", "pty(7)") },
     LimitSetting { most: PIDS_MOST, ..sysctl("kernel.pid_max", "proc_sys_kernel(5)") },
     sysctl("kernel.threads-max", "proc_sys_kernel(5)"),
     LimitSetting { most: INT_MOST, ..sysctl("vm.max_map_count", "proc_sys_vm(5)") },

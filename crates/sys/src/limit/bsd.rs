@@ -24,17 +24,14 @@ pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
             of_system(c"kern.num_taskthreads", PROCESSES_SPARED),
             of_system(c"kern.maxthread", PROCESSES_SPARED),
         ],
-        Resource::Mappings => Vec::new(),
         Resource::MemoryBytes => vec![memory_of_system()],
         Resource::LocalPorts => vec![local_ports()],
         Resource::Backlog => vec![
             of_system(c"kern.ipc.soacceptqueue", 0).or_else(|| of_system(c"kern.ipc.somaxconn", 0)),
             of_system(c"kern.somaxconn", 0),
         ],
-        Resource::EpollWatches
-        | Resource::InotifyWatches
-        | Resource::InotifyInstances
-        | Resource::TrackedConnections => Vec::new(),
+        // Facilities of Linux, and limits that have no common name.
+        _ => Vec::new(),
     };
     bounds.into_iter().flatten().collect()
 }

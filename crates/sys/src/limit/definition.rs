@@ -15,6 +15,8 @@ pub enum Kind {
     AddressSpace,
     /// Bytes of memory locked against paging, `RLIMIT_MEMLOCK`.
     LockedMemory,
+    /// Bytes in message queues of POSIX of this user, `RLIMIT_MSGQUEUE`.
+    QueueBytes,
 }
 
 /// Both values of one limit; `None` is "unlimited".
@@ -64,11 +66,29 @@ pub enum Resource {
     Backlog,
     /// Connections that the packet filter keeps track of.
     TrackedConnections,
+    /// Files and folders that the user marks by fanotify(7).
+    FanotifyMarks,
+    /// Signals of the user that are queued, or may be: each timer of POSIX keeps one.
+    PendingSignals,
+    /// Pages in pipes of the user.
+    PipePages,
+    /// Segments of shared memory, shmget(2).
+    SharedSegments,
+    /// Pages in all segments of shared memory, shmget(2).
+    SharedPages,
+    /// Message queues of System V, msgget(2).
+    MessageQueues,
+    /// Message queues of POSIX, mq_overview(7).
+    PosixQueues,
+    /// Bytes in message queues of POSIX of the user.
+    PosixQueueBytes,
+    /// Pseudo-terminals, pty(7).
+    Terminals,
 }
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 20] = [
         Self::Descriptors,
         Self::Processes,
         Self::Threads,
@@ -80,6 +100,15 @@ impl Resource {
         Self::InotifyInstances,
         Self::Backlog,
         Self::TrackedConnections,
+        Self::FanotifyMarks,
+        Self::PendingSignals,
+        Self::PipePages,
+        Self::SharedSegments,
+        Self::SharedPages,
+        Self::MessageQueues,
+        Self::PosixQueues,
+        Self::PosixQueueBytes,
+        Self::Terminals,
     ];
 }
 
@@ -106,6 +135,15 @@ impl fmt::Display for Resource {
             Self::InotifyInstances => "inotify instances",
             Self::Backlog => "connections that wait to be accepted",
             Self::TrackedConnections => "tracked connections",
+            Self::FanotifyMarks => "files marked by fanotify",
+            Self::PendingSignals => "queued signals",
+            Self::PipePages => "pages of pipes",
+            Self::SharedSegments => "shared memory segments",
+            Self::SharedPages => "pages of shared memory segments",
+            Self::MessageQueues => "message queues",
+            Self::PosixQueues => "POSIX message queues",
+            Self::PosixQueueBytes => "bytes of POSIX message queues",
+            Self::Terminals => "pseudo-terminals",
         })
     }
 }

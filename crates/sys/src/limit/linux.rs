@@ -45,6 +45,17 @@ pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
         }
         Resource::Backlog => vec![plain("net.core.somaxconn"), plain("net.ipv4.tcp_max_syn_backlog")],
         Resource::TrackedConnections => vec![tracked_connections()],
+        Resource::FanotifyMarks => {
+            vec![plain("fs.fanotify.max_user_marks"), plain("user.max_fanotify_marks")]
+        }
+        Resource::PendingSignals => vec![pending_signals()],
+        Resource::PipePages => vec![pipe_pages()],
+        Resource::SharedSegments => vec![system_v("kernel.shmmni", "shm", |_| Some(1))],
+        Resource::SharedPages => vec![system_v("kernel.shmall", "shm", pages_of_segment)],
+        Resource::MessageQueues => vec![system_v("kernel.msgmni", "msg", |_| Some(1))],
+        Resource::PosixQueues => vec![plain("fs.mqueue.queues_max").filter(|_| !capable(CAP_SYS_RESOURCE))],
+        Resource::PosixQueueBytes => vec![posix_queue_bytes()],
+        Resource::Terminals => vec![terminals()],
     };
     bounds.into_iter().flatten().collect()
 }
@@ -171,13 +182,61 @@ fn local_ports() -> Option<Bound> {
 /// read all of it.
 fn plain(name: &str) -> Option<Bound> {
     let value = number(file_of(name))?;
-    Some(Bound { usable: value, limit: name.into(), value, advice: sysctl_advice(name, value.max(1) * 2) })
+    Some(Bound {
+        usable: value,
+        limit: name.into(),
+        value,
+        advice: sysctl_advice(name, value.max(1).saturating_mul(2)),
+    })
 }
 
 /// The kernel drops the packets of connections beyond it: nf_conntrack-sysctl.rst.
 fn tracked_connections() -> Option<Bound> {
     let bound = plain("net.netfilter.nf_conntrack_max")?;
     let used = number(file_of("net.netfilter.nf_conntrack_count")).unwrap_or(0);
+    Some(Bound { usable: bound.value.saturating_sub(used), ..bound })
+}
+
+/// A limit on objects of System V in this IPC namespace, less those that exist: sysvipc(7).
+fn system_v(name: &str, kind: &str, amount: fn(&str) -> Option<u64>) -> Option<Bound> {
+    let bound = plain(name)?;
+    let table = text(format!("/proc/sysvipc/{kind}"))?;
+    let used: u64 = table.lines().skip(1).filter_map(amount).sum();
+    Some(Bound { usable: bound.value.saturating_sub(used), ..bound })
+}
+
+/// The fourth column of /proc/sysvipc/shm has the bytes.
+fn pages_of_segment(line: &str) -> Option<u64> {
+    let bytes: u64 = line.split_whitespace().nth(3)?.parse().ok()?;
+    Some(bytes.div_ceil(crate::memory::page_bytes() as u64))
+}
+
+/// Field `SigQ` of proc_pid_status(5) has the queued signals of the user and the limit on them.
+fn pending_signals() -> Option<Bound> {
+    let status = text("/proc/self/status")?;
+    let (used, limit) = field(&status, "SigQ")?.split_once('/')?;
+    let (used, value): (u64, u64) = (used.parse().ok()?, limit.parse().ok()?);
+    let advice = "raise it with `ulimit -i`, or with LimitSIGPENDING= of the service that starts this".into();
+    Some(Bound { usable: value.saturating_sub(used), limit: "RLIMIT_SIGPENDING".into(), value, advice })
+}
+
+/// Pipes beyond the soft limit are small, and none is made beyond the hard one: pipe(7). Zero is no limit.
+fn pipe_pages() -> Option<Bound> {
+    let is_exempt = capable(CAP_SYS_RESOURCE) || capable(CAP_SYS_ADMIN);
+    plain("fs.pipe-user-pages-hard").filter(|bound| bound.value > 0 && !is_exempt)
+}
+
+/// Those of other processes of the user are not counted: no file has them.
+fn posix_queue_bytes() -> Option<Bound> {
+    let value = get(Kind::QueueBytes).ok()?.soft?;
+    let advice = "raise it with `ulimit -q`, or with LimitMSGQUEUE= of the service that starts this".into();
+    Some(Bound { usable: value, limit: "RLIMIT_MSGQUEUE".into(), value, advice })
+}
+
+/// Some are kept for the first mount of devpts: `kernel.pty.reserve`.
+fn terminals() -> Option<Bound> {
+    let bound = plain("kernel.pty.max")?;
+    let used = number(file_of("kernel.pty.nr"))? + number(file_of("kernel.pty.reserve")).unwrap_or(0);
     Some(Bound { usable: bound.value.saturating_sub(used), ..bound })
 }
 
