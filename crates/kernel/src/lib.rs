@@ -22,6 +22,7 @@ mod reap;
 mod socket;
 mod syscall;
 mod thread;
+mod watch;
 
 use workload::Group;
 
@@ -47,5 +48,6 @@ pub const GROUP: Group = Group {
         &ready::WORKLOAD,
         &ready_many::WORKLOAD,
         &lock::WORKLOAD,
+        &watch::WORKLOAD,
     ],
 };

@@ -42,6 +42,7 @@ mod sysctl;
 pub mod tcp;
 pub mod thread;
 pub mod tunable;
+pub mod watch;
 #[cfg(windows)]
 mod winsock;
 

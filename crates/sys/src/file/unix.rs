@@ -15,6 +15,13 @@ use super::Free;
 #[derive(Clone, Debug)]
 pub struct Path(CString);
 
+impl Path {
+    /// As the C library takes it.
+    pub(crate) fn as_c_str(&self) -> &std::ffi::CStr {
+        &self.0
+    }
+}
+
 impl TryFrom<&std::path::Path> for Path {
     type Error = io::Error;
 
