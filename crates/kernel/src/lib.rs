@@ -14,6 +14,7 @@ mod fork;
 mod fork_memory;
 mod fork_static;
 mod lock;
+mod missing_names;
 mod mmap;
 mod noop;
 mod ready;
@@ -49,5 +50,6 @@ pub const GROUP: Group = Group {
         &ready_many::WORKLOAD,
         &lock::WORKLOAD,
         &watch::WORKLOAD,
+        &missing_names::WORKLOAD,
     ],
 };

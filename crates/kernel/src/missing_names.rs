@@ -1,0 +1,150 @@
+//! Cost of one more name that was looked up and does not exist.
+//!
+//! **Question.** Programs look for files that do not exist: along `PATH`, along include paths, for caches and
+//! locks. The kernel remembers each as a negative dentry. What do n of them cost the next miss, and calls on
+//! the folder in which they were missed?
+//!
+//! **Method.** With `one` all names are missed in one new folder, with `many` 100 in each. A new name is
+//! looked up by stat(2), timed, and then one of those that were missed before, chosen at random. Then, each
+//! timed, the folder gets a watch of inotify(7), a file is created in it and renamed; the watch and the file
+//! are removed again, untimed. With `removed` a new folder is made for every n, n names are missed in it,
+//! untimed, and its removal by rmdir(2) is timed; n goes as far as the allowed time.
+//!
+//! **Expected answer.** Flat for misses, in the hash table of names (fs/dcache.c), and for create and rename.
+//! A watch is linear in `one`: Linux marks every child of a folder that gets its first watch, also those that
+//! do not exist (`fsnotify_update_children_dentry_flags`); machines with millions of them stopped for seconds
+//! (LWN 814535 of 2020, 894098 of 2022). rmdir(2) is linear as well: it discards them one by one.
+
+use workload::resource::{INOTIFY_INSTANCES, INOTIFY_WATCHES, MEMORY};
+use workload::{Expect, Need, Operation, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "missing-names",
+    source: include_str!("missing_names.rs"),
+    grows: "missing names",
+    variants: &[
+        Variant { name: "one", summary: "all in one folder" },
+        Variant { name: "many", summary: "100 in each folder" },
+        Variant { name: "removed", summary: "all in one folder, which is removed" },
+    ],
+    operations: &[
+        Operation::up("miss", Expect::Constant, "one stat(2) of a new name that does not exist").only(KEPT),
+        Operation::up("miss-again", Expect::Constant, "one stat(2) of a name that was missed before")
+            .only(KEPT),
+        Operation::up("watch", Expect::Linear, "one inotify_add_watch(2) of the folder")
+            .except(&[("many", Expect::Constant)])
+            .only(KEPT),
+        Operation::up("create", Expect::Constant, "one open(2) that creates a file in the folder").only(KEPT),
+        Operation::up("rename", Expect::Constant, "one rename(2) of that file within the folder").only(KEPT),
+        Operation::up("rmdir", Expect::Linear, "one rmdir(2) of the folder").only(&["removed"]),
+    ],
+    // A dentry has 192 bytes, which hold a short name.
+    needs: &[Need::new(MEMORY, 256)],
+    fixed_needs: &[Need::new(INOTIFY_INSTANCES, 1), Need::new(INOTIFY_WATCHES, 1)],
+    run: cfg_select! {
+        target_os = "linux" => { Ok(measured::run) }
+        _ => { Err("folders are watched by inotify(7) on Linux only") }
+    },
+    ..Workload::CURVE
+};
+
+const KEPT: &[&str] = &["one", "many"];
+
+#[cfg(target_os = "linux")]
+mod measured {
+    use std::io::{self, ErrorKind};
+    use std::path::Path;
+
+    use sys::file;
+    use sys::watch::Watcher;
+    use workload::{Trial, TrialError};
+
+    /// Names in each folder of `many`.
+    const PER_FOLDER: usize = 100;
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        if trial.variant() == "removed" { removed(trial) } else { kept(trial) }
+    }
+
+    fn kept(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let root = trial.own_folder()?;
+        let per_folder = if trial.variant() == "many" { PER_FOLDER } else { usize::MAX };
+        let folders =
+            (0..trial.n().div_ceil(per_folder)).map(|number| Folder::make(&root.join(number.to_string())));
+        let folders: io::Result<Vec<Folder>> = folders.collect();
+        let folders = folders.map_err(TrialError::at("to make the folders"))?;
+        let watcher = Watcher::inotify().map_err(TrialError::at("to open an instance of inotify"))?;
+        let names = (0..trial.n()).map(|number| path(&root.join((number / per_folder).to_string()), number));
+        let names: io::Result<Vec<file::Path>> = names.collect();
+        let names = names.map_err(TrialError::at("to name the files"))?;
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let mut found = 0;
+        trial.timed_steps(&["miss", "miss-again", "watch", "create", "rename"], |n, lap| {
+            let missed = file::status(&names[n]);
+            lap.mark();
+            let chosen = random.usize(..=n);
+            lap.skip();
+            let again = file::status(&names[chosen]);
+            lap.mark();
+            found += usize::from(!is_missing(&missed)) + usize::from(!is_missing(&again));
+            let folder = &folders[chosen / per_folder];
+            lap.skip();
+            let watch = watcher.add(&folder.path)?;
+            lap.mark();
+            watcher.remove(watch, &folder.path)?;
+            lap.skip();
+            let created = file::create_new(&folder.created)?;
+            lap.mark();
+            file::close(created)?;
+            lap.skip();
+            file::rename(&folder.created, &folder.renamed)?;
+            lap.mark();
+            file::unlink(&folder.renamed)?;
+            lap.skip();
+            Ok(())
+        })?;
+        trial.check("no missing name was found", found == 0);
+        Ok(())
+    }
+
+    fn removed(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let root = trial.own_folder()?;
+        let folder = root.join("removed");
+        let names = (0..trial.n()).map(|number| path(&folder, number)).collect::<io::Result<Vec<_>>>();
+        let names = names.map_err(TrialError::at("to name the files"))?;
+        let mut found = 0;
+        trial.timed_steps(&["rmdir"], |n, lap| {
+            std::fs::create_dir(&folder)?;
+            found += names[..=n].iter().filter(|name| !is_missing(&file::status(name))).count();
+            lap.skip();
+            std::fs::remove_dir(&folder)?;
+            lap.mark();
+            Ok(())
+        })?;
+        trial.check("no missing name was found", found == 0);
+        Ok(())
+    }
+
+    /// A folder and the names of the file that comes and goes in it.
+    struct Folder {
+        path: file::Path,
+        created: file::Path,
+        renamed: file::Path,
+    }
+
+    impl Folder {
+        fn make(path: &Path) -> io::Result<Folder> {
+            std::fs::create_dir(path)?;
+            let name = |name: &str| file::Path::try_from(path.join(name).as_path());
+            Ok(Folder { path: path.try_into()?, created: name("created")?, renamed: name("renamed")? })
+        }
+    }
+
+    fn path(folder: &Path, number: usize) -> io::Result<file::Path> {
+        file::Path::try_from(folder.join(format!("missing-{number}")).as_path())
+    }
+
+    fn is_missing(status: &io::Result<()>) -> bool {
+        status.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    }
+}
