@@ -23,6 +23,7 @@ mod reap;
 mod socket;
 mod syscall;
 mod thread;
+mod timer;
 mod watch;
 
 use workload::Group;
@@ -51,5 +52,6 @@ pub const GROUP: Group = Group {
         &lock::WORKLOAD,
         &watch::WORKLOAD,
         &missing_names::WORKLOAD,
+        &timer::WORKLOAD,
     ],
 };

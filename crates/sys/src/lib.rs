@@ -41,6 +41,8 @@ pub mod socket;
 mod sysctl;
 pub mod tcp;
 pub mod thread;
+#[cfg(target_os = "linux")]
+pub mod timer;
 pub mod tunable;
 pub mod watch;
 #[cfg(windows)]

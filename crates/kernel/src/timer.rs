@@ -1,0 +1,120 @@
+//! Cost of one more armed timer.
+//!
+//! **Question.** What does it cost to arm a timer, to set it anew, to disarm it, and until one expires, when
+//! n are armed? Servers have a time-out for each connection.
+//!
+//! **Method.** n timers of the monotonic clock are created and set to expire at random times one to two hours
+//! ahead, each call timed. After each, one of them, chosen at random, is set to another time. Then a further
+//! timer is set to expire after a nanosecond and waited for, both together timed: that is the interrupt of
+//! the clock and the way back into the program. With `posix` the expiry signals the thread, which waits in
+//! sigtimedwait(2). At the end all are disarmed and removed in random order.
+//!
+//! **Expected answer.** At most logarithmic: Linux keeps high-resolution timers in a tree
+//! (kernel/time/hrtimer.c), and the one that expires next is at hand. Timers of POSIX are found by their
+//! numbers in a hash table, which had 512 lists until Linux 6.15: create, set and delete were linear in long
+//! ones (kernel/time/posix-timers.c).
+
+use workload::resource::{DESCRIPTORS, MEMORY, PENDING_SIGNALS};
+use workload::{Expect, Need, Operation, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "timer",
+    source: include_str!("timer.rs"),
+    grows: "armed timers",
+    variants: &[
+        Variant { name: "timerfd", summary: "timerfd_create(2)" },
+        Variant { name: "posix", summary: "timer_create(2)" },
+    ],
+    operations: &[
+        Operation::up("create", Expect::Constant, "one timerfd_create(2) or timer_create(2)").detail(),
+        Operation::up(
+            "arm",
+            Expect::Logarithmic,
+            "one timerfd_settime(2) or timer_settime(2) of a new timer",
+        ),
+        Operation::up("re-arm", Expect::Logarithmic, "the same call for a timer that is armed"),
+        Operation::up(
+            "expiry",
+            Expect::Logarithmic,
+            "set to expire after 1 ns, until that was read or received",
+        ),
+        Operation::down("disarm", Expect::Logarithmic, "the same call with time zero, in random order"),
+        Operation::down("remove", Expect::Constant, "one close(2) or timer_delete(2)").detail(),
+    ],
+    needs: &[
+        Need::new(DESCRIPTORS, 1).only_in("timerfd"),
+        Need::new(PENDING_SIGNALS, 1).only_in("posix"),
+        Need::new(MEMORY, 1 << 10),
+    ],
+    run: cfg_select! {
+        target_os = "linux" => { Ok(measured::run) }
+        _ => { Err("timers with descriptors or a thread of their own exist on Linux only") }
+    },
+    ..Workload::CURVE
+};
+
+#[cfg(target_os = "linux")]
+mod measured {
+    use std::io;
+    use std::time::Duration;
+
+    use sys::timer::{KernelTimer, TimerSignal};
+    use workload::{Trial, TrialError};
+
+    /// No timer expires before the end of the trial.
+    const AHEAD_MIN: Duration = Duration::from_secs(3600);
+    const SOON: Duration = Duration::from_nanos(1);
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let signal = TimerSignal::block().map_err(TrialError::at("to block the signal of timers"))?;
+        let is_posix = trial.variant() == "posix";
+        let create = || if is_posix { KernelTimer::posix(&signal) } else { KernelTimer::descriptor() };
+        let expiring = create().map_err(TrialError::at("to create a timer"))?;
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let mut ahead = || Some(AHEAD_MIN + Duration::from_nanos(random.u64(..AHEAD_MIN.as_nanos() as u64)));
+        let mut choice = fastrand::Rng::with_seed(trial.seed().wrapping_add(1));
+        trial.warm(|| {
+            let timer = create()?;
+            timer.set(Some(AHEAD_MIN))?;
+            expiring.set(Some(SOON))?;
+            expiring.wait(&signal)?;
+            timer.remove()
+        });
+        let mut timers: Vec<KernelTimer> = Vec::with_capacity(trial.n());
+        trial.timed_steps(&["create", "arm", "re-arm", "expiry"], |n, lap| {
+            let timer = create()?;
+            lap.mark();
+            let first = ahead();
+            lap.skip();
+            timer.set(first)?;
+            lap.mark();
+            timers.push(timer);
+            let (chosen, next) = (&timers[choice.usize(..=n)], ahead());
+            lap.skip();
+            chosen.set(next)?;
+            lap.mark();
+            expiring.set(Some(SOON))?;
+            expiring.wait(&signal)?;
+            lap.mark();
+            Ok(())
+        })?;
+        timers.truncate(trial.n());
+        let is_armed = |timer: &KernelTimer| Ok(!timer.remaining()?.is_zero());
+        let armed: io::Result<Vec<bool>> = timers.iter().map(is_armed).collect();
+        let armed = armed.map_err(TrialError::at("to ask for the time of a timer"))?;
+        trial.check("every timer is armed", armed.into_iter().all(|is_armed| is_armed));
+        let mut still = 0;
+        let timers = trial.shuffled(timers);
+        trial.timed_steps_back(&["disarm", "remove"], timers, |timer, lap| {
+            timer.set(None)?;
+            lap.mark();
+            still += usize::from(is_armed(&timer)?);
+            lap.skip();
+            timer.remove()?;
+            lap.mark();
+            Ok(())
+        })?;
+        trial.check("no disarmed timer is armed", still == 0);
+        Ok(())
+    }
+}
