@@ -17,6 +17,7 @@ mod lock;
 mod missing_names;
 mod mmap;
 mod noop;
+mod pipe;
 mod ready;
 mod ready_many;
 mod reap;
@@ -53,5 +54,6 @@ pub const GROUP: Group = Group {
         &watch::WORKLOAD,
         &missing_names::WORKLOAD,
         &timer::WORKLOAD,
+        &pipe::WORKLOAD,
     ],
 };

@@ -14,6 +14,8 @@ pub mod address;
 pub mod alarm;
 #[cfg(target_os = "linux")]
 mod cgroup;
+#[cfg(unix)]
+pub mod channel;
 pub mod clock;
 pub mod cpu;
 pub mod environment;
