@@ -25,6 +25,7 @@ mod socket;
 mod syscall;
 mod thread;
 mod timer;
+mod unix_socket;
 mod watch;
 
 use workload::Group;
@@ -55,5 +56,6 @@ pub const GROUP: Group = Group {
         &missing_names::WORKLOAD,
         &timer::WORKLOAD,
         &pipe::WORKLOAD,
+        &unix_socket::WORKLOAD,
     ],
 };

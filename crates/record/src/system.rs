@@ -53,6 +53,8 @@ pub mod resource {
     pub const BACKLOG: &str = "backlog";
     /// Connections that the packet filter keeps track of.
     pub const TRACKED: &str = "tracked_connections";
+    /// Descriptors of the user that were sent over sockets and not received yet.
+    pub const IN_FLIGHT: &str = "descriptors_in_flight";
     /// Files and folders that the user marks by fanotify(7).
     pub const FANOTIFY_MARKS: &str = "fanotify_marks";
     /// Signals of the user that are queued, or may be: each timer of POSIX keeps one.

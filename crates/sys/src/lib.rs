@@ -18,6 +18,8 @@ mod cgroup;
 pub mod channel;
 pub mod clock;
 pub mod cpu;
+#[cfg(unix)]
+pub mod datagram;
 pub mod environment;
 pub mod error;
 pub mod event;

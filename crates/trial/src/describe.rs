@@ -62,6 +62,7 @@ fn name(resource: Resource) -> &'static str {
         Resource::InotifyInstances => resource::INOTIFY_INSTANCES,
         Resource::Backlog => resource::BACKLOG,
         Resource::TrackedConnections => resource::TRACKED,
+        Resource::DescriptorsInFlight => resource::IN_FLIGHT,
         Resource::FanotifyMarks => resource::FANOTIFY_MARKS,
         Resource::PendingSignals => resource::PENDING_SIGNALS,
         Resource::PipePages => resource::PIPE_PAGES,

@@ -66,6 +66,8 @@ pub enum Resource {
     Backlog,
     /// Connections that the packet filter keeps track of.
     TrackedConnections,
+    /// Descriptors of the user that were sent over sockets and not received yet.
+    DescriptorsInFlight,
     /// Files and folders that the user marks by fanotify(7).
     FanotifyMarks,
     /// Signals of the user that are queued, or may be: each timer of POSIX keeps one.
@@ -88,7 +90,7 @@ pub enum Resource {
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Descriptors,
         Self::Processes,
         Self::Threads,
@@ -100,6 +102,7 @@ impl Resource {
         Self::InotifyInstances,
         Self::Backlog,
         Self::TrackedConnections,
+        Self::DescriptorsInFlight,
         Self::FanotifyMarks,
         Self::PendingSignals,
         Self::PipePages,
@@ -135,6 +138,7 @@ impl fmt::Display for Resource {
             Self::InotifyInstances => "inotify instances",
             Self::Backlog => "connections that wait to be accepted",
             Self::TrackedConnections => "tracked connections",
+            Self::DescriptorsInFlight => "descriptors in flight",
             Self::FanotifyMarks => "files marked by fanotify",
             Self::PendingSignals => "queued signals",
             Self::PipePages => "pages of pipes",

@@ -45,6 +45,7 @@ pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
         }
         Resource::Backlog => vec![plain("net.core.somaxconn"), plain("net.ipv4.tcp_max_syn_backlog")],
         Resource::TrackedConnections => vec![tracked_connections()],
+        Resource::DescriptorsInFlight => vec![descriptors_in_flight()],
         Resource::FanotifyMarks => {
             vec![plain("fs.fanotify.max_user_marks"), plain("user.max_fanotify_marks")]
         }
@@ -79,6 +80,13 @@ fn descriptors_of_kernel() -> Option<Bound> {
     let value = number("/proc/sys/fs/nr_open")?;
     let usable = value.saturating_sub(DESCRIPTORS_RESERVED);
     Some(Bound { usable, limit: "fs.nr_open".into(), value, advice: sysctl_advice("fs.nr_open", value * 2) })
+}
+
+/// Linux counts those of a user against the limit on open ones, unless it is privileged: `too_many_unix_fds`
+/// in net/unix/af_unix.c.
+fn descriptors_in_flight() -> Option<Bound> {
+    let is_exempt = capable(CAP_SYS_RESOURCE) || capable(CAP_SYS_ADMIN);
+    descriptors_of_process().filter(|_| !is_exempt)
 }
 
 fn files_of_system() -> Option<Bound> {

@@ -68,6 +68,7 @@ pub fn bounds(resource: Resource) -> Result<Vec<Bound>, Unsupported> {
             Resource::InotifyInstances => "no limit on inotify instances can be read here",
             Resource::Backlog => "no limit on waiting connections can be read here",
             Resource::TrackedConnections => "connections are not tracked here",
+            Resource::DescriptorsInFlight => "no limit on descriptors in flight can be read here",
             Resource::FanotifyMarks => "no limit on files marked by fanotify can be read here",
             Resource::PendingSignals => "no limit on queued signals can be read here",
             Resource::PipePages => "no limit on pages of pipes can be read here",
@@ -234,6 +235,7 @@ mod tests {
         // Kernels without these facilities have no limits of them, and some limits are not those of root.
         let optional = [
             Resource::TrackedConnections,
+            Resource::DescriptorsInFlight,
             Resource::FanotifyMarks,
             Resource::PipePages,
             Resource::SharedSegments,
