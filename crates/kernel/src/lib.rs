@@ -25,6 +25,7 @@ mod socket;
 mod syscall;
 mod thread;
 mod timer;
+mod udp;
 mod unix_socket;
 mod watch;
 
@@ -57,5 +58,6 @@ pub const GROUP: Group = Group {
         &timer::WORKLOAD,
         &pipe::WORKLOAD,
         &unix_socket::WORKLOAD,
+        &udp::WORKLOAD,
     ],
 };
