@@ -13,6 +13,7 @@ mod files;
 mod fork;
 mod fork_memory;
 mod fork_static;
+mod listen;
 mod lock;
 mod missing_names;
 mod mmap;
@@ -59,5 +60,6 @@ pub const GROUP: Group = Group {
         &pipe::WORKLOAD,
         &unix_socket::WORKLOAD,
         &udp::WORKLOAD,
+        &listen::WORKLOAD,
     ],
 };

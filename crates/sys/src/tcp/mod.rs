@@ -12,6 +12,8 @@ mod platform;
 #[cfg(target_os = "linux")]
 mod info;
 
+#[cfg(unix)]
+pub use platform::BoundSocket;
 pub use platform::{Connection, Listener};
 
 use crate::handle::AsHandle;

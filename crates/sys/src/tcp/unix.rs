@@ -28,12 +28,17 @@ pub struct Listener(OwnedFd);
 #[derive(Debug)]
 pub struct Connection(OwnedFd);
 
-impl Listener {
-    /// Listens at the address; port 0 lets the system choose. An IPv6 listener serves IPv6 alone.
+/// A socket with an address, which does not listen yet.
+#[derive(Debug)]
+pub struct BoundSocket(OwnedFd);
+
+impl BoundSocket {
+    /// Binds to the address; port 0 lets the system choose. Whether it is IPv6 alone, shares its port and the
+    /// like is as [`Listening`] says.
     ///
     /// # Errors
-    /// Those of socket(2), setsockopt(2), bind(2) and listen(2).
-    pub fn bind(address: SocketAddr, how: Listening) -> io::Result<Listener> {
+    /// Those of socket(2), setsockopt(2) and bind(2).
+    pub fn bind(address: SocketAddr, how: Listening) -> io::Result<BoundSocket> {
         let waiting = if how.blocking { Waiting::Blocking } else { Waiting::NonBlocking };
         let socket = stream(family(address), waiting)?;
         // Connections of a server that ended linger in TIME_WAIT; the next one must start all the same.
@@ -53,8 +58,44 @@ impl Listener {
         // Responses leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
         sockopt::set_tcp_nodelay(&socket, true)?;
         net::bind(&socket, &address)?;
-        net::listen(&socket, i32::from(how.backlog))?;
-        Ok(Listener(socket))
+        Ok(BoundSocket(socket))
+    }
+
+    /// Where it is bound.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        Ok(net::getsockname(&self.0)?.try_into()?)
+    }
+
+    /// One listen(2).
+    ///
+    /// # Errors
+    /// Those of listen(2).
+    #[inline]
+    pub fn listen(self, backlog: u16) -> io::Result<Listener> {
+        net::listen(&self.0, i32::from(backlog))?;
+        Ok(Listener(self.0))
+    }
+}
+
+impl Listener {
+    /// Listens at the address; port 0 lets the system choose. An IPv6 listener serves IPv6 alone.
+    ///
+    /// # Errors
+    /// Those of socket(2), setsockopt(2), bind(2) and listen(2).
+    pub fn bind(address: SocketAddr, how: Listening) -> io::Result<Listener> {
+        BoundSocket::bind(address, how)?.listen(how.backlog)
+    }
+
+    /// One close(2), with its result.
+    ///
+    /// # Errors
+    /// Those of close(2).
+    #[inline]
+    pub fn close(self) -> io::Result<()> {
+        crate::file::close(File::from(self.0))
     }
 
     /// Where it listens.
