@@ -19,6 +19,7 @@ mod missing_names;
 mod mmap;
 mod noop;
 mod pipe;
+mod process_set;
 mod ready;
 mod ready_many;
 mod reap;
@@ -48,6 +49,7 @@ pub const GROUP: Group = Group {
         &fork_static::WORKLOAD,
         &fork_memory::WORKLOAD,
         &reap::WORKLOAD,
+        &process_set::WORKLOAD,
         &thread::WORKLOAD,
         &mmap::WORKLOAD,
         &files::WORKLOAD,

@@ -19,6 +19,8 @@ mod fork;
 #[cfg(target_os = "linux")]
 mod process_tree_usage;
 #[cfg(unix)]
+mod set;
+#[cfg(unix)]
 mod user;
 #[cfg(windows)]
 use platform as fork;
@@ -40,6 +42,8 @@ pub use platform::leave_terminal;
 pub use platform::process_tree_usage;
 #[cfg(target_os = "linux")]
 pub use process_tree_usage::process_tree_usage;
+#[cfg(unix)]
+pub use set::{ProcessWatch, probe_group};
 pub use user::{become_user, is_root};
 
 pub use platform::{

@@ -33,6 +33,23 @@ pub(super) fn processes() -> io::Result<Vec<ProcessEntry>> {
     if found.is_empty() { Err(no_proc(io::ErrorKind::NotFound.into())) } else { Ok(found) }
 }
 
+/// As much of a folder is read by one call.
+const NAMES_BYTES: usize = 32 << 10;
+
+pub(super) fn count() -> io::Result<u64> {
+    use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(CWD, c"/proc", flags, Mode::empty())?;
+    let mut names = [std::mem::MaybeUninit::<u8>::uninit(); NAMES_BYTES];
+    let (mut folder, mut count) = (RawDir::new(folder, &mut names), 0);
+    while let Some(entry) = folder.next() {
+        let is_process = entry?.file_name().to_bytes().first().is_some_and(u8::is_ascii_digit);
+        count += u64::from(is_process);
+    }
+    Ok(count)
+}
+
 /// A missing /proc is another error than a process that has ended.
 fn no_proc(error: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, format!("/proc shows no process ({error}); mount it"))

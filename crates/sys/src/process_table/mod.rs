@@ -33,6 +33,14 @@ pub fn processes() -> io::Result<Vec<ProcessEntry>> {
     system::processes()
 }
 
+/// How many processes there are, by their names in /proc. It allocates nothing.
+///
+/// # Errors
+/// As [`processes`].
+pub fn count() -> io::Result<u64> {
+    system::count()
+}
+
 /// One process.
 ///
 /// # Errors
@@ -157,6 +165,7 @@ mod other {
 
     unsupported! {
         processes() -> Vec<ProcessEntry>;
+        count() -> u64;
         process(pid: u32) -> ProcessEntry;
         program(pid: u32) -> String;
         command(pid: u32) -> Vec<String>;
