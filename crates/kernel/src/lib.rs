@@ -17,6 +17,7 @@ mod listen;
 mod lock;
 mod missing_names;
 mod mmap;
+mod namespace;
 mod noop;
 mod pipe;
 mod process_set;
@@ -50,6 +51,7 @@ pub const GROUP: Group = Group {
         &fork_memory::WORKLOAD,
         &reap::WORKLOAD,
         &process_set::WORKLOAD,
+        &namespace::WORKLOAD,
         &thread::WORKLOAD,
         &mmap::WORKLOAD,
         &files::WORKLOAD,

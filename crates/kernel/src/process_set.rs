@@ -1,18 +1,19 @@
 //! Cost of calls on a set of processes while n sleep.
 //!
-//! **Question.** What does it cost to signal a group of n processes, to wait for any of n children, to poll the
-//! descriptors of n processes, and to list them in /proc?
+//! **Question.** What does it cost to signal a group of n processes, to wait for any of n children, to poll
+//! the descriptors of n processes, and to list them in /proc?
 //!
-//! **Method.** Children are forked, untimed, and sleep. After each fork one call is timed. `group`: kill(2) of
-//! the process group with signal 0, which reaches every member and changes none. `children`: waitpid(2) of any
-//! child, without waiting; none has ended. On the way down one child in random order is killed, untimed, until
-//! its end is known, and waitpid(2) of any child, which finds it, is timed. `pidfd`: poll(2) of one descriptor
-//! for each process, without waiting. `list`: one reading of the names in /proc, with those of all other
-//! processes of the machine.
+//! **Method.** Children are forked, untimed, and sleep. After each fork one call is timed. `group`: kill(2)
+//! of the process group with signal 0, which reaches every member and changes none. `children`: waitpid(2) of
+//! any child, without waiting; none has ended. On the way down one child in random order is killed, untimed,
+//! until its end is known, and waitpid(2) of any child, which finds it, is timed. `pidfd`: poll(2) of one
+//! descriptor for each process, without waiting. `list`: one reading of the names in /proc, with those of all
+//! other processes of the machine.
 //!
 //! **Expected answer.** Linear: each of these calls visits every process (`__kill_pgrp_info` and `do_wait` in
 //! kernel/signal.c and kernel/exit.c of Linux, poll(2) and proc(5)). A service manager with thousands of
-//! children pays this for each event, unless it waits for one process ID or watches descriptors with epoll(7).
+//! children pays this for each event, unless it waits for one process ID or watches descriptors with
+//! epoll(7).
 
 #[cfg(unix)]
 use sys::process::{Child, ProcessWatch};

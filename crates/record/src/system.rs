@@ -73,6 +73,16 @@ pub mod resource {
     pub const POSIX_QUEUE_BYTES: &str = "posix_queue_bytes";
     /// Pseudo-terminals, pty(7).
     pub const TERMINALS: &str = "terminals";
+    /// Mounts of one mount namespace.
+    pub const MOUNTS: &str = "mounts";
+    /// Mount namespaces of the user.
+    pub const MOUNT_NAMESPACES: &str = "mount_namespaces";
+    /// Network namespaces of the user.
+    pub const NETWORK_NAMESPACES: &str = "network_namespaces";
+    /// IPC namespaces of the user.
+    pub const IPC_NAMESPACES: &str = "ipc_namespaces";
+    /// UTS namespaces of the user.
+    pub const UTS_NAMESPACES: &str = "uts_namespaces";
     /// Bytes on the disk, of the file system that the workloads' files are on.
     pub const DISK: &str = "disk";
     /// Files and folders, of the same file system.

@@ -31,6 +31,7 @@ pub mod limit;
 pub mod lock;
 pub mod memory;
 pub mod mount;
+pub mod namespace;
 #[cfg(unix)]
 pub mod openssl;
 pub mod process;

@@ -72,6 +72,11 @@ fn name(resource: Resource) -> &'static str {
         Resource::PosixQueues => resource::POSIX_QUEUES,
         Resource::PosixQueueBytes => resource::POSIX_QUEUE_BYTES,
         Resource::Terminals => resource::TERMINALS,
+        Resource::Mounts => resource::MOUNTS,
+        Resource::MountNamespaces => resource::MOUNT_NAMESPACES,
+        Resource::NetworkNamespaces => resource::NETWORK_NAMESPACES,
+        Resource::IpcNamespaces => resource::IPC_NAMESPACES,
+        Resource::UtsNamespaces => resource::UTS_NAMESPACES,
     }
 }
 

@@ -116,6 +116,11 @@ const SETTINGS: &[LimitSetting] = &[
     // Multiples of 64, below a number of 32 bits with a sign: `sysctl_nr_open_max` in fs/file.c.
     LimitSetting { most: Some(2_147_483_584), ..sysctl("fs.nr_open", "proc_sys_fs(5)") },
     sysctl("fs.file-max", "proc_sys_fs(5)"),
+    sysctl("fs.mount-max", "proc_sys_fs(5)"),
+    sysctl("user.max_mnt_namespaces", "proc_sys_user(5)"),
+    sysctl("user.max_net_namespaces", "proc_sys_user(5)"),
+    sysctl("user.max_ipc_namespaces", "proc_sys_user(5)"),
+    sysctl("user.max_uts_namespaces", "proc_sys_user(5)"),
     sysctl("fs.epoll.max_user_watches", "epoll(7)"),
     sysctl("fs.inotify.max_user_watches", "inotify(7)"),
     sysctl("fs.inotify.max_user_instances", "inotify(7)"),

@@ -86,11 +86,21 @@ pub enum Resource {
     PosixQueueBytes,
     /// Pseudo-terminals, pty(7).
     Terminals,
+    /// Mounts of one mount namespace.
+    Mounts,
+    /// Mount namespaces of the user.
+    MountNamespaces,
+    /// Network namespaces of the user.
+    NetworkNamespaces,
+    /// IPC namespaces of the user.
+    IpcNamespaces,
+    /// UTS namespaces of the user.
+    UtsNamespaces,
 }
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 26] = [
         Self::Descriptors,
         Self::Processes,
         Self::Threads,
@@ -112,6 +122,11 @@ impl Resource {
         Self::PosixQueues,
         Self::PosixQueueBytes,
         Self::Terminals,
+        Self::Mounts,
+        Self::MountNamespaces,
+        Self::NetworkNamespaces,
+        Self::IpcNamespaces,
+        Self::UtsNamespaces,
     ];
 }
 
@@ -148,6 +163,11 @@ impl fmt::Display for Resource {
             Self::PosixQueues => "POSIX message queues",
             Self::PosixQueueBytes => "bytes of POSIX message queues",
             Self::Terminals => "pseudo-terminals",
+            Self::Mounts => "mounts",
+            Self::MountNamespaces => "mount namespaces",
+            Self::NetworkNamespaces => "network namespaces",
+            Self::IpcNamespaces => "IPC namespaces",
+            Self::UtsNamespaces => "UTS namespaces",
         })
     }
 }

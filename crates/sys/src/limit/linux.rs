@@ -16,6 +16,8 @@ const MAPPINGS_RESERVED: u64 = 256;
 const FILES_SPARED: u64 = 1024;
 /// Ports of listening sockets, and some that a connection before has not given back yet.
 const PORTS_SPARED: u64 = 4;
+/// Mounts that a workload needs beside those that it counts.
+const MOUNTS_SPARED: u64 = 8;
 /// A thread has a stack and a guard page below it, each a mapping.
 const MAPPINGS_PER_THREAD: u64 = 2;
 
@@ -57,6 +59,11 @@ pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
         Resource::PosixQueues => vec![plain("fs.mqueue.queues_max").filter(|_| !capable(CAP_SYS_RESOURCE))],
         Resource::PosixQueueBytes => vec![posix_queue_bytes()],
         Resource::Terminals => vec![terminals()],
+        Resource::Mounts => vec![mounts()],
+        Resource::MountNamespaces => vec![plain("user.max_mnt_namespaces")],
+        Resource::NetworkNamespaces => vec![plain("user.max_net_namespaces")],
+        Resource::IpcNamespaces => vec![plain("user.max_ipc_namespaces")],
+        Resource::UtsNamespaces => vec![plain("user.max_uts_namespaces")],
     };
     bounds.into_iter().flatten().collect()
 }
@@ -246,6 +253,13 @@ fn terminals() -> Option<Bound> {
     let bound = plain("kernel.pty.max")?;
     let used = number(file_of("kernel.pty.nr"))? + number(file_of("kernel.pty.reserve")).unwrap_or(0);
     Some(Bound { usable: bound.value.saturating_sub(used), ..bound })
+}
+
+/// Those of one mount namespace; a new one begins as a copy of ours.
+fn mounts() -> Option<Bound> {
+    let bound = plain("fs.mount-max")?;
+    let used = text("/proc/self/mountinfo")?.lines().count() as u64;
+    Some(Bound { usable: bound.value.saturating_sub(used).saturating_sub(MOUNTS_SPARED), ..bound })
 }
 
 fn file_of(sysctl: &str) -> String {

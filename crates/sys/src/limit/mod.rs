@@ -78,6 +78,11 @@ pub fn bounds(resource: Resource) -> Result<Vec<Bound>, Unsupported> {
             Resource::PosixQueues => "no limit on POSIX message queues can be read here",
             Resource::PosixQueueBytes => "no limit on bytes of POSIX message queues can be read here",
             Resource::Terminals => "no limit on pseudo-terminals can be read here",
+            Resource::Mounts => "no limit on mounts can be read here",
+            Resource::MountNamespaces => "no limit on mount namespaces can be read here",
+            Resource::NetworkNamespaces => "no limit on network namespaces can be read here",
+            Resource::IpcNamespaces => "no limit on IPC namespaces can be read here",
+            Resource::UtsNamespaces => "no limit on UTS namespaces can be read here",
         }));
     }
     Ok(bounds)
@@ -243,6 +248,11 @@ mod tests {
             Resource::MessageQueues,
             Resource::PosixQueues,
             Resource::Terminals,
+            Resource::Mounts,
+            Resource::MountNamespaces,
+            Resource::NetworkNamespaces,
+            Resource::IpcNamespaces,
+            Resource::UtsNamespaces,
         ];
         for resource in Resource::ALL.into_iter().filter(|one| !optional.contains(one)) {
             assert!(ceiling(resource).unwrap().usable > 0, "{resource}");

@@ -7,10 +7,10 @@ use rustix::process::{Pid, Signal};
 use super::Child;
 
 impl Child {
-    /// Makes the child a member of the process group of that number, which is its own or that of another child.
+    /// Makes the child a member of the process group of that number, which is its own or that of another
+    /// child.
     ///
-    /// # Errors
-    /// Those of setpgid(2).
+    /// # Errors Those of setpgid(2).
     pub fn join_group(&self, leader: u32) -> io::Result<()> {
         Ok(rustix::process::setpgid(pid(self.number()), pid(leader))?)
     }

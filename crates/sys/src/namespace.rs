@@ -1,0 +1,199 @@
+//! Namespaces (namespaces(7)): new ones for the calling thread, descriptors that keep them, and the way back.
+
+/// A resource of which a process can have an instance of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespaceKind {
+    /// Mounts.
+    Mount,
+    /// Network devices, addresses, ports, sockets.
+    Network,
+    /// Objects of System V and queues of POSIX.
+    Ipc,
+    /// The name of the host.
+    Uts,
+}
+
+#[cfg(target_os = "linux")]
+pub use linux::{Namespaces, permit, renew};
+#[cfg(not(target_os = "linux"))]
+pub use other::{Namespaces, permit, renew};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+    use std::{fs, io};
+
+    use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
+    use super::NamespaceKind;
+
+    impl NamespaceKind {
+        fn flag(self) -> UnshareFlags {
+            match self {
+                NamespaceKind::Mount => UnshareFlags::NEWNS,
+                NamespaceKind::Network => UnshareFlags::NEWNET,
+                NamespaceKind::Ipc => UnshareFlags::NEWIPC,
+                NamespaceKind::Uts => UnshareFlags::NEWUTS,
+            }
+        }
+
+        fn kind(self) -> LinkNameSpaceType {
+            match self {
+                NamespaceKind::Mount => LinkNameSpaceType::Mount,
+                NamespaceKind::Network => LinkNameSpaceType::Network,
+                NamespaceKind::Ipc => LinkNameSpaceType::InterProcessCommunication,
+                NamespaceKind::Uts => LinkNameSpaceType::HostNameAndNISDomainName,
+            }
+        }
+
+        fn file(self) -> &'static str {
+            match self {
+                NamespaceKind::Mount => "/proc/thread-self/ns/mnt",
+                NamespaceKind::Network => "/proc/thread-self/ns/net",
+                NamespaceKind::Ipc => "/proc/thread-self/ns/ipc",
+                NamespaceKind::Uts => "/proc/thread-self/ns/uts",
+            }
+        }
+    }
+
+    /// Lets this process make namespaces: root may, and others may in a user namespace of their own, in which
+    /// they are root. It must have one thread.
+    ///
+    /// # Errors Those of unshare(2), and of writing the maps of users; `EPERM` where the system forbids user
+    /// namespaces.
+    pub fn permit() -> io::Result<()> {
+        if crate::process::is_root() {
+            return Ok(());
+        }
+        let [user, group] = [rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()];
+        // SAFETY: only unsharing the table of descriptors could confuse other threads, and it is not
+        // unshared.
+        unsafe { unshare_unsafe(UnshareFlags::NEWUSER)? };
+        fs::write("/proc/self/setgroups", "deny")?;
+        fs::write("/proc/self/uid_map", format!("0 {user} 1\n"))?;
+        fs::write("/proc/self/gid_map", format!("0 {group} 1\n"))
+    }
+
+    /// Gives the calling thread new namespaces in place of its own of these kinds.
+    ///
+    /// # Errors
+    /// Those of unshare(2).
+    #[inline]
+    pub fn renew(kinds: &[NamespaceKind]) -> io::Result<()> {
+        let flags = kinds.iter().fold(UnshareFlags::empty(), |flags, kind| flags | kind.flag());
+        // SAFETY: as above.
+        Ok(unsafe { unshare_unsafe(flags)? })
+    }
+
+    /// Namespaces that stay alive as long as this does.
+    #[derive(Debug)]
+    pub struct Namespaces(Vec<(File, NamespaceKind)>);
+
+    impl Namespaces {
+        /// Those of the calling thread.
+        ///
+        /// # Errors
+        /// Those of opening them in /proc.
+        pub fn own(kinds: &[NamespaceKind]) -> io::Result<Namespaces> {
+            let open = |&kind: &NamespaceKind| Ok((File::open(kind.file())?, kind));
+            kinds.iter().map(open).collect::<io::Result<_>>().map(Namespaces)
+        }
+
+        /// Moves the calling thread into them.
+        ///
+        /// # Errors
+        /// Those of setns(2).
+        #[inline]
+        pub fn enter(&self) -> io::Result<()> {
+            self.0.iter().try_for_each(|(file, kind)| {
+                move_into_link_name_space(file.as_fd(), Some(kind.kind())).map_err(Into::into)
+            })
+        }
+
+        /// Gives them up; the last holder ends them.
+        ///
+        /// # Errors
+        /// Those of close(2).
+        #[inline]
+        pub fn close(self) -> io::Result<()> {
+            self.0.into_iter().try_for_each(|(file, _)| crate::file::close(file))
+        }
+
+        /// The numbers by which the system tells them from others.
+        ///
+        /// # Errors
+        /// Those of fstat(2).
+        pub fn numbers(&self) -> io::Result<Vec<u64>> {
+            let number = |(file, _): &(File, NamespaceKind)| {
+                Ok(std::os::unix::fs::MetadataExt::ino(&file.metadata()?))
+            };
+            self.0.iter().map(number).collect()
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use std::io;
+
+    use super::NamespaceKind;
+    use crate::Unsupported;
+
+    const MISSING: Unsupported =
+        Unsupported("namespaces are Linux's; jails and zones are not made by a process for itself");
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn permit() -> io::Result<()> {
+        Err(MISSING.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn renew(_kinds: &[NamespaceKind]) -> io::Result<()> {
+        Err(MISSING.into())
+    }
+
+    /// There are none.
+    #[derive(Debug)]
+    pub enum Namespaces {}
+
+    impl Namespaces {
+        /// Unsupported.
+        ///
+        /// # Errors
+        /// Always.
+        pub fn own(_kinds: &[NamespaceKind]) -> io::Result<Namespaces> {
+            Err(MISSING.into())
+        }
+
+        /// Not reached: there are none.
+        ///
+        /// # Errors
+        /// None.
+        pub fn enter(&self) -> io::Result<()> {
+            match *self {}
+        }
+
+        /// Not reached: there are none.
+        ///
+        /// # Errors
+        /// None.
+        pub fn close(self) -> io::Result<()> {
+            match self {}
+        }
+
+        /// Not reached: there are none.
+        ///
+        /// # Errors
+        /// None.
+        pub fn numbers(&self) -> io::Result<Vec<u64>> {
+            match *self {}
+        }
+    }
+}
