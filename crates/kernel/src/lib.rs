@@ -17,6 +17,7 @@ mod listen;
 mod lock;
 mod missing_names;
 mod mmap;
+mod mount;
 mod namespace;
 mod noop;
 mod pipe;
@@ -51,6 +52,7 @@ pub const GROUP: Group = Group {
         &fork_memory::WORKLOAD,
         &reap::WORKLOAD,
         &process_set::WORKLOAD,
+        &mount::WORKLOAD,
         &namespace::WORKLOAD,
         &thread::WORKLOAD,
         &mmap::WORKLOAD,

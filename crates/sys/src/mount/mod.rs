@@ -5,14 +5,18 @@ mod device;
 #[cfg(target_os = "linux")]
 mod holder;
 #[cfg(target_os = "linux")]
+mod many;
+#[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod platform;
 
 #[cfg(target_os = "linux")]
 pub use device::expect_unused;
-#[cfg(not(target_os = "linux"))]
-pub use platform::expect_unused;
+#[cfg(target_os = "linux")]
+pub use many::{MountNumber, bind, describe, mount_memory, number, unmount};
 pub use platform::{LoopDevice, mount, own_namespace};
+#[cfg(not(target_os = "linux"))]
+pub use platform::{MountNumber, bind, describe, expect_unused, mount_memory, number, unmount};
 
 /// Systems where mounts belong to all processes.
 #[cfg(not(target_os = "linux"))]
@@ -47,6 +51,50 @@ mod platform {
     /// Always.
     pub fn expect_unused(_device: &Path) -> io::Result<()> {
         Err(REASON.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn bind(_source: &crate::file::Path, _folder: &crate::file::Path) -> io::Result<()> {
+        Err(REASON.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn mount_memory(_folder: &crate::file::Path) -> io::Result<()> {
+        Err(REASON.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn unmount(_folder: &crate::file::Path) -> io::Result<()> {
+        Err(REASON.into())
+    }
+
+    /// There is none.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MountNumber {}
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn number(_folder: &crate::file::Path) -> io::Result<MountNumber> {
+        Err(REASON.into())
+    }
+
+    /// Not reached: there is no number.
+    ///
+    /// # Errors
+    /// None.
+    pub fn describe(mount: MountNumber) -> io::Result<MountNumber> {
+        match mount {}
     }
 
     /// There is none.
