@@ -26,6 +26,7 @@ mod ready;
 mod ready_many;
 mod reap;
 mod socket;
+mod spawn;
 mod syscall;
 mod thread;
 mod timer;
@@ -52,6 +53,7 @@ pub const GROUP: Group = Group {
         &fork_memory::WORKLOAD,
         &reap::WORKLOAD,
         &process_set::WORKLOAD,
+        &spawn::WORKLOAD,
         &mount::WORKLOAD,
         &namespace::WORKLOAD,
         &thread::WORKLOAD,

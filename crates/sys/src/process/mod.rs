@@ -21,6 +21,8 @@ mod process_tree_usage;
 #[cfg(unix)]
 mod set;
 #[cfg(unix)]
+mod spawn;
+#[cfg(unix)]
 mod user;
 #[cfg(windows)]
 use platform as fork;
@@ -44,6 +46,8 @@ pub use platform::process_tree_usage;
 pub use process_tree_usage::process_tree_usage;
 #[cfg(unix)]
 pub use set::{ProcessWatch, probe_group};
+#[cfg(unix)]
+pub use spawn::{SpawnMeans, SpawnedProgram};
 pub use user::{become_user, is_root};
 
 pub use platform::{
