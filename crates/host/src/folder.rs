@@ -33,9 +33,10 @@ pub const ORDERLY: &[u8] = b"\n";
 /// How long children of a killed process may go on: a guard gives its command time, and then ends.
 const AFTERMATH: Duration = GRACE.saturating_add(Duration::from_secs(2));
 
-/// Removes a folder when standard input ends, which happens when the process that holds the other end has
-/// ended in any way: a killed process cannot clean up after itself. Unless that process has written
-/// [`ORDERLY`] before, its children may still make the folder again, so the folder is watched for a while.
+/// Removes a folder, and the kernel objects whose names it has, when standard input ends, which happens when
+/// the process that holds the other end has ended in any way: a killed process cannot clean up after itself.
+/// Unless that process has written [`ORDERLY`] before, its children may still make the folder again, so the
+/// folder is watched for a while.
 ///
 /// # Errors
 /// Those of unlink(2) and rmdir(2), when they last.
@@ -46,7 +47,9 @@ pub fn janitor(folder: &Path) -> io::Result<()> {
     while matches!(stdin.read(&mut sink), Ok(1..)) {
         is_orderly = true;
     }
-    let remove = || {
+    let mut objects = sys::persistent::PersistentCleaner::new(folder);
+    let mut remove = || {
+        objects.remove();
         let anchored = anchor.as_ref().map_or(Ok(()), |anchor| remove_folder(&anchor.path));
         anchored.and(remove_folder(folder))
     };

@@ -11,9 +11,9 @@
 //! received in random order of the pairs, timed, and closed, untimed.
 //!
 //! **Expected answer.** Linear with a small slope for names: Linux has 256 lists of them (`UNIX_HASH_SIZE`,
-//! net/unix/af_unix.c); a path is found by its file and then in such a list. bind(2) to a path creates a file,
-//! too, which is the work of the file system, as in `pipe`. Flat for descriptors, with a step where a sender
-//! waits for the collector of cycles: at 16 000 in flight (net/unix/garbage.c).
+//! net/unix/af_unix.c); a path is found by its file and then in such a list. bind(2) to a path creates a
+//! file, too, which is the work of the file system, as in `pipe`. Flat for descriptors, with a step where a
+//! sender waits for the collector of cycles: at 16 000 in flight (net/unix/garbage.c).
 
 use workload::resource::{DESCRIPTORS, IN_FLIGHT, INODES, MEMORY};
 use workload::{Expect, Need, Operation, Variant, Workload};

@@ -71,6 +71,10 @@ pub mod resource {
     pub const POSIX_QUEUES: &str = "posix_queues";
     /// Bytes in message queues of POSIX of the user.
     pub const POSIX_QUEUE_BYTES: &str = "posix_queue_bytes";
+    /// Messages in one message queue of POSIX.
+    pub const POSIX_MESSAGES: &str = "posix_messages";
+    /// Bytes, and messages, in one message queue of System V.
+    pub const QUEUE_BYTES: &str = "queue_bytes";
     /// Pseudo-terminals, pty(7).
     pub const TERMINALS: &str = "terminals";
     /// Mounts of one mount namespace.

@@ -140,6 +140,7 @@ impl Janitor {
         self.begin();
         let _ = self.0.wait();
         // The janitor may have been killed.
+        sys::persistent::PersistentCleaner::new(folder).remove();
         let _ = std::fs::remove_dir_all(folder);
     }
 

@@ -30,16 +30,21 @@ pub mod kernel_counter;
 pub mod limit;
 pub mod lock;
 pub mod memory;
+#[cfg(target_os = "linux")]
+pub mod message_queue;
 pub mod mount;
 pub mod namespace;
 #[cfg(unix)]
 pub mod openssl;
+pub mod persistent;
 pub mod process;
 pub mod process_table;
 pub mod profile;
 #[cfg(target_os = "linux")]
 mod pseudo_file;
 pub mod ring;
+#[cfg(target_os = "linux")]
+pub mod shared_memory;
 pub mod signal;
 pub mod socket;
 #[cfg(all(unix, not(target_os = "linux")))]

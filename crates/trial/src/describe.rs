@@ -71,6 +71,8 @@ fn name(resource: Resource) -> &'static str {
         Resource::MessageQueues => resource::MESSAGE_QUEUES,
         Resource::PosixQueues => resource::POSIX_QUEUES,
         Resource::PosixQueueBytes => resource::POSIX_QUEUE_BYTES,
+        Resource::PosixMessages => resource::POSIX_MESSAGES,
+        Resource::QueueBytes => resource::QUEUE_BYTES,
         Resource::Terminals => resource::TERMINALS,
         Resource::Mounts => resource::MOUNTS,
         Resource::MountNamespaces => resource::MOUNT_NAMESPACES,

@@ -116,6 +116,8 @@ fn watch(
     // sessions of their own.
     let _ = sys::process::kill_descendants();
     sys::process::reap_orphans();
+    // Of a worker that has crashed; the next trial needs the limits.
+    sys::persistent::PersistentCleaner::new(Path::new(&order.scratch)).remove();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
     let slots = Slots::new(workload.declaration(), order.rows(), region.slots());

@@ -79,6 +79,8 @@ const PIDS_MOST: Option<u64> = Some(4_194_304);
 
 /// `IPCMNI` in include/linux/ipc_namespace.h.
 const IPC_MOST: Option<u64> = Some(32_768);
+/// `HARD_MSGMAX` of include/linux/ipc_namespace.h.
+const POSIX_MESSAGES_MOST: Option<u64> = Some(65_536);
 /// `NR_UNIX98_PTY_MAX` in include/linux/tty.h.
 const PTYS_MOST: Option<u64> = Some(1 << 20);
 
@@ -130,6 +132,8 @@ const SETTINGS: &[LimitSetting] = &[
     sysctl("user.max_fanotify_marks", "proc_sys_user(5)"),
     sysctl("fs.pipe-user-pages-hard", "pipe(7)"),
     sysctl("fs.mqueue.queues_max", "mq_overview(7)"),
+    LimitSetting { most: POSIX_MESSAGES_MOST, ..sysctl("fs.mqueue.msg_max", "mq_overview(7)") },
+    LimitSetting { most: INT_MOST, ..sysctl("kernel.msgmnb", "proc_sys_kernel(5)") },
     LimitSetting { most: IPC_MOST, ..sysctl("kernel.shmmni", "proc_sys_kernel(5)") },
     sysctl("kernel.shmall", "proc_sys_kernel(5)"),
     LimitSetting { most: IPC_MOST, ..sysctl("kernel.msgmni", "proc_sys_kernel(5)") },

@@ -84,6 +84,10 @@ pub enum Resource {
     PosixQueues,
     /// Bytes in message queues of POSIX of the user.
     PosixQueueBytes,
+    /// Messages in one message queue of POSIX.
+    PosixMessages,
+    /// Bytes, and messages, in one message queue of System V.
+    QueueBytes,
     /// Pseudo-terminals, pty(7).
     Terminals,
     /// Mounts of one mount namespace.
@@ -100,7 +104,7 @@ pub enum Resource {
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::Descriptors,
         Self::Processes,
         Self::Threads,
@@ -121,6 +125,8 @@ impl Resource {
         Self::MessageQueues,
         Self::PosixQueues,
         Self::PosixQueueBytes,
+        Self::PosixMessages,
+        Self::QueueBytes,
         Self::Terminals,
         Self::Mounts,
         Self::MountNamespaces,
@@ -162,6 +168,8 @@ impl fmt::Display for Resource {
             Self::MessageQueues => "message queues",
             Self::PosixQueues => "POSIX message queues",
             Self::PosixQueueBytes => "bytes of POSIX message queues",
+            Self::PosixMessages => "messages in a POSIX queue",
+            Self::QueueBytes => "bytes in a message queue",
             Self::Terminals => "pseudo-terminals",
             Self::Mounts => "mounts",
             Self::MountNamespaces => "mount namespaces",

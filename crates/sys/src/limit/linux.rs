@@ -58,6 +58,8 @@ pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
         Resource::MessageQueues => vec![system_v("kernel.msgmni", "msg", |_| Some(1))],
         Resource::PosixQueues => vec![plain("fs.mqueue.queues_max").filter(|_| !capable(CAP_SYS_RESOURCE))],
         Resource::PosixQueueBytes => vec![posix_queue_bytes()],
+        Resource::PosixMessages => vec![posix_messages()],
+        Resource::QueueBytes => vec![plain("kernel.msgmnb")],
         Resource::Terminals => vec![terminals()],
         Resource::Mounts => vec![mounts()],
         Resource::MountNamespaces => vec![plain("user.max_mnt_namespaces")],
@@ -246,6 +248,16 @@ fn posix_queue_bytes() -> Option<Bound> {
     let value = get(Kind::QueueBytes).ok()?.soft?;
     let advice = "raise it with `ulimit -q`, or with LimitMSGQUEUE= of the service that starts this".into();
     Some(Bound { usable: value, limit: "RLIMIT_MSGQUEUE".into(), value, advice })
+}
+
+/// `HARD_MSGMAX` of include/linux/ipc_namespace.h.
+const POSIX_MESSAGES_MAX: u64 = 65_536;
+
+/// The privileged may go to what the kernel can do: mq_overview(7).
+fn posix_messages() -> Option<Bound> {
+    let bound = plain("fs.mqueue.msg_max")?;
+    let usable = if capable(CAP_SYS_RESOURCE) { POSIX_MESSAGES_MAX } else { bound.value };
+    Some(Bound { usable, value: usable, ..bound })
 }
 
 /// Some are kept for the first mount of devpts: `kernel.pty.reserve`.
