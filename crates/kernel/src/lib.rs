@@ -25,6 +25,7 @@ mod process_set;
 mod ready;
 mod ready_many;
 mod reap;
+mod shared_memory;
 mod socket;
 mod spawn;
 mod syscall;
@@ -69,5 +70,6 @@ pub const GROUP: Group = Group {
         &unix_socket::WORKLOAD,
         &udp::WORKLOAD,
         &listen::WORKLOAD,
+        &shared_memory::WORKLOAD,
     ],
 };
