@@ -22,6 +22,7 @@ mod namespace;
 mod noop;
 mod pipe;
 mod process_set;
+mod queue;
 mod ready;
 mod ready_many;
 mod reap;
@@ -71,5 +72,6 @@ pub const GROUP: Group = Group {
         &udp::WORKLOAD,
         &listen::WORKLOAD,
         &shared_memory::WORKLOAD,
+        &queue::WORKLOAD,
     ],
 };
