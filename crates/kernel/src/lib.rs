@@ -30,6 +30,7 @@ mod shared_memory;
 mod socket;
 mod spawn;
 mod syscall;
+mod terminal;
 mod thread;
 mod timer;
 mod udp;
@@ -73,5 +74,6 @@ pub const GROUP: Group = Group {
         &listen::WORKLOAD,
         &shared_memory::WORKLOAD,
         &queue::WORKLOAD,
+        &terminal::WORKLOAD,
     ],
 };

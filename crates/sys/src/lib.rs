@@ -50,6 +50,8 @@ pub mod socket;
 #[cfg(all(unix, not(target_os = "linux")))]
 mod sysctl;
 pub mod tcp;
+#[cfg(target_os = "linux")]
+pub mod terminal;
 pub mod thread;
 #[cfg(target_os = "linux")]
 pub mod timer;
