@@ -20,6 +20,7 @@ mod mmap;
 mod mount;
 mod namespace;
 mod noop;
+mod path;
 mod pipe;
 mod process_set;
 mod queue;
@@ -75,5 +76,6 @@ pub const GROUP: Group = Group {
         &shared_memory::WORKLOAD,
         &queue::WORKLOAD,
         &terminal::WORKLOAD,
+        &path::WORKLOAD,
     ],
 };

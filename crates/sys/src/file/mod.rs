@@ -96,6 +96,20 @@ pub fn share_blocks(source: &File, target: &File) -> io::Result<()> {
     }
 }
 
+/// Makes a symbolic link, by one symlink(2).
+///
+/// # Errors
+/// Those of symlink(2); unsupported on Windows.
+pub fn make_link(target: &std::path::Path, link: &std::path::Path) -> io::Result<()> {
+    cfg_select! {
+        unix => { std::os::unix::fs::symlink(target, link) }
+        _ => {
+            let _ = (target, link);
+            Err(crate::Unsupported("symbolic links need a privilege here").into())
+        }
+    }
+}
+
 /// The most that the kernel takes in one call.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn bounded(bytes: u64) -> usize {
