@@ -37,6 +37,7 @@ mod timer;
 mod udp;
 mod unix_socket;
 mod watch;
+mod xattr;
 
 use workload::Group;
 
@@ -77,5 +78,6 @@ pub const GROUP: Group = Group {
         &queue::WORKLOAD,
         &terminal::WORKLOAD,
         &path::WORKLOAD,
+        &xattr::WORKLOAD,
     ],
 };

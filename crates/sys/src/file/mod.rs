@@ -4,6 +4,8 @@
 use std::fs::File;
 use std::io;
 
+#[cfg(target_os = "linux")]
+pub mod attribute;
 mod layout;
 #[cfg(unix)]
 #[path = "unix.rs"]
