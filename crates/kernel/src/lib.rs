@@ -15,6 +15,7 @@ mod fork_memory;
 mod fork_static;
 mod listen;
 mod lock;
+mod mapping_size;
 mod missing_names;
 mod mmap;
 mod mount;
@@ -79,5 +80,6 @@ pub const GROUP: Group = Group {
         &terminal::WORKLOAD,
         &path::WORKLOAD,
         &xattr::WORKLOAD,
+        &mapping_size::WORKLOAD,
     ],
 };

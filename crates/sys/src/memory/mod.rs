@@ -9,11 +9,15 @@ mod platform;
 mod platform;
 
 mod refusal;
+#[cfg(target_os = "linux")]
+mod region;
 
 use std::io;
 use std::mem::MaybeUninit;
 
 pub use refusal::{Allocator, explain_abort};
+#[cfg(target_os = "linux")]
+pub use region::{MemoryRegion, PagePolicy};
 
 pub use platform::{Mapping, Private, Shared, keep_freed, mapping_granularity, page_bytes};
 
