@@ -16,6 +16,7 @@ mod fork_static;
 mod listen;
 mod lock;
 mod mapping_size;
+mod memory_map_list;
 mod missing_names;
 mod mmap;
 mod mount;
@@ -81,5 +82,6 @@ pub const GROUP: Group = Group {
         &path::WORKLOAD,
         &xattr::WORKLOAD,
         &mapping_size::WORKLOAD,
+        &memory_map_list::WORKLOAD,
     ],
 };
