@@ -29,6 +29,7 @@ mod queue;
 mod ready;
 mod ready_many;
 mod reap;
+mod seccomp;
 mod shared_memory;
 mod socket;
 mod spawn;
@@ -83,5 +84,6 @@ pub const GROUP: Group = Group {
         &xattr::WORKLOAD,
         &mapping_size::WORKLOAD,
         &memory_map_list::WORKLOAD,
+        &seccomp::WORKLOAD,
     ],
 };

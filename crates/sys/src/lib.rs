@@ -44,6 +44,8 @@ pub mod profile;
 mod pseudo_file;
 pub mod ring;
 #[cfg(target_os = "linux")]
+pub mod seccomp;
+#[cfg(target_os = "linux")]
 pub mod shared_memory;
 pub mod signal;
 pub mod socket;
