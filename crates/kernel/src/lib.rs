@@ -9,6 +9,7 @@ mod accept;
 mod bind;
 mod clock;
 mod connect;
+mod connection_list;
 mod files;
 mod fork;
 mod fork_memory;
@@ -85,5 +86,6 @@ pub const GROUP: Group = Group {
         &mapping_size::WORKLOAD,
         &memory_map_list::WORKLOAD,
         &seccomp::WORKLOAD,
+        &connection_list::WORKLOAD,
     ],
 };

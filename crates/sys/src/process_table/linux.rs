@@ -21,7 +21,7 @@ const TEXT_BYTES: usize = 4096;
 /// be printed as four.
 const LINE_BYTES: usize = 1024;
 /// The kernel answers a query within milliseconds.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// So many bytes of a link in /proc/PID/fd identify its object. Those to files are longer, and begin with a
 /// path.
 const LINK_BYTES: usize = 64;

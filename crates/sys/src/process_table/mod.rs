@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 mod call;
 #[cfg(target_os = "linux")]
+mod diagnosis;
+#[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -20,6 +22,8 @@ pub mod sock_diag;
 
 use std::io;
 
+#[cfg(target_os = "linux")]
+pub use diagnosis::TcpDiagnosis;
 pub use entry::{
     Descriptor, DescriptorKind, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketPlace,
     SocketState, ThreadUse, ThreadWait, WaitCall, WaitSource, is_gone, is_kept_from_us,

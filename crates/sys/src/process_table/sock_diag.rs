@@ -4,16 +4,18 @@
 //! thousands beside a busy server, and takes fifteen times as long even without them.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 use super::entry::{SocketEntry, SocketPlace, SocketState};
 
 /// The kernel answers in datagrams of at most this (af_netlink.c, `netlink_recvmsg`).
 pub const DATAGRAM_BYTES: usize = 32 << 10;
 
-/// `SOCK_DIAG_BY_FAMILY` of linux/sock_diag.h, and `NLM_F_REQUEST | NLM_F_DUMP` of linux/netlink.h.
+/// `SOCK_DIAG_BY_FAMILY` of linux/sock_diag.h, `NLM_F_REQUEST | NLM_F_DUMP` and `NLM_F_REQUEST` of
+/// linux/netlink.h.
 const BY_FAMILY: u16 = 20;
 const DUMP: u16 = 0x301;
+const ONE: u16 = 0x001;
 /// `IPPROTO_TCP`.
 const TCP: u8 = 6;
 
@@ -48,19 +50,58 @@ pub struct SocketAnswer {
 
 /// Asks for the sockets of a family that listen or are connected.
 pub fn query(family: IpFamily) -> Vec<u8> {
+    let mut query = request(DUMP, family);
+    // Of any address and port.
+    query.resize(HEADER + REQUEST, 0);
+    query
+}
+
+/// Asks for one connection of IPv4, by the addresses and ports of its own end and of the other.
+pub fn query_one(own: SocketAddrV4, peer: SocketAddrV4) -> Vec<u8> {
+    let mut query = request(ONE, IpFamily::V4);
+    query.extend_from_slice(&own.port().to_be_bytes());
+    query.extend_from_slice(&peer.port().to_be_bytes());
+    for end in [own, peer] {
+        // There is room for an address of IPv6.
+        query.extend_from_slice(&end.ip().octets());
+        query.extend_from_slice(&[0; 12]);
+    }
+    // Of any interface, and without a number of the socket: `INET_DIAG_NOCOOKIE` of linux/inet_diag.h.
+    query.extend_from_slice(&[0; 4]);
+    query.resize(HEADER + REQUEST, 0xff);
+    query
+}
+
+/// The beginning of a query, up to its addresses.
+fn request(flags: u16, family: IpFamily) -> Vec<u8> {
     let wanted = (0..u32::BITS).filter(|state| SocketState::of_tcp(*state).is_some());
     let states: u32 = wanted.map(|state| 1 << state).sum();
     let mut query = Vec::with_capacity(HEADER + REQUEST);
     query.extend_from_slice(&((HEADER + REQUEST) as u32).to_ne_bytes());
     query.extend_from_slice(&BY_FAMILY.to_ne_bytes());
-    query.extend_from_slice(&DUMP.to_ne_bytes());
+    query.extend_from_slice(&flags.to_ne_bytes());
     // A number of the query and one of the process, which the kernel does not need.
     query.extend_from_slice(&[0; 8]);
     query.extend_from_slice(&[family as u8, TCP, 0, 0]);
     query.extend_from_slice(&states.to_ne_bytes());
-    // Of any address and port.
-    query.resize(HEADER + REQUEST, 0);
     query
+}
+
+/// Whether a datagram ends a list. A malformed one ends it too.
+pub fn is_last(datagram: &[u8]) -> bool {
+    let mut rest = datagram;
+    while let Some(length) = number(rest, 0).map(|length| length as usize).filter(|length| *length >= HEADER)
+    {
+        let kind = rest.get(4..6).and_then(|kind| kind.try_into().ok()).map(u16::from_ne_bytes);
+        if matches!(kind, Some(DONE | ERROR)) {
+            return true;
+        }
+        rest = rest.get(length.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
+        if rest.is_empty() {
+            return false;
+        }
+    }
+    true
 }
 
 /// Reads one datagram of the answer.
