@@ -7,6 +7,7 @@
 
 mod accept;
 mod bind;
+mod cgroup;
 mod clock;
 mod connect;
 mod connection_list;
@@ -65,6 +66,7 @@ pub const GROUP: Group = Group {
         &spawn::WORKLOAD,
         &mount::WORKLOAD,
         &namespace::WORKLOAD,
+        &cgroup::WORKLOAD,
         &thread::WORKLOAD,
         &mmap::WORKLOAD,
         &files::WORKLOAD,

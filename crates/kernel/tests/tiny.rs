@@ -14,7 +14,7 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 /// Their files are for all trials of a run, whose scratch folder is removed with them.
-const SHARES_FILES: &[&str] = &["files", "mmap", "watch", "shared-memory", "queue"];
+const SHARES_FILES: &[&str] = &["cgroup", "files", "mmap", "watch", "shared-memory", "queue"];
 
 /// Runs the workload to `n` and returns the top of the way up and, per timed operation, how many values it made;
 /// or what this system lacks for it. Any other error fails the test.

@@ -84,6 +84,12 @@ pub(crate) fn folders(controller: &str) -> Vec<PathBuf> {
     folders_from(&groups, &mounts, controller)
 }
 
+/// The group of this process in the tree of version 2.
+pub(crate) fn unified() -> Option<PathBuf> {
+    // No controller has this name, so the line of version 2 is taken.
+    folders("(none)").into_iter().next()
+}
+
 fn folders_from(groups: &str, mounts: &str, controller: &str) -> Vec<PathBuf> {
     // "4:memory:/path" for version 1, "0::/path" for version 2, where version 1 wins: a controller belongs
     // to one tree only.

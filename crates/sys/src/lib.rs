@@ -17,6 +17,7 @@ mod cgroup;
 #[cfg(unix)]
 pub mod channel;
 pub mod clock;
+pub mod control_group;
 pub mod cpu;
 #[cfg(unix)]
 pub mod datagram;

@@ -1,9 +1,10 @@
-//! Linux: sysvipc(7), shm_overview(7) and mq_overview(7).
+//! Linux: sysvipc(7), shm_overview(7), mq_overview(7) and cgroups(7).
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 
 use super::PersistentKind;
+use crate::control_group::ControlGroup;
 use crate::message_queue::{PosixQueue, SystemVQueue};
 use crate::shared_memory::{SharedObject, SystemVSegment};
 
@@ -28,7 +29,7 @@ fn is_free(kind: PersistentKind, number: u32) -> bool {
         PersistentKind::Segment => !SystemVSegment::exists(number),
         PersistentKind::MessageQueue => !SystemVQueue::exists(number),
         // Nothing else has such names, unless it has the same number of 31 bits by chance.
-        PersistentKind::SharedObject | PersistentKind::PosixQueue => true,
+        PersistentKind::SharedObject | PersistentKind::PosixQueue | PersistentKind::ControlGroup => true,
     }
 }
 
@@ -41,6 +42,7 @@ pub(super) fn remove(kind: PersistentKind, numbers: impl Iterator<Item = u32>) {
             PersistentKind::MessageQueue => SystemVQueue::open(number).and_then(|one| one.remove()),
             PersistentKind::SharedObject => SharedObject::name(number).and_then(|one| one.remove()),
             PersistentKind::PosixQueue => PosixQueue::remove(number),
+            PersistentKind::ControlGroup => ControlGroup::name(number).and_then(|one| one.remove()),
         };
     }
 }

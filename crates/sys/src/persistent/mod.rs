@@ -1,5 +1,5 @@
 //! Kernel objects that outlive the processes that made them: segments and message queues of System V, shared
-//! memory objects and message queues of POSIX.
+//! memory objects and message queues of POSIX, control groups.
 //!
 //! A trial writes down their names before it makes them. It removes them itself; where it was killed, its
 //! supervisor or the janitor of the run does, by the names that were written down.
@@ -28,13 +28,16 @@ pub enum PersistentKind {
     SharedObject,
     /// A message queue, mq_open(3).
     PosixQueue,
+    /// A control group below that of this process, cgroups(7).
+    ControlGroup,
 }
 
-const KINDS: [(PersistentKind, &str); 4] = [
+const KINDS: [(PersistentKind, &str); 5] = [
     (PersistentKind::Segment, "segment"),
     (PersistentKind::MessageQueue, "message-queue"),
     (PersistentKind::SharedObject, "shared-object"),
     (PersistentKind::PosixQueue, "posix-queue"),
+    (PersistentKind::ControlGroup, "control-group"),
 ];
 
 /// The names of objects that a process makes. It removes those that exist when it is dropped.
