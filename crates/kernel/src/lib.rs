@@ -11,6 +11,7 @@ mod cgroup;
 mod clock;
 mod connect;
 mod connection_list;
+mod exit;
 mod files;
 mod fork;
 mod fork_memory;
@@ -62,6 +63,7 @@ pub const GROUP: Group = Group {
         &fork_static::WORKLOAD,
         &fork_memory::WORKLOAD,
         &reap::WORKLOAD,
+        &exit::WORKLOAD,
         &process_set::WORKLOAD,
         &spawn::WORKLOAD,
         &mount::WORKLOAD,

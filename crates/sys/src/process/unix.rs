@@ -29,6 +29,10 @@ pub struct Family {
 #[derive(Debug)]
 pub struct Child(Pid);
 
+/// The first byte of a child that holds something, and of one that cannot.
+const MADE: u8 = b'.';
+const NOT_MADE: u8 = b'!';
+
 impl Family {
     /// A family without children.
     ///
@@ -73,6 +77,31 @@ impl Family {
                 let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::other("fork returned no process"))?;
                 Ok((Child(pid), told))
             }
+        }
+    }
+
+    /// Forks a child that makes something and then holds it, and returns once it has.
+    ///
+    /// # Errors
+    /// Those of fork(2); those of `make` in the child.
+    pub fn fork_to_hold<T>(&self, make: impl FnOnce() -> io::Result<T>) -> io::Result<Child> {
+        let number = super::fork(|| match make() {
+            Ok(_held) => self.live(&MADE),
+            Err(error) => {
+                // The parent reads the code once this byte has come.
+                let _ = rustix::io::write(&self.hello_write, &[NOT_MADE]);
+                error.raw_os_error().and_then(|number| u8::try_from(number).ok()).unwrap_or(super::PANICKED)
+            }
+        })?;
+        let child = i32::try_from(number).ok().and_then(Pid::from_raw);
+        let child = Child(child.ok_or_else(|| io::Error::other("no process has that number"))?);
+        if self.hear_hello()? == MADE {
+            return Ok(child);
+        }
+        let ended = rustix::process::waitpid(Some(child.0), WaitOptions::empty())?;
+        match ended.and_then(|(_, status)| status.exit_status()) {
+            Some(number) if number != i32::from(super::PANICKED) => Err(io::Error::from_raw_os_error(number)),
+            _ => Err(io::Error::other("the child could not make what it is to hold")),
         }
     }
 
