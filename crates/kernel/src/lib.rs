@@ -32,6 +32,7 @@ mod queue;
 mod ready;
 mod ready_many;
 mod reap;
+mod route;
 mod seccomp;
 mod shared_memory;
 mod socket;
@@ -66,6 +67,7 @@ pub const GROUP: Group = Group {
         &exit::WORKLOAD,
         &process_set::WORKLOAD,
         &spawn::WORKLOAD,
+        &route::WORKLOAD,
         &mount::WORKLOAD,
         &namespace::WORKLOAD,
         &cgroup::WORKLOAD,

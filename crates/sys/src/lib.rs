@@ -44,6 +44,7 @@ pub mod profile;
 #[cfg(target_os = "linux")]
 mod pseudo_file;
 pub mod ring;
+pub mod route;
 #[cfg(target_os = "linux")]
 pub mod seccomp;
 #[cfg(target_os = "linux")]

@@ -19,6 +19,7 @@ mod load_facts;
 mod operation;
 mod outcome;
 mod own_folder;
+mod own_network;
 mod reference;
 #[cfg(feature = "server")]
 pub mod server;
@@ -39,6 +40,7 @@ pub use load::LevelRecorder;
 pub use operation::Operation;
 pub use outcome::{EarlyEnd, ProgramEnded, TrialError};
 pub use own_folder::OwnFolder;
+pub use own_network::OwnNetwork;
 pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
 pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};
