@@ -55,6 +55,8 @@ const NEEDS: &[Need] = &[
     test_with("man", &["man-db"], "renders the pages of the manual"),
     verify_with("objcopy", &["binutils"], "separates debugging information from a release"),
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
+    test_with("nft", &["nftables"], "loads the rules that `filter` and `conntrack` measure"),
+    test_with("iptables", &["iptables"], "loads the rules that `filter` measures"),
     test_with("perl", &["perl-base"], "holds a lease that `tune` waits for"),
     verify_with("qemu-system-x86_64", &["qemu-system-x86"], "boots other kernels"),
     verify_with("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "links osdyno for Windows"),

@@ -35,28 +35,35 @@ pub(crate) const WORKLOAD: Workload = Workload {
             summary: "IPv4, bound to 127.0.0.2 alone, the port left to connect (IP_BIND_ADDRESS_NO_PORT)",
         },
     ],
-    operations: &[
-        Operation::up(
-            "connect",
-            Expect::Constant,
-            "connect(2), until the connection is established for the client",
-        ),
-        Operation::up("accept", Expect::Constant, "accept(2) of the waiting connection"),
-        Operation::sum("both", &["connect", "accept"], Expect::Constant, "connect and accept together")
-            .detail(),
-        Operation::down("close-client", Expect::Constant, "close(2) that resets, in random order"),
-        Operation::down("close-server", Expect::Constant, "close(2) of the end that was reset").detail(),
-    ],
+    operations: OPERATIONS,
     needs: &[Need::new(DESCRIPTORS, 2), Need::new(PORTS, 1), Need::new(MEMORY, 10 << 10)],
     helpers: true,
     run: Ok(run),
     ..Workload::CURVE
 };
 
+pub(crate) const OPERATIONS: &[Operation] = &[
+    Operation::up(
+        "connect",
+        Expect::Constant,
+        "connect(2), until the connection is established for the client",
+    ),
+    Operation::up("accept", Expect::Constant, "accept(2) of the waiting connection"),
+    Operation::sum("both", &["connect", "accept"], Expect::Constant, "connect and accept together").detail(),
+    Operation::down("close-client", Expect::Constant, "close(2) that resets, in random order"),
+    Operation::down("close-server", Expect::Constant, "close(2) of the end that was reset").detail(),
+];
+
 /// Explicitly bound ports lie below those that most systems choose by themselves.
 const OWN_PORTS: std::ops::Range<u16> = 2048..32_768;
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let pairs = open(trial)?;
+    close(trial, pairs)
+}
+
+/// Times the ways up: both ends of every connection.
+pub(crate) fn open(trial: &mut Trial<'_>) -> Result<Vec<(Connection, Connection)>, TrialError> {
     let mut client = Client::new(trial.variant());
     let listening = Listening { blocking: true, ..Listening::default() };
     let listener = Listener::bind(SocketAddr::new(client.server, 0), listening);
@@ -85,7 +92,11 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let met: io::Result<Vec<bool>> = met.collect();
     let met = met.map_err(TrialError::at("to ask for the ends of a connection"))?;
     trial.check("every accepted connection is the one that was opened", met.into_iter().all(|is_met| is_met));
+    Ok(pairs)
+}
 
+/// Times the way down.
+pub(crate) fn close(trial: &mut Trial<'_>, pairs: Vec<(Connection, Connection)>) -> Result<(), TrialError> {
     let pairs = trial.shuffled(pairs);
     trial.timed_steps_back(&["close-client", "close-server"], pairs, |(ours, theirs), lap| {
         ours.reset_on_close()?;

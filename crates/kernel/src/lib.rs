@@ -11,8 +11,10 @@ mod cgroup;
 mod clock;
 mod connect;
 mod connection_list;
+mod conntrack;
 mod exit;
 mod files;
+mod filter;
 mod fork;
 mod fork_memory;
 mod fork_static;
@@ -68,6 +70,8 @@ pub const GROUP: Group = Group {
         &process_set::WORKLOAD,
         &spawn::WORKLOAD,
         &route::WORKLOAD,
+        &filter::WORKLOAD,
+        &conntrack::WORKLOAD,
         &mount::WORKLOAD,
         &namespace::WORKLOAD,
         &cgroup::WORKLOAD,

@@ -124,6 +124,16 @@ impl DatagramSocket {
         Ok(())
     }
 
+    /// One send(2) to where it is connected.
+    ///
+    /// # Errors
+    /// Those of send(2).
+    #[inline]
+    pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        net::send(&self.0, bytes, SendFlags::empty())?;
+        Ok(())
+    }
+
     /// Receives a message that has arrived, by one recv(2) that does not wait.
     ///
     /// # Errors
