@@ -18,6 +18,7 @@ mod filter;
 mod fork;
 mod fork_memory;
 mod fork_static;
+mod futex;
 mod listen;
 mod lock;
 mod mapping_size;
@@ -95,6 +96,7 @@ pub const GROUP: Group = Group {
         &xattr::WORKLOAD,
         &mapping_size::WORKLOAD,
         &memory_map_list::WORKLOAD,
+        &futex::WORKLOAD,
         &seccomp::WORKLOAD,
         &connection_list::WORKLOAD,
     ],

@@ -25,6 +25,8 @@ pub mod environment;
 pub mod error;
 pub mod event;
 pub mod file;
+#[cfg(target_os = "linux")]
+pub mod futex;
 pub mod handle;
 pub mod init;
 pub mod kernel_counter;

@@ -10,6 +10,8 @@ pub mod architectures;
 mod curve;
 mod definition;
 mod extent;
+#[cfg(target_os = "linux")]
+mod futex_waiters;
 mod helpers;
 mod job;
 pub mod levels;
@@ -35,6 +37,9 @@ pub use curve::Lap;
 pub use definition::{Declaration, Experiment, Group, Linkage, Need, Variant, Workload};
 pub use extent::{Ceiling, Extent, is_near, most_by_processors};
 pub use job::{JobRecorder, PhaseTime};
+#[cfg(target_os = "linux")]
+pub use futex_waiters::{FutexRelease, FutexWaiters};
+pub use job::JobRecorder;
 pub use levels::Sizes;
 pub use load::LevelRecorder;
 pub use operation::Operation;
