@@ -46,6 +46,7 @@ mod thread;
 mod timer;
 mod udp;
 mod unix_socket;
+mod wake;
 mod watch;
 mod xattr;
 
@@ -98,6 +99,7 @@ pub const GROUP: Group = Group {
         &memory_map_list::WORKLOAD,
         &futex::WORKLOAD,
         &seccomp::WORKLOAD,
+        &wake::WORKLOAD,
         &connection_list::WORKLOAD,
     ],
 };

@@ -71,7 +71,8 @@ const GET_SLOTS: libc::c_ulong = 2;
 /// From now on the words of this process are in the hash table that all processes share, as before Linux
 /// 6.16.
 ///
-/// # Errors Unsupported where the kernel has no tables of processes.
+/// # Errors
+/// Unsupported where the kernel has no tables of processes.
 pub fn use_global_hash() -> io::Result<()> {
     const NONE: crate::Unsupported = crate::Unsupported("this kernel has no table of words for each process");
     // SAFETY: these operations take numbers only.

@@ -35,7 +35,8 @@ impl SeccompFilter {
     /// Adds it to those of this thread, by one seccomp(2). The thread and what it executes give up the gain
     /// of privileges for that: `PR_SET_NO_NEW_PRIVS`.
     ///
-    /// # Errors Those of prctl(2) and seccomp(2), `ENOMEM` when all filters together are too long.
+    /// # Errors
+    /// Those of prctl(2) and seccomp(2), `ENOMEM` when all filters together are too long.
     pub fn add(&self) -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;
         let len = u16::try_from(self.0.len()).map_err(io::Error::other)?;

@@ -74,6 +74,26 @@ impl<const EDGE: bool> Set<EDGE> {
         Ok(Set { kernel, events: (0..events_max).map(|_| MaybeUninit::uninit()).collect() })
     }
 
+    /// Adds a descriptor for input, whose changes wake the sleepers of one set, or of a few
+    /// (`EPOLLEXCLUSIVE`), where several sets watch it.
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2).
+    pub fn add_exclusive(&mut self, descriptor: BorrowedFd<'_>, token: usize) -> io::Result<()> {
+        let edge = if EDGE { EventFlags::ET } else { EventFlags::empty() };
+        let flags = EventFlags::IN | EventFlags::EXCLUSIVE | edge;
+        Ok(epoll::add(&self.kernel, descriptor, EventData::new_u64(token as u64), flags)?)
+    }
+
+    /// One close(2), with its result.
+    ///
+    /// # Errors
+    /// Those of close(2).
+    #[inline]
+    pub fn close(self) -> io::Result<()> {
+        crate::file::close(self.kernel.into())
+    }
+
     /// A descriptor that waits for nothing has been removed already.
     fn take_out(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
         match epoll::delete(&self.kernel, descriptor) {

@@ -49,7 +49,8 @@ impl TcpDiagnosis {
     /// Sends a query of [`sock_diag::query_one`] and receives the answer, by one send(2) and one recv(2).
     /// Returns the length of the answer for [`TcpDiagnosis::listed`].
     ///
-    /// # Errors Those of both calls.
+    /// # Errors
+    /// Those of both calls.
     #[inline]
     pub fn find(&mut self, query: &[u8]) -> io::Result<usize> {
         rustix::net::send(&self.kernel, query, SendFlags::empty())?;
