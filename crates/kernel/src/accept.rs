@@ -21,7 +21,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "accept",
-    source: include_str!("accept.rs"),
+    source: workload::page!("accept.rs"),
     grows: "open connections",
     variants: &[
         Variant { name: "blocking", summary: "the server waits in accept(2) alone" },

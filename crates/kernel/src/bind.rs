@@ -22,7 +22,7 @@ use crate::socket::{FAMILIES, Hole, all_distinct, family};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "bind",
     version: 1,
-    source: include_str!("bind.rs"),
+    source: workload::page!("bind.rs"),
     grows: "bound sockets",
     variants: FAMILIES,
     operations: &[

@@ -15,7 +15,7 @@ use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload}
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "clock",
     version: 1,
-    source: include_str!("clock.rs"),
+    source: workload::page!("clock.rs"),
     grows: "repetitions",
     variants: Variant::ONLY,
     operations: &[Operation::up("clock_gettime", Expect::Constant, "one reading of the monotonic clock")],

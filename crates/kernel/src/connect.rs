@@ -24,7 +24,7 @@ use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "connect",
-    source: include_str!("connect.rs"),
+    source: workload::page!("connect.rs"),
     grows: "open connections",
     variants: &[
         Variant { name: "v4", summary: "IPv4" },

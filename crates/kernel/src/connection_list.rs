@@ -18,7 +18,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "connection-list",
-    source: include_str!("connection_list.rs"),
+    source: workload::page!("connection_list.rs"),
     grows: "open connections",
     variants: &[
         Variant { name: "proc", summary: "/proc/net/tcp is read" },
@@ -84,7 +84,7 @@ mod measured {
     fn text(trial: &mut Trial<'_>, port: u16, open: impl Fn() -> io::Result<Pair>) -> Result<(), TrialError> {
         // The third word of a line is the peer: 0100007F:1F90.
         let (peer, mut list, mut wrong) = (format!(":{port:04X}"), String::new(), 0);
-        trial.timed_steps(&["list"], |n, lap| {
+        trial.compact_steps(&["list"], |n, lap| {
             let pair = open()?;
             list.clear();
             lap.skip();
@@ -107,7 +107,7 @@ mod measured {
     ) -> Result<(), TrialError> {
         let mut kernel = TcpDiagnosis::open().map_err(TrialError::at("to open sock_diag(7)"))?;
         let mut wrong = 0;
-        trial.timed_steps(&["list"], |n, lap| {
+        trial.compact_steps(&["list"], |n, lap| {
             let pair = open()?;
             lap.skip();
             let bytes = kernel.list()?;
@@ -133,7 +133,7 @@ mod measured {
         let mut kernel = TcpDiagnosis::open().map_err(TrialError::at("to open sock_diag(7)"))?;
         let mut choice = fastrand::Rng::with_seed(trial.seed());
         let (mut clients, mut pairs, mut wrong) = (Vec::with_capacity(trial.n()), Vec::new(), 0);
-        trial.timed_steps(&["find"], |n, lap| {
+        trial.compact_steps(&["find"], |n, lap| {
             let pair = open()?;
             clients.push(v4(pair.0.local()?)?);
             pairs.push(pair);

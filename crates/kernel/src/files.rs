@@ -22,7 +22,7 @@ use workload::{Expect, Linkage, Need, Operation, Setting, Trial, TrialError, Val
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "files",
     version: 1,
-    source: include_str!("files.rs"),
+    source: workload::page!("files.rs"),
     grows: "open and mapped files",
     variants: Variant::ONLY,
     settings: &[Setting {

@@ -19,7 +19,7 @@ use crate::socket::all_distinct;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork",
     version: 4,
-    source: include_str!("fork.rs"),
+    source: workload::page!("fork.rs"),
     grows: "live processes",
     variants: Variant::ONLY,
     operations: OPERATIONS,

@@ -23,7 +23,7 @@ use crate::fork::family;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork-memory",
     version: 4,
-    source: include_str!("fork_memory.rs"),
+    source: workload::page!("fork_memory.rs"),
     grows: "MiB that the parent has written",
     variants: Variant::ONLY,
     operations: &[

@@ -14,7 +14,7 @@ use crate::fork;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork-static",
     version: 4,
-    source: include_str!("fork_static.rs"),
+    source: workload::page!("fork_static.rs"),
     grows: "live processes",
     variants: Variant::ONLY,
     operations: fork::OPERATIONS,

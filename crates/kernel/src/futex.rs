@@ -21,7 +21,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "futex",
-    source: include_str!("futex.rs"),
+    source: workload::page!("futex.rs"),
     grows: "waiting threads",
     variants: &[
         Variant { name: "private", summary: "one word of this process" },
@@ -90,7 +90,7 @@ mod measured {
         let ([mut here, mut there], nobody) =
             ([&waiters.meeting[0], &waiters.meeting[1]], FutexWord::default());
         let (mut wrong, mut displaced) = (0, 0);
-        let made = trial.timed_steps(&["wake-none", "requeue"], |n, lap| {
+        let made = trial.compact_steps(&["wake-none", "requeue"], |n, lap| {
             waiters.start(n, here, threads)?;
             lap.skip();
             let woken = nobody.wake(waiters.kind, 1)?;
@@ -116,7 +116,7 @@ mod measured {
         threads: &'s Scope<'s, '_>,
     ) -> Result<(), TrialError> {
         let (nobody, mut wrong) = (FutexWord::default(), 0);
-        let made = trial.timed_steps(&["wake-none"], |n, lap| {
+        let made = trial.compact_steps(&["wake-none"], |n, lap| {
             waiters.start(n, &waiters.own[n], threads)?;
             lap.skip();
             let woken = nobody.wake(waiters.kind, 1)?;
@@ -139,7 +139,7 @@ mod measured {
     ) -> Result<(), TrialError> {
         let count = words.len();
         let (mut wrong, mut displaced) = (0, 0);
-        trial.timed_steps_back(&["wake"], words, |(word, numbers), lap| {
+        trial.compact_steps_back(&["wake"], words, |(word, numbers), lap| {
             let mut woken = word.wake(waiters.kind, 1)?;
             lap.mark();
             if woken == 0 {

@@ -20,7 +20,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "listen",
-    source: include_str!("listen.rs"),
+    source: workload::page!("listen.rs"),
     grows: "listeners of a port",
     variants: Variant::ONLY,
     operations: &[
@@ -62,7 +62,7 @@ mod measured {
         trial.warm(|| BoundSocket::bind(to, how)?.listen(BACKLOG)?.close());
         let (mut listeners, mut events) = (Vec::with_capacity(trial.n()), Vec::new());
         let (mut wrong, mut chosen) = (0, vec![false; trial.n()]);
-        let kept = trial.timed_steps(&["listen", "connect"], |n, lap| {
+        let kept = trial.compact_steps(&["listen", "connect"], |n, lap| {
             let socket = BoundSocket::bind(to, how)?;
             lap.skip();
             let listener = socket.listen(BACKLOG)?;
@@ -92,6 +92,6 @@ mod measured {
         trial.check("connections were spread over the listeners", kept.len() < SPREAD_MIN || spread > 1);
         listeners.truncate(kept.len());
         let listeners = trial.shuffled(listeners);
-        trial.timed_down("close", listeners, |listener| listener.close())
+        trial.compact_down("close", listeners, |listener| listener.close())
     }
 }

@@ -24,7 +24,7 @@ use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "lock",
-    source: include_str!("lock.rs"),
+    source: workload::page!("lock.rs"),
     grows: "locks of a file",
     variants: &[
         Variant { name: "posix", summary: "bytes, owned by the process (F_SETLK)" },
@@ -71,7 +71,7 @@ fn bytes(trial: &mut Trial<'_>, owner: LockOwner, file: &File, other: &File) -> 
         unlock_byte(file, owner, 0)
     });
     let mut missed = 0;
-    let locked = trial.timed_steps(&["lock", "test"], |n, lap| {
+    let locked = trial.compact_steps(&["lock", "test"], |n, lap| {
         lock_byte(file, owner, bytes[n])?;
         lap.mark();
         let chosen = bytes[random.usize(..=n)];
@@ -90,7 +90,7 @@ fn bytes(trial: &mut Trial<'_>, owner: LockOwner, file: &File, other: &File) -> 
     let between = between.map_err(TrialError::at("to test the bytes between the locks"))?;
     trial.check("no byte between them had one", !between.contains(&true));
     let locked = trial.shuffled(locked);
-    trial.timed_down("unlock", locked, |byte| unlock_byte(file, owner, byte))?;
+    trial.compact_down("unlock", locked, |byte| unlock_byte(file, owner, byte))?;
     let is_left = is_locked_for(other, 0).map_err(TrialError::at("to test an unlocked byte"))?;
     trial.check("no lock was left", !is_left);
     Ok(())
@@ -107,7 +107,7 @@ fn whole_files(
         file.lock_shared()?;
         file.unlock()
     });
-    let files = trial.timed_steps(&["lock", "test"], |_, lap| {
+    let files = trial.compact_steps(&["lock", "test"], |_, lap| {
         let file = open()?;
         lap.skip();
         file.lock_shared()?;
@@ -123,7 +123,7 @@ fn whole_files(
     })?;
     trial.check("no shared file could be locked exclusively", taken == 0);
     let files = trial.shuffled(files);
-    trial.timed_steps_back(&["unlock"], files, |file, lap| {
+    trial.compact_steps_back(&["unlock"], files, |file, lap| {
         file.unlock()?;
         lap.mark();
         drop(file);

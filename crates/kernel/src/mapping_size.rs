@@ -18,7 +18,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mapping-size",
-    source: include_str!("mapping_size.rs"),
+    source: workload::page!("mapping_size.rs"),
     grows: "KiB of a mapping",
     variants: &[
         Variant { name: "small", summary: "the smallest pages only" },
@@ -55,7 +55,7 @@ mod measured {
             region.unmap()
         });
         let mut wrong = 0;
-        trial.timed_steps(&["mmap", "touch", "munmap"], |n, lap| {
+        trial.compact_steps(&["mmap", "touch", "munmap"], |n, lap| {
             let bytes = ((n + 1) << 10).next_multiple_of(page_bytes());
             lap.skip();
             let mut region = MemoryRegion::map(bytes, true)?;

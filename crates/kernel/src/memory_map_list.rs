@@ -19,7 +19,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "memory-map-list",
-    source: include_str!("memory_map_list.rs"),
+    source: workload::page!("memory_map_list.rs"),
     grows: "mappings of a process",
     variants: &[
         Variant { name: "maps", summary: "the list is read" },
@@ -62,7 +62,7 @@ mod measured {
             _ => read(trial, "/proc/self/maps", true)?,
         };
         let regions = trial.shuffled(regions);
-        trial.timed_down("munmap", regions, MemoryRegion::unmap)
+        trial.compact_down("munmap", regions, MemoryRegion::unmap)
     }
 
     /// One more mapping; those of even numbers are writable.
@@ -74,7 +74,7 @@ mod measured {
 
     fn read(trial: &mut Trial<'_>, path: &str, is_list: bool) -> Result<Vec<MemoryRegion>, TrialError> {
         let (mut text, mut before, mut wrong) = (String::new(), 0, 0);
-        let regions = trial.timed_steps(&["read"], |n, lap| {
+        let regions = trial.compact_steps(&["read"], |n, lap| {
             let region = map(n)?;
             text.clear();
             lap.skip();
@@ -94,7 +94,7 @@ mod measured {
     fn use_one(trial: &mut Trial<'_>) -> Result<Vec<MemoryRegion>, TrialError> {
         let mut choice = fastrand::Rng::with_seed(trial.seed());
         let (mut regions, mut wrong): (Vec<MemoryRegion>, usize) = (Vec::with_capacity(trial.n()), 0);
-        let kept = trial.timed_steps(&["fault", "mprotect"], |n, lap| {
+        let kept = trial.compact_steps(&["fault", "mprotect"], |n, lap| {
             regions.push(map(n)?);
             let chosen = &mut regions[2 * choice.usize(..=n / 2)];
             chosen.discard()?;

@@ -20,7 +20,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "missing-names",
-    source: include_str!("missing_names.rs"),
+    source: workload::page!("missing_names.rs"),
     grows: "missing names",
     variants: &[
         Variant { name: "one", summary: "all in one folder" },
@@ -79,7 +79,7 @@ mod measured {
         let names = names.map_err(TrialError::at("to name the files"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let mut found = 0;
-        trial.timed_steps(&["miss", "miss-again", "watch", "create", "rename"], |n, lap| {
+        trial.compact_steps(&["miss", "miss-again", "watch", "create", "rename"], |n, lap| {
             let missed = file::status(&names[n]);
             lap.mark();
             let chosen = random.usize(..=n);
@@ -113,7 +113,7 @@ mod measured {
         let names = (0..trial.n()).map(|number| path(&folder, number)).collect::<io::Result<Vec<_>>>();
         let names = names.map_err(TrialError::at("to name the files"))?;
         let mut found = 0;
-        trial.timed_steps(&["rmdir"], |n, lap| {
+        trial.compact_steps(&["rmdir"], |n, lap| {
             std::fs::create_dir(&folder)?;
             found += names[..=n].iter().filter(|name| !is_missing(&file::status(name))).count();
             lap.skip();

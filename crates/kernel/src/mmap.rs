@@ -23,7 +23,7 @@ use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Wor
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mmap",
     version: 1,
-    source: include_str!("mmap.rs"),
+    source: workload::page!("mmap.rs"),
     grows: "mappings",
     variants: &[
         Variant { name: "read", summary: "the file is brought into the cache by read(2)" },

@@ -13,7 +13,7 @@ use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload}
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "noop",
     version: 1,
-    source: include_str!("noop.rs"),
+    source: workload::page!("noop.rs"),
     grows: "repetitions",
     variants: Variant::ONLY,
     operations: &[Operation::up("noop", Expect::Constant, "nothing between two readings of the clock")],

@@ -21,7 +21,7 @@ use workload::{Expect, Need, Operation, OwnFolder, Trial, TrialError, Variant, W
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "path",
-    source: include_str!("path.rs"),
+    source: workload::page!("path.rs"),
     grows: "components, links or entries",
     variants: &[
         Variant { name: "depth", summary: "folders, each in the one before" },
@@ -49,7 +49,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let mut paths =
         Paths::new(trial.variant(), &folder).map_err(TrialError::at("to make the first entry"))?;
     let (mut choice, mut wrong) = (fastrand::Rng::with_seed(trial.seed()), 0);
-    trial.timed_steps(&["stat", "open"], |n, lap| {
+    trial.compact_steps(&["stat", "open"], |n, lap| {
         paths.add(n)?;
         let path = paths.choose(&mut choice)?;
         lap.skip();

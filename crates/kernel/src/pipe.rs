@@ -19,7 +19,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "pipe",
-    source: include_str!("pipe.rs"),
+    source: workload::page!("pipe.rs"),
     grows: "open pipes",
     variants: &[
         Variant { name: "pipe", summary: "pipe(2)" },
@@ -70,7 +70,7 @@ mod measured {
             trial.warm(|| create()?.close());
         }
         let names: &[&str] = if is_named { &["create", "open", "byte"] } else { &["create", "byte"] };
-        let kept = trial.timed_steps(names, |n, lap| {
+        let kept = trial.compact_steps(names, |n, lap| {
             let channel = if is_named {
                 make_named_pipe(&paths[n])?;
                 lap.mark();
@@ -91,7 +91,7 @@ mod measured {
         // One may have been opened that could not be used.
         channels.truncate(kept.len());
         let channels = trial.shuffled(channels);
-        trial.timed_down("close", channels, Channel::close)
+        trial.compact_down("close", channels, Channel::close)
     }
 
     /// The names of the pipes, in folders that exist.

@@ -22,7 +22,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "queue",
-    source: include_str!("queue.rs"),
+    source: workload::page!("queue.rs"),
     grows: "message queues, or messages in one",
     variants: &[
         Variant { name: "posix", summary: "queues of POSIX, mq_open(3)" },
@@ -130,7 +130,7 @@ mod measured {
     ) -> Result<(), TrialError> {
         let mut choice = fastrand::Rng::with_seed(trial.seed());
         let (mut queues, mut wrong) = (Vec::with_capacity(trial.n()), 0);
-        let kept = trial.timed_steps(&["create", "send", "receive"], |n, lap| {
+        let kept = trial.compact_steps(&["create", "send", "receive"], |n, lap| {
             let queue = create(n)?;
             lap.mark();
             queues.push(queue);
@@ -147,7 +147,7 @@ mod measured {
         trial.check("every byte was received from its queue", wrong == 0);
         queues.truncate(kept.len());
         let queues = trial.shuffled(queues.into_iter().enumerate().collect());
-        trial.timed_steps_back(&["remove"], queues, |(place, queue), lap| {
+        trial.compact_steps_back(&["remove"], queues, |(place, queue), lap| {
             let closed = close(place, queue);
             lap.skip();
             remove(closed)?;
@@ -161,7 +161,7 @@ mod measured {
         const PRIORITIES: u32 = 32_768;
         let queue = PosixQueue::create(name, trial.n()).map_err(TrialError::at("to create a queue"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
-        let sent = trial.timed_steps(&["send"], |_, lap| {
+        let sent = trial.compact_steps(&["send"], |_, lap| {
             let priority = random.u32(..PRIORITIES);
             lap.skip();
             queue.send(priority, priority as u8)?;
@@ -169,7 +169,7 @@ mod measured {
             Ok(())
         })?;
         let (mut highest, mut wrong) = (PRIORITIES, 0);
-        trial.timed_down("take", sent.into_iter(), |()| {
+        trial.compact_down("take", sent.into_iter(), |()| {
             let (priority, byte) = queue.receive()?;
             wrong += usize::from(priority > highest || byte != priority as u8);
             highest = priority;
@@ -181,12 +181,14 @@ mod measured {
 
     fn system_v_messages(trial: &mut Trial<'_>, key: u32) -> Result<(), TrialError> {
         let queue = SystemVQueue::create(key).map_err(TrialError::at("to create a queue"))?;
-        let kinds = trial.timed("send", |n| {
+        let kinds = trial.compact_steps(&["send"], |n, lap| {
             let kind = n as u32 + 1;
-            queue.send(kind, kind as u8).map(|()| kind)
+            queue.send(kind, kind as u8)?;
+            lap.mark();
+            Ok(kind)
         })?;
         let (kinds, mut wrong) = (trial.shuffled(kinds), 0);
-        trial.timed_down("take", kinds, |kind| {
+        trial.compact_down("take", kinds, |kind| {
             wrong += usize::from(queue.receive(kind)? != kind as u8);
             Ok(())
         })?;

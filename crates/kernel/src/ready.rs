@@ -25,7 +25,7 @@ use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "ready",
-    source: include_str!("ready.rs"),
+    source: workload::page!("ready.rs"),
     grows: "watched descriptors",
     variants: INTERFACES,
     rivals: true,

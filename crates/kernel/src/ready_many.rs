@@ -25,7 +25,7 @@ use crate::ready;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "ready-many",
-    source: include_str!("ready_many.rs"),
+    source: workload::page!("ready_many.rs"),
     grows: "ready descriptors",
     variants: ready::INTERFACES,
     rivals: true,

@@ -16,7 +16,7 @@ use crate::fork;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "reap",
     version: 4,
-    source: include_str!("reap.rs"),
+    source: workload::page!("reap.rs"),
     grows: "live processes",
     variants: &[
         Variant { name: "oldest", summary: "oldest first" },

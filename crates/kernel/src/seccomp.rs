@@ -20,7 +20,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "seccomp",
-    source: include_str!("seccomp.rs"),
+    source: workload::page!("seccomp.rs"),
     grows: "instructions or filters",
     variants: &[
         Variant { name: "instructions", summary: "one filter with n instructions" },
@@ -61,10 +61,10 @@ mod measured {
         let wrong = match trial.variant() {
             "stacked" => {
                 let filter = SeccompFilter::examining(1);
-                let stack = || Ok(trial.timed_steps(NAMES, |_, lap| measure(&filter, expected, lap)));
+                let stack = || Ok(trial.compact_steps(NAMES, |_, lap| measure(&filter, expected, lap)));
                 in_thread(stack).map_err(TrialError::at("to have a thread with filters"))??
             }
-            _ => trial.timed_steps(NAMES, |n, lap| {
+            _ => trial.compact_steps(NAMES, |n, lap| {
                 let filter = SeccompFilter::examining(n);
                 in_thread(|| measure(&filter, expected, lap))
             })?,

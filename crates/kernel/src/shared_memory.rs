@@ -18,7 +18,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "shared-memory",
-    source: include_str!("shared_memory.rs"),
+    source: workload::page!("shared_memory.rs"),
     grows: "segments of shared memory",
     variants: &[
         Variant { name: "sysv", summary: "segments of System V, shmget(2)" },
@@ -76,7 +76,7 @@ mod measured {
                 let segments =
                     if trial.variant() == "list" { list(trial, &names) } else { use_all(trial, &names) };
                 let segments = trial.shuffled(segments?);
-                trial.timed_down("remove", segments, SystemVSegment::remove)
+                trial.compact_down("remove", segments, SystemVSegment::remove)
             }
             "posix" => {
                 let names = reserve(trial, PersistentKind::SharedObject)?;
@@ -97,7 +97,7 @@ mod measured {
     fn use_all(trial: &mut Trial<'_>, names: &PersistentNames) -> Result<Vec<SystemVSegment>, TrialError> {
         let mut choice = fastrand::Rng::with_seed(trial.seed());
         let (mut segments, mut wrong) = (Vec::with_capacity(trial.n()), 0);
-        let kept = trial.timed_steps(&["create", "attach", "detach"], |n, lap| {
+        let kept = trial.compact_steps(&["create", "attach", "detach"], |n, lap| {
             let segment = SystemVSegment::create(names.number(n))?;
             lap.mark();
             let mut attached = segment.attach()?;
@@ -121,7 +121,7 @@ mod measured {
 
     fn list(trial: &mut Trial<'_>, names: &PersistentNames) -> Result<Vec<SystemVSegment>, TrialError> {
         let (mut list, mut wrong) = (String::new(), 0);
-        let segments = trial.timed_steps(&["list"], |n, lap| {
+        let segments = trial.compact_steps(&["list"], |n, lap| {
             let segment = SystemVSegment::create(names.number(n))?;
             lap.skip();
             SystemVSegment::list(&mut list)?;
@@ -146,7 +146,7 @@ mod measured {
     ) -> Result<(), TrialError> {
         let mut choice = fastrand::Rng::with_seed(trial.seed());
         let (mut objects, mut wrong) = (Vec::with_capacity(trial.n()), 0);
-        let kept = trial.timed_steps(&["create", "attach", "detach"], |n, lap| {
+        let kept = trial.compact_steps(&["create", "attach", "detach"], |n, lap| {
             let made = create(n)?;
             lap.mark();
             file(&made).set_len(page_bytes() as u64)?;
@@ -168,6 +168,6 @@ mod measured {
         trial.check("every segment held its number", wrong == 0);
         objects.truncate(kept.len());
         let objects = trial.shuffled(objects);
-        trial.timed_down("remove", objects, remove)
+        trial.compact_down("remove", objects, remove)
     }
 }

@@ -19,7 +19,7 @@ use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Wor
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "socket",
     version: 1,
-    source: include_str!("socket.rs"),
+    source: workload::page!("socket.rs"),
     grows: "open sockets",
     variants: FAMILIES,
     operations: &[

@@ -14,7 +14,7 @@ use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload}
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "syscall",
     version: 1,
-    source: include_str!("syscall.rs"),
+    source: workload::page!("syscall.rs"),
     grows: "repetitions",
     variants: Variant::ONLY,
     operations: &[Operation::up("getppid", Expect::Constant, "one getppid(2)")],

@@ -16,7 +16,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "terminal",
-    source: include_str!("terminal.rs"),
+    source: workload::page!("terminal.rs"),
     grows: "open pseudo-terminals",
     variants: Variant::ONLY,
     operations: &[
@@ -43,7 +43,7 @@ mod measured {
         let mut choice = fastrand::Rng::with_seed(trial.seed());
         let (mut terminals, mut wrong): (Vec<PseudoTerminal>, usize) = (Vec::with_capacity(trial.n()), 0);
         trial.warm(|| TerminalController::open()?.open_terminal()?.close());
-        let kept = trial.timed_steps(&["create", "open", "line"], |n, lap| {
+        let kept = trial.compact_steps(&["create", "open", "line"], |n, lap| {
             let controller = TerminalController::open()?;
             lap.mark();
             let terminal = controller.open_terminal()?;
@@ -62,6 +62,6 @@ mod measured {
         trial.check("every line arrived", wrong == 0);
         terminals.truncate(kept.len());
         let terminals = trial.shuffled(terminals);
-        trial.timed_down("close", terminals, PseudoTerminal::close)
+        trial.compact_down("close", terminals, PseudoTerminal::close)
     }
 }

@@ -15,7 +15,7 @@ use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Wor
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "thread",
     version: 1,
-    source: include_str!("thread.rs"),
+    source: workload::page!("thread.rs"),
     grows: "live threads",
     variants: Variant::ONLY,
     operations: &[

@@ -19,7 +19,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "timer",
-    source: include_str!("timer.rs"),
+    source: workload::page!("timer.rs"),
     grows: "armed timers",
     variants: &[
         Variant { name: "timerfd", summary: "timerfd_create(2)" },
@@ -81,7 +81,7 @@ mod measured {
             timer.remove()
         });
         let mut timers: Vec<KernelTimer> = Vec::with_capacity(trial.n());
-        trial.timed_steps(&["create", "arm", "re-arm", "expiry"], |n, lap| {
+        trial.compact_steps(&["create", "arm", "re-arm", "expiry"], |n, lap| {
             let timer = create()?;
             lap.mark();
             let first = ahead();
@@ -105,7 +105,7 @@ mod measured {
         trial.check("every timer is armed", armed.into_iter().all(|is_armed| is_armed));
         let mut still = 0;
         let timers = trial.shuffled(timers);
-        trial.timed_steps_back(&["disarm", "remove"], timers, |timer, lap| {
+        trial.compact_steps_back(&["disarm", "remove"], timers, |timer, lap| {
             timer.set(None)?;
             lap.mark();
             still += usize::from(is_armed(&timer)?);

@@ -19,7 +19,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "udp",
-    source: include_str!("udp.rs"),
+    source: workload::page!("udp.rs"),
     grows: "bound UDP sockets",
     variants: &[
         Variant { name: "v4", summary: "IPv4, a port for each" },
@@ -73,7 +73,7 @@ mod measured {
             socket.close()
         });
         let (mut sockets, mut events, mut wrong) = (Vec::with_capacity(trial.n()), Vec::new(), 0);
-        let kept = trial.timed_steps(&["bind", "sendto"], |n, lap| {
+        let kept = trial.compact_steps(&["bind", "sendto"], |n, lap| {
             let (socket, place) = (places.open()?, places.place(n)?);
             lap.skip();
             socket.bind(&place)?;
@@ -110,7 +110,7 @@ mod measured {
             trial.check("every port is distinct", all_distinct(ports));
         }
         let sockets = trial.shuffled(sockets);
-        trial.timed_down("close", sockets, |(socket, _)| socket.close())
+        trial.compact_down("close", sockets, |(socket, _)| socket.close())
     }
 
     /// Where the sockets are bound.

@@ -20,7 +20,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "unix-socket",
-    source: include_str!("unix_socket.rs"),
+    source: workload::page!("unix_socket.rs"),
     grows: "bound names or descriptors in flight",
     variants: &[
         Variant { name: "abstract", summary: "names that are no paths, as unix(7) has them on Linux" },
@@ -78,7 +78,7 @@ mod measured {
         let client = DatagramSocket::open(&names[0]).map_err(TrialError::at("to open a socket"))?;
         let mut choice = fastrand::Rng::with_seed(trial.seed());
         let (mut sockets, mut wrong) = (Vec::with_capacity(trial.n()), 0);
-        let kept = trial.timed_steps(&["bind", "connect", "sendto"], |n, lap| {
+        let kept = trial.compact_steps(&["bind", "connect", "sendto"], |n, lap| {
             let socket = DatagramSocket::open(&names[n])?;
             lap.skip();
             socket.bind(&names[n])?;
@@ -101,7 +101,7 @@ mod measured {
         trial.check("a name that is not bound is refused", nobody.is_err());
         sockets.truncate(kept.len());
         let sockets = trial.shuffled(sockets);
-        trial.timed_down("close", sockets, DatagramSocket::close)
+        trial.compact_down("close", sockets, DatagramSocket::close)
     }
 
     /// A name, with the folder of its path.
@@ -125,7 +125,7 @@ mod measured {
             pair.send(&sent, 0)?;
             pair.receive().map(drop)
         });
-        let carriers = trial.timed_steps(&["send"], |n, lap| {
+        let carriers = trial.compact_steps(&["send"], |n, lap| {
             if n.is_multiple_of(PER_PAIR) {
                 pairs.push(DescriptorPair::new()?);
             }
@@ -136,7 +136,7 @@ mod measured {
             Ok(carrier)
         })?;
         let (carriers, mut wrong) = (trial.shuffled(carriers), 0);
-        trial.timed_steps_back(&["receive"], carriers, |carrier, lap| {
+        trial.compact_steps_back(&["receive"], carriers, |carrier, lap| {
             let (received, byte) = pairs[carrier].receive()?;
             lap.mark();
             wrong += usize::from(byte != carrier as u8 || !sent.is_sender(&received)?);

@@ -18,7 +18,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "wake",
-    source: include_str!("wake.rs"),
+    source: workload::page!("wake.rs"),
     grows: "watchers of a descriptor",
     variants: &[
         Variant { name: "epoll", summary: "instances of epoll(7)" },
@@ -62,7 +62,7 @@ mod measured {
             instance.close()
         });
         let (mut instances, mut events, mut wrong) = (Vec::with_capacity(trial.n()), Vec::new(), 0);
-        let kept = trial.timed_steps(&["add", "write"], |n, lap| {
+        let kept = trial.compact_steps(&["add", "write"], |n, lap| {
             let mut instance = EpollEdge::with_capacity(EVENTS)?;
             lap.skip();
             add(&mut instance)?;
@@ -84,6 +84,6 @@ mod measured {
         trial.check("every write was reported, by every instance or at least by one", wrong == 0);
         instances.truncate(kept.len());
         let instances = trial.shuffled(instances);
-        trial.timed_down("close", instances, |instance| -> io::Result<()> { instance.close() })
+        trial.compact_down("close", instances, |instance| -> io::Result<()> { instance.close() })
     }
 }

@@ -23,7 +23,7 @@ use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "watch",
-    source: include_str!("watch.rs"),
+    source: workload::page!("watch.rs"),
     grows: "watched files",
     variants: &[
         Variant { name: "inotify", summary: "inotify(7), events have the number of the watch" },
@@ -73,7 +73,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     });
     let mut random = fastrand::Rng::with_seed(trial.seed());
     let (mut watches, mut wrong) = (Vec::with_capacity(trial.n()), 0);
-    trial.timed_steps(&["add", "open", "read"], |n, lap| {
+    trial.compact_steps(&["add", "open", "read"], |n, lap| {
         let watch = watcher.add(&paths[n])?;
         lap.mark();
         watches.push(watcher.name(watch, &paths[n])?);
@@ -92,7 +92,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     // One may have been added whose event failed.
     watches.truncate(trial.n());
     let watches = trial.shuffled(watches.into_iter().zip(&paths).collect());
-    trial.timed_steps_back(&["remove"], watches, |(watch, path), lap| {
+    trial.compact_steps_back(&["remove"], watches, |(watch, path), lap| {
         watcher.remove(watch, path)?;
         lap.mark();
         discard(&mut watcher)?;

@@ -18,7 +18,7 @@ use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "xattr",
-    source: include_str!("xattr.rs"),
+    source: workload::page!("xattr.rs"),
     grows: "attributes of a file",
     variants: &[Variant { name: "user", summary: "of the name space of users" }],
     operations: &[
@@ -54,7 +54,7 @@ mod measured {
         let names = names.map_err(TrialError::at("to name the attributes"))?;
         let (mut choice, mut wrong) = (fastrand::Rng::with_seed(trial.seed()), 0);
         let mut list = vec![0; LIST_BYTES_MAX];
-        let set = trial.timed_steps(&["set", "get", "list"], |n, lap| {
+        let set = trial.compact_steps(&["set", "get", "list"], |n, lap| {
             attribute::set(&file, &names[n], &(n as u32).to_ne_bytes())?;
             lap.mark();
             let (chosen, mut value) = (choice.usize(..=n), [0; 8]);
@@ -74,7 +74,7 @@ mod measured {
         })?;
         trial.check("every attribute had its value and was listed", wrong == 0);
         let set = trial.shuffled(set);
-        trial.timed_down("remove", set, |number| attribute::remove(&file, &names[number]))?;
+        trial.compact_down("remove", set, |number| attribute::remove(&file, &names[number]))?;
         let listed = attribute::list(&file, &mut list).map_err(TrialError::at("to list the attributes"))?;
         let is_left = list[..listed].split(|byte| *byte == 0).any(|name| name.starts_with(b"user."));
         trial.check("no attribute was left", !is_left);

@@ -7,6 +7,7 @@
 
 #[cfg(feature = "server")]
 pub mod architectures;
+mod compact;
 mod curve;
 mod definition;
 mod extent;
@@ -22,6 +23,7 @@ mod operation;
 mod outcome;
 mod own_folder;
 mod own_network;
+mod page;
 mod reference;
 #[cfg(feature = "server")]
 pub mod server;
