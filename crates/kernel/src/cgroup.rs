@@ -34,7 +34,7 @@ use workload::{Trial, TrialError};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cgroup",
-    source: include_str!("cgroup.rs"),
+    source: workload::page!("cgroup.rs"),
     grows: "control groups",
     variants: &[
         Variant { name: "alive", summary: "groups of version 2" },
@@ -97,7 +97,7 @@ fn alive(trial: &mut Trial<'_>, groups: &[ControlGroup], own: &File, name: &str)
     let mut random = fastrand::Rng::with_seed(trial.seed());
     let mut files: Vec<(File, File)> = Vec::with_capacity(groups.len());
     let (mut statistics, mut is_told) = ([0; STATISTICS_BYTES], true);
-    let made = trial.timed_steps(&["create", "attach", "read"], |n, lap| {
+    let made = trial.compact_steps(&["create", "attach", "read"], |n, lap| {
         groups[n].create()?;
         lap.mark();
         files.push((groups[n].members()?, groups[n].file(name)?));
@@ -115,13 +115,13 @@ fn alive(trial: &mut Trial<'_>, groups: &[ControlGroup], own: &File, name: &str)
     trial.check("every file of statistics had a text", is_told);
     files.clear();
     let made = trial.shuffled(made);
-    trial.timed_down("remove", made, |n| groups[n].remove())
+    trial.compact_down("remove", made, |n| groups[n].remove())
 }
 
 #[cfg(unix)]
 fn dying(trial: &mut Trial<'_>, groups: &[ControlGroup], own: &File) -> Result<(), TrialError> {
     let folder = trial.own_folder()?;
-    trial.timed_steps(&["create", "attach", "remove dying"], |n, lap| {
+    trial.compact_steps(&["create", "attach", "remove dying"], |n, lap| {
         groups[n].create()?;
         lap.mark();
         let members = groups[n].members()?;

@@ -20,7 +20,7 @@ use crate::{connect, filter};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "conntrack",
-    source: include_str!("conntrack.rs"),
+    source: workload::page!("conntrack.rs"),
     grows: "tracked connections",
     variants: Variant::ONLY,
     operations: connect::OPERATIONS,

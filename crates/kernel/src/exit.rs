@@ -31,7 +31,7 @@ use crate::fork::family;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "exit",
-    source: include_str!("exit.rs"),
+    source: workload::page!("exit.rs"),
     grows: "objects that the process holds",
     variants: &[
         Variant { name: "descriptors", summary: "open files" },
@@ -85,7 +85,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         }),
     };
     trial.warm(|| child(1)?.reap());
-    trial.timed_steps(&["end"], |n, lap| {
+    trial.compact_steps(&["end"], |n, lap| {
         let child = child(n + 1)?;
         lap.skip();
         child.reap()?;

@@ -22,7 +22,7 @@ use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "filter",
-    source: include_str!("filter.rs"),
+    source: workload::page!("filter.rs"),
     grows: "rules that do not match",
     variants: &[
         Variant { name: "list", summary: "rules of nftables, one after the other" },
@@ -70,7 +70,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     };
     let (one, other) = pair().map_err(TrialError::at("to open two UDP sockets"))?;
     trial.warm(|| round_trip(&one, &other));
-    trial.timed_steps(&["add", "round trip"], |number, lap| {
+    trial.compact_steps(&["add", "round trip"], |number, lap| {
         add(number)?;
         lap.mark();
         round_trip(&one, &other)?;

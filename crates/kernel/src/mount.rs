@@ -29,7 +29,7 @@ use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mount",
-    source: include_str!("mount.rs"),
+    source: workload::page!("mount.rs"),
     grows: "mounts",
     variants: &[
         Variant { name: "bind", summary: "one folder at many places" },
@@ -110,7 +110,7 @@ fn measure(trial: &mut Trial<'_>, first: &Namespaces, folders: &[Path]) -> Resul
     match trial.variant() {
         "statmount" => {
             let (mut numbers, mut is_right) = (Vec::<MountNumber>::with_capacity(folders.len()), true);
-            trial.timed_steps(&["ask"], |n, lap| {
+            trial.compact_steps(&["ask"], |n, lap| {
                 bind(shown, &folders[n])?;
                 numbers.push(number(&folders[n])?);
                 let chosen = numbers[random.usize(..=n)];
@@ -125,7 +125,7 @@ fn measure(trial: &mut Trial<'_>, first: &Namespaces, folders: &[Path]) -> Resul
         }
         "table" => {
             let (mut table, mut has_all) = (vec![0; TABLE_BYTES], true);
-            trial.timed_steps(&["read"], |n, lap| {
+            trial.compact_steps(&["read"], |n, lap| {
                 bind(shown, &folders[n])?;
                 lap.skip();
                 let lines = lines("/proc/thread-self/mountinfo", &mut table)?;
@@ -139,7 +139,7 @@ fn measure(trial: &mut Trial<'_>, first: &Namespaces, folders: &[Path]) -> Resul
         "unshare" => {
             let own = Namespaces::own(&[NamespaceKind::Mount]);
             let own = own.map_err(TrialError::at("to keep the mount namespace"))?;
-            trial.timed_steps(&["copy", "end copy"], |n, lap| {
+            trial.compact_steps(&["copy", "end copy"], |n, lap| {
                 bind(shown, &folders[n])?;
                 lap.skip();
                 renew(&[NamespaceKind::Mount])?;
@@ -153,7 +153,7 @@ fn measure(trial: &mut Trial<'_>, first: &Namespaces, folders: &[Path]) -> Resul
         _ => {
             let mounted = trial.timed("mount", |n| mount(shown, &folders[n]).map(|()| n))?;
             let mounted = trial.shuffled(mounted);
-            trial.timed_down("unmount", mounted, |n| unmount(&folders[n]))
+            trial.compact_down("unmount", mounted, |n| unmount(&folders[n]))
         }
     }
 }

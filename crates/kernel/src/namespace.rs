@@ -26,7 +26,7 @@ use crate::socket::all_distinct;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "namespace",
-    source: include_str!("namespace.rs"),
+    source: workload::page!("namespace.rs"),
     grows: "live namespaces",
     variants: &[
         Variant { name: "mount", summary: "mounts" },
@@ -79,7 +79,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let first = Namespaces::own(kinds).map_err(TrialError::at("to keep the first namespaces"))?;
     let mut random = fastrand::Rng::with_seed(trial.seed());
     let mut alive: Vec<Namespaces> = Vec::with_capacity(trial.n());
-    let made = trial.timed_steps(&["create", "enter"], |_, lap| {
+    let made = trial.compact_steps(&["create", "enter"], |_, lap| {
         renew(kinds)?;
         lap.mark();
         alive.push(Namespaces::own(kinds)?);
@@ -97,7 +97,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         trial.check("every namespace is another", all_distinct(of_kind));
     }
     let alive = trial.shuffled(alive);
-    trial.timed_steps_back(&["end", "next"], alive, |namespaces, lap| {
+    trial.compact_steps_back(&["end", "next"], alive, |namespaces, lap| {
         namespaces.close()?;
         lap.mark();
         renew(kinds)?;

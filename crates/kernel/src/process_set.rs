@@ -27,7 +27,7 @@ use crate::fork::family;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "process-set",
-    source: include_str!("process_set.rs"),
+    source: workload::page!("process_set.rs"),
     grows: "sleeping processes",
     variants: &[
         Variant { name: "group", summary: "signal 0 to a process group" },
@@ -67,7 +67,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let children = match trial.variant() {
         "group" => {
             let mut leader = None;
-            trial.timed_steps(&["signal"], |_, lap| {
+            trial.compact_steps(&["signal"], |_, lap| {
                 let child = family.fork()?;
                 let leader = *leader.get_or_insert(child.number());
                 child.join_group(leader)?;
@@ -77,7 +77,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
                 Ok(child)
             })?
         }
-        "children" => trial.timed_steps(&["wait"], |_, lap| {
+        "children" => trial.compact_steps(&["wait"], |_, lap| {
             let child = family.fork()?;
             lap.skip();
             let ended = sys::process::ended_child()?;
@@ -88,7 +88,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
                 Ok(child)
             }
         })?,
-        "pidfd" => trial.timed_steps(&["poll"], |_, lap| {
+        "pidfd" => trial.compact_steps(&["poll"], |_, lap| {
             let child = family.fork()?;
             watched.add(&child)?;
             lap.skip();
@@ -96,7 +96,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
             lap.mark();
             if ended > 0 { Err(std::io::Error::other("a child has ended by itself")) } else { Ok(child) }
         })?,
-        _ => trial.timed_steps(&["list"], |_, lap| {
+        _ => trial.compact_steps(&["list"], |_, lap| {
             let child = family.fork()?;
             lap.skip();
             found.push(sys::process_table::count()?);
@@ -111,7 +111,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         return children.try_for_each(Child::reap).map_err(TrialError::at("to end a child"));
     }
     let mut reaped_its_own = true;
-    trial.timed_steps_back(&["reap"], children, |child, lap| {
+    trial.compact_steps_back(&["reap"], children, |child, lap| {
         child.end()?;
         lap.skip();
         let ended = sys::process::ended_child()?;

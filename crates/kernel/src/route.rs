@@ -22,7 +22,7 @@ use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "route",
-    source: include_str!("route.rs"),
+    source: workload::page!("route.rs"),
     grows: "routes",
     variants: &[
         Variant { name: "v4", summary: "routes to single addresses of IPv4" },
@@ -55,7 +55,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         kernel.ask(&removals[0])
     });
     let mut random = fastrand::Rng::with_seed(trial.seed());
-    let added = trial.timed_steps(&["add", "connect"], |n, lap| {
+    let added = trial.compact_steps(&["add", "connect"], |n, lap| {
         kernel.ask(&additions[n])?;
         lap.mark();
         let chosen = &targets[random.usize(..=n)];
@@ -65,7 +65,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         Ok(n)
     })?;
     let added = trial.shuffled(added);
-    trial.timed_down("remove", added, |n| kernel.ask(&removals[n]))
+    trial.compact_down("remove", added, |n| kernel.ask(&removals[n]))
 }
 
 /// Nothing is sent there.

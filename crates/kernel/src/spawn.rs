@@ -29,7 +29,7 @@ use workload::{Trial, TrialError};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "spawn",
-    source: include_str!("spawn.rs"),
+    source: workload::page!("spawn.rs"),
     grows: "MiB, mappings or descriptors of the parent",
     variants: &[
         Variant { name: "fork", summary: "fork(2), MiB that the parent has written" },
@@ -109,7 +109,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         _ => SpawnMeans::Fork,
     };
     trial.warm(|| program.execute(means));
-    trial.timed_steps(&["execute"], |number, lap| {
+    trial.compact_steps(&["execute"], |number, lap| {
         let held = grow(variant, number)?;
         lap.skip();
         program.execute(means)?;

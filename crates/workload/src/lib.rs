@@ -38,10 +38,9 @@ mod web_files;
 pub use curve::Lap;
 pub use definition::{Declaration, Experiment, Group, Linkage, Need, Variant, Workload};
 pub use extent::{Ceiling, Extent, is_near, most_by_processors};
-pub use job::{JobRecorder, PhaseTime};
 #[cfg(target_os = "linux")]
 pub use futex_waiters::{FutexRelease, FutexWaiters};
-pub use job::JobRecorder;
+pub use job::{JobRecorder, PhaseTime};
 pub use levels::Sizes;
 pub use load::LevelRecorder;
 pub use operation::Operation;
