@@ -83,7 +83,7 @@ mod linux {
     pub fn renew(kinds: &[NamespaceKind]) -> io::Result<()> {
         let flags = kinds.iter().fold(UnshareFlags::empty(), |flags, kind| flags | kind.flag());
         // SAFETY: as above.
-        Ok(unsafe { unshare_unsafe(flags)? })
+        unsafe { unshare_unsafe(flags) }.map_err(Into::into)
     }
 
     /// Namespaces that stay alive as long as this does.
