@@ -30,6 +30,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("find", Expect::Constant, "one send(2) of a request and one recv(2) of its answer")
             .only(&["one"]),
     ],
+    no_way_down: "`connect` measures how they are closed",
     needs: &[Need::new(DESCRIPTORS, 2), Need::new(PORTS, 1), Need::new(MEMORY, 10 << 10)],
     run: cfg_select! {
         target_os = "linux" => { Ok(measured::run) }

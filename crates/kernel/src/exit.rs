@@ -40,6 +40,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "locks", summary: "locked bytes of a file" },
     ],
     operations: &[Operation::up("end", Expect::Linear, "from kill(2) until waitpid(2) has reaped it")],
+    no_way_down: "each n makes its objects anew",
     needs: &[
         Need::new(DESCRIPTORS, 1).only_in("descriptors"),
         Need::new(MAPPINGS, 1).only_in("mappings"),

@@ -36,6 +36,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("round trip", Expect::Linear, "a byte over UDP and back")
             .except(&[("set", Expect::Constant)]),
     ],
+    no_way_down: "nft(8) removes a rule by a number that it has to search for",
     needs: &[Need::new(MEMORY, 4 << 10)],
     // A program is executed for each n.
     top: Some(300),

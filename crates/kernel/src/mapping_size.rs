@@ -30,6 +30,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("touch", Expect::Linear, "the first write to each of its pages"),
         Operation::up("munmap", Expect::Linear, "one munmap(2) of the written memory"),
     ],
+    no_way_down: "each n has a mapping of its own",
     needs: &[Need::new(MEMORY, 1 << 10)],
     run: cfg_select! {
         target_os = "linux" => { Ok(measured::run) }

@@ -1,4 +1,4 @@
-//! Cost of a process with n mappings: the list of them, a page fault, and a change of protection.
+//! Cost of the list of n mappings, and of a fault and a new protection among them.
 //!
 //! **Question.** What do n mappings of a process cost the monitor that reads their list, and the process
 //! itself when it touches a page or changes a protection? Runtimes with guard pages, and databases, have tens

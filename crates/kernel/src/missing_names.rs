@@ -39,6 +39,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("rmdir", Expect::Linear, "one rmdir(2) of the folder").only(&["removed"]),
     ],
     // A dentry has 192 bytes, which hold a short name.
+    no_way_down: "a missing name is nothing that could be removed",
     needs: &[Need::new(MEMORY, 256)],
     fixed_needs: &[Need::new(INOTIFY_INSTANCES, 1), Need::new(INOTIFY_WATCHES, 1)],
     run: cfg_select! {

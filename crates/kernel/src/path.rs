@@ -29,12 +29,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "entries", summary: "files of one folder" },
     ],
     operations: &[
-        Operation::up("stat", Expect::Linear, "one stat(2) of the path")
+        Operation::up("look up", Expect::Linear, "one stat(2) of the path")
             .except(&[("entries", Expect::Constant)]),
         Operation::up("open", Expect::Linear, "one open(2) of the path")
             .except(&[("entries", Expect::Constant)]),
     ],
     // An inode and its name in the caches of the kernel.
+    no_way_down: "a folder goes with all that is in it",
     needs: &[Need::new(INODES, 1), Need::new(MEMORY, 2 << 10)],
     run: cfg_select! {
         unix => { Ok(run) }
@@ -49,7 +50,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let mut paths =
         Paths::new(trial.variant(), &folder).map_err(TrialError::at("to make the first entry"))?;
     let (mut choice, mut wrong) = (fastrand::Rng::with_seed(trial.seed()), 0);
-    trial.compact_steps(&["stat", "open"], |n, lap| {
+    trial.compact_steps(&["look up", "open"], |n, lap| {
         paths.add(n)?;
         let path = paths.choose(&mut choice)?;
         lap.skip();

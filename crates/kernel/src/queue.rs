@@ -1,4 +1,4 @@
-//! Cost of one more message queue while n exist, and of one more message in a queue that has n.
+//! Cost of one more message queue, or of one more message in a queue, while n exist.
 //!
 //! **Question.** What does it cost to create, use and remove a message queue when n exist? What does a
 //! message cost when n wait in the same queue?

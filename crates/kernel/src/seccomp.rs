@@ -31,6 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("examined", Expect::Linear, "one getpgid(2), whose argument the filters read"),
         Operation::up("cached", Expect::Constant, "one getppid(2), which the filters allow by its number"),
     ],
+    no_way_down: "filters cannot be removed",
     needs: &[Need::new(MEMORY, 8 << 10)],
     // Filters of five instructions count as fourteen each, translated and with four for each filter, of 32
     // 768: `MAX_INSNS_PER_PATH` of kernel/seccomp.c.

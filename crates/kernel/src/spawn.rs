@@ -48,6 +48,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             ("posix-spawn", Expect::Constant),
             ("posix-spawn-mappings", Expect::Constant),
         ])],
+    no_way_down: "`fork-memory`, `mmap` and `socket` measure how these are given back",
     needs: &[
         Need::new(MEMORY, (1 << 20) + (8 << 10)).only_in("fork"),
         Need::new(MEMORY, (1 << 20) + (8 << 10)).only_in("clone3"),

@@ -50,6 +50,8 @@ pub struct Workload {
     pub settings: &'static [Setting],
     /// The operations that every trial measures.
     pub operations: &'static [Operation],
+    /// Why n does not fall again, one object after the other, where objects pile up; empty where it does.
+    pub no_way_down: &'static str,
     /// The resources of a single process that one more n takes; none where several processes share it.
     pub needs: &'static [Need],
     /// The resources that a trial takes at any n.
@@ -169,6 +171,7 @@ impl Workload {
         is_own: false,
         settings: &[],
         operations: &[],
+        no_way_down: "",
         needs: &[],
         fixed_needs: &[],
         helpers: false,
