@@ -14,9 +14,9 @@
 //! `connect`, the free ports of the local range run out.
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS, TRACKED};
-use workload::{Need, Trial, TrialError, Variant, Workload};
+use workload::{Need, Variant, Workload};
 
-use crate::{connect, filter};
+use crate::connect;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "conntrack",
@@ -30,21 +30,31 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(TRACKED, 1),
         Need::new(MEMORY, 11 << 10),
     ],
-    run: Ok(run),
+    run: cfg_select! {
+        target_os = "linux" => { Ok(measured::run) }
+        _ => { Err("the packet filters of other systems have no private networks") }
+    },
     ..Workload::CURVE
 };
 
-const RULES: &str = "\
-    add table inet osdyno\n\
-    add chain inet osdyno input { type filter hook input priority 0; }\n\
-    add rule inet osdyno input ct state established counter\n";
+#[cfg(target_os = "linux")]
+mod measured {
+    use workload::{Trial, TrialError};
 
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let _network = trial.own_network()?;
-    filter::load("nft", &["-f", "-"], RULES).map_err(TrialError::at("to load a rule with nft(8)"))?;
-    let pairs = connect::open(trial)?;
-    let tracked = std::fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_count");
-    let tracked = tracked.ok().and_then(|text| text.trim().parse::<usize>().ok());
-    trial.check("every connection was tracked", tracked.is_none_or(|tracked| tracked >= pairs.len()));
-    connect::close(trial, pairs)
+    use crate::{connect, filter};
+
+    const RULES: &str = "\
+        add table inet osdyno\n\
+        add chain inet osdyno input { type filter hook input priority 0; }\n\
+        add rule inet osdyno input ct state established counter\n";
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let _network = trial.own_network()?;
+        filter::load("nft", &["-f", "-"], RULES).map_err(TrialError::at("to load a rule with nft(8)"))?;
+        let pairs = connect::open(trial)?;
+        let tracked = std::fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_count");
+        let tracked = tracked.ok().and_then(|text| text.trim().parse::<usize>().ok());
+        trial.check("every connection was tracked", tracked.is_none_or(|tracked| tracked >= pairs.len()));
+        connect::close(trial, pairs)
+    }
 }

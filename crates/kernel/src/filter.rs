@@ -12,13 +12,8 @@
 //! other; `set`: flat, a look-up in a hash table (nft(8), "SETS"). Adding to a list is linear too where the
 //! program reads, or replaces, all rules each time.
 
-use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::process::{Command, Stdio};
-
-use sys::datagram::{DatagramAddress, DatagramSocket};
 use workload::resource::MEMORY;
-use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "filter",
@@ -40,86 +35,104 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: &[Need::new(MEMORY, 4 << 10)],
     // A program is executed for each n.
     top: Some(300),
-    run: Ok(run),
+    run: cfg_select! {
+        target_os = "linux" => { Ok(measured::run) }
+        _ => { Err("the packet filters of other systems have no private networks") }
+    },
     ..Workload::CURVE
 };
 
-const TABLE: &str = "\
-    add table inet osdyno\n\
-    add set inet osdyno blocked { type ipv4_addr; }\n\
-    add chain inet osdyno input { type filter hook input priority 0; }\n";
-const LOOK_UP: &str = "add rule inet osdyno input ip saddr @blocked drop\n";
+#[cfg(target_os = "linux")]
+pub(crate) use measured::load;
 
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let _network = trial.own_network()?;
-    let variant = trial.variant();
-    let prepare = || match variant {
-        "list" => load("nft", &["-f", "-"], TABLE),
-        "set" => load("nft", &["-f", "-"], &format!("{TABLE}{LOOK_UP}")),
-        _ => load("iptables", &["-w", "-P", "INPUT", "ACCEPT"], ""),
-    };
-    prepare().map_err(TrialError::at("to prepare the packet filter"))?;
-    let add = |number: usize| {
-        let address = Ipv4Addr::from_bits(0x0a00_0001_u32.wrapping_add(number as u32)).to_string();
-        match variant {
-            "list" => {
-                load("nft", &["-f", "-"], &format!("add rule inet osdyno input ip saddr {address} drop"))
+#[cfg(target_os = "linux")]
+mod measured {
+    use std::io::{self, Write};
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+    use std::process::{Command, Stdio};
+
+    use sys::datagram::{DatagramAddress, DatagramSocket};
+    use workload::{Trial, TrialError};
+
+    const TABLE: &str = "\
+        add table inet osdyno\n\
+        add set inet osdyno blocked { type ipv4_addr; }\n\
+        add chain inet osdyno input { type filter hook input priority 0; }\n";
+    const LOOK_UP: &str = "add rule inet osdyno input ip saddr @blocked drop\n";
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let _network = trial.own_network()?;
+        let variant = trial.variant();
+        let prepare = || match variant {
+            "list" => load("nft", &["-f", "-"], TABLE),
+            "set" => load("nft", &["-f", "-"], &format!("{TABLE}{LOOK_UP}")),
+            _ => load("iptables", &["-w", "-P", "INPUT", "ACCEPT"], ""),
+        };
+        prepare().map_err(TrialError::at("to prepare the packet filter"))?;
+        let add = |number: usize| {
+            let address = Ipv4Addr::from_bits(0x0a00_0001_u32.wrapping_add(number as u32)).to_string();
+            match variant {
+                "list" => {
+                    load("nft", &["-f", "-"], &format!("add rule inet osdyno input ip saddr {address} drop"))
+                }
+                "set" => {
+                    load("nft", &["-f", "-"], &format!("add element inet osdyno blocked {{ {address} }}"))
+                }
+                _ => load("iptables", &["-w", "-A", "INPUT", "-s", &address, "-j", "DROP"], ""),
             }
-            "set" => load("nft", &["-f", "-"], &format!("add element inet osdyno blocked {{ {address} }}")),
-            _ => load("iptables", &["-w", "-A", "INPUT", "-s", &address, "-j", "DROP"], ""),
-        }
-    };
-    let (one, other) = pair().map_err(TrialError::at("to open two UDP sockets"))?;
-    trial.warm(|| round_trip(&one, &other));
-    trial.compact_steps(&["add", "round trip"], |number, lap| {
-        add(number)?;
-        lap.mark();
-        round_trip(&one, &other)?;
-        lap.mark();
+        };
+        let (one, other) = pair().map_err(TrialError::at("to open two UDP sockets"))?;
+        trial.warm(|| round_trip(&one, &other));
+        trial.compact_steps(&["add", "round trip"], |number, lap| {
+            add(number)?;
+            lap.mark();
+            round_trip(&one, &other)?;
+            lap.mark();
+            Ok(())
+        })?;
         Ok(())
-    })?;
-    Ok(())
-}
-
-/// Executes a program of the packet filter with this input.
-pub(crate) fn load(program: &str, arguments: &[&str], input: &str) -> io::Result<()> {
-    let missing =
-        || io::Error::new(io::ErrorKind::Unsupported, format!("{program}(8) is not in PATH; install it"));
-    let path = sys::process::find_program(program).ok_or_else(missing)?;
-    let mut command = Command::new(path);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn()?;
-    // Where it has ended already, its own words tell why.
-    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output()?;
-    if output.status.success() {
-        return Ok(());
     }
-    let words = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " / ");
-    // Kernels without the packet filter, and users who may not change it.
-    Err(io::Error::new(io::ErrorKind::Unsupported, format!("{program}(8) failed: {words}")))
-}
 
-/// Two sockets on loopback, each connected to the other.
-fn pair() -> io::Result<(DatagramSocket, DatagramSocket)> {
-    let any = DatagramAddress::Ip(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
-    let (one, other) = (DatagramSocket::open(&any)?, DatagramSocket::open(&any)?);
-    one.bind(&any)?;
-    other.bind(&any)?;
-    one.connect(&other.local()?)?;
-    other.connect(&one.local()?)?;
-    Ok((one, other))
-}
+    /// Executes a program of the packet filter with this input.
+    pub(crate) fn load(program: &str, arguments: &[&str], input: &str) -> io::Result<()> {
+        let missing =
+            || io::Error::new(io::ErrorKind::Unsupported, format!("{program}(8) is not in PATH; install it"));
+        let path = sys::process::find_program(program).ok_or_else(missing)?;
+        let mut command = Command::new(path);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        // Where it has ended already, its own words tell why.
+        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
+        let output = child.wait_with_output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let words = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " / ");
+        // Kernels without the packet filter, and users who may not change it.
+        Err(io::Error::new(io::ErrorKind::Unsupported, format!("{program}(8) failed: {words}")))
+    }
 
-/// Over loopback a message is at its receiver when the call that sends it returns; one that is not there was
-/// dropped.
-fn round_trip(one: &DatagramSocket, other: &DatagramSocket) -> io::Result<()> {
-    let mut byte = [0];
-    one.send(b"?")?;
-    other.receive(&mut byte)?;
-    other.send(&byte)?;
-    match one.receive(&mut byte)? {
-        1 if byte == *b"?" => Ok(()),
-        _ => Err(io::Error::other("another byte came back")),
+    /// Two sockets on loopback, each connected to the other.
+    fn pair() -> io::Result<(DatagramSocket, DatagramSocket)> {
+        let any = DatagramAddress::Ip(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
+        let (one, other) = (DatagramSocket::open(&any)?, DatagramSocket::open(&any)?);
+        one.bind(&any)?;
+        other.bind(&any)?;
+        one.connect(&other.local()?)?;
+        other.connect(&one.local()?)?;
+        Ok((one, other))
+    }
+
+    /// Over loopback a message is at its receiver when the call that sends it returns; one that is not there
+    /// was dropped.
+    fn round_trip(one: &DatagramSocket, other: &DatagramSocket) -> io::Result<()> {
+        let mut byte = [0];
+        one.send(b"?")?;
+        other.receive(&mut byte)?;
+        other.send(&byte)?;
+        match one.receive(&mut byte)? {
+            1 if byte == *b"?" => Ok(()),
+            _ => Err(io::Error::other("another byte came back")),
+        }
     }
 }

@@ -13,12 +13,8 @@
 //! radix tree for IPv6 (net/ipv6/ip6_fib.c of Linux). IPv6 had a limit, net.ipv6.route.max_size, until Linux
 //! 6.3.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-
-use sys::datagram::{DatagramAddress, DatagramSocket};
-use sys::route::{RouteMessage, RouteSocket};
 use workload::resource::MEMORY;
-use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "route",
@@ -34,47 +30,61 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("remove", Expect::Logarithmic, "RTM_DELROUTE with its answer, in random order"),
     ],
     needs: &[Need::new(MEMORY, 2 << 10)],
-    run: Ok(run),
+    run: cfg_select! {
+        target_os = "linux" => { Ok(measured::run) }
+        _ => { Err("routes are changed by rtnetlink(7), which only Linux has; others have route(4)") }
+    },
     ..Workload::CURVE
 };
 
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let _network = trial.own_network()?;
-    let addresses: Vec<IpAddr> =
-        (0..trial.n()).map(|number| address(trial.variant(), number as u32)).collect();
-    let additions: Vec<RouteMessage> = addresses.iter().copied().map(RouteMessage::add).collect();
-    let removals: Vec<RouteMessage> = addresses.iter().copied().map(RouteMessage::remove).collect();
-    let targets: Vec<DatagramAddress> =
-        addresses.iter().map(|&address| DatagramAddress::Ip(SocketAddr::new(address, PORT))).collect();
-    let kernel = RouteSocket::open().map_err(TrialError::at("to open a socket of rtnetlink"))?;
-    let socket = targets.first().map_or(Err(std::io::ErrorKind::NotFound.into()), DatagramSocket::open);
-    let socket = socket.map_err(TrialError::at("to open a socket"))?;
-    trial.warm(|| {
-        kernel.ask(&additions[0])?;
-        socket.connect(&targets[0])?;
-        kernel.ask(&removals[0])
-    });
-    let mut random = fastrand::Rng::with_seed(trial.seed());
-    let added = trial.compact_steps(&["add", "connect"], |n, lap| {
-        kernel.ask(&additions[n])?;
-        lap.mark();
-        let chosen = &targets[random.usize(..=n)];
-        lap.skip();
-        socket.connect(chosen)?;
-        lap.mark();
-        Ok(n)
-    })?;
-    let added = trial.shuffled(added);
-    trial.compact_down("remove", added, |n| kernel.ask(&removals[n]))
-}
+#[cfg(target_os = "linux")]
+mod measured {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Nothing is sent there.
-const PORT: u16 = 9;
+    use sys::datagram::{DatagramAddress, DatagramSocket};
+    use sys::route::{RouteMessage, RouteSocket};
+    use workload::{Trial, TrialError};
 
-/// Of a range that is private, or for documentation.
-fn address(variant: &str, number: u32) -> IpAddr {
-    match variant {
-        "v6" => Ipv6Addr::from_bits(0x2001_0db8_0000_0000_0000_0000_0001_0000 + u128::from(number)).into(),
-        _ => Ipv4Addr::from_bits(0x0a00_0001_u32.wrapping_add(number)).into(),
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let _network = trial.own_network()?;
+        let addresses: Vec<IpAddr> =
+            (0..trial.n()).map(|number| address(trial.variant(), number as u32)).collect();
+        let additions: Vec<RouteMessage> = addresses.iter().copied().map(RouteMessage::add).collect();
+        let removals: Vec<RouteMessage> = addresses.iter().copied().map(RouteMessage::remove).collect();
+        let targets: Vec<DatagramAddress> =
+            addresses.iter().map(|&address| DatagramAddress::Ip(SocketAddr::new(address, PORT))).collect();
+        let kernel = RouteSocket::open().map_err(TrialError::at("to open a socket of rtnetlink"))?;
+        let socket = targets.first().map_or(Err(std::io::ErrorKind::NotFound.into()), DatagramSocket::open);
+        let socket = socket.map_err(TrialError::at("to open a socket"))?;
+        trial.warm(|| {
+            kernel.ask(&additions[0])?;
+            socket.connect(&targets[0])?;
+            kernel.ask(&removals[0])
+        });
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let added = trial.compact_steps(&["add", "connect"], |n, lap| {
+            kernel.ask(&additions[n])?;
+            lap.mark();
+            let chosen = &targets[random.usize(..=n)];
+            lap.skip();
+            socket.connect(chosen)?;
+            lap.mark();
+            Ok(n)
+        })?;
+        let added = trial.shuffled(added);
+        trial.compact_down("remove", added, |n| kernel.ask(&removals[n]))
+    }
+
+    /// Nothing is sent there.
+    const PORT: u16 = 9;
+
+    /// Of a range that is private, or for documentation.
+    fn address(variant: &str, number: u32) -> IpAddr {
+        match variant {
+            "v6" => {
+                Ipv6Addr::from_bits(0x2001_0db8_0000_0000_0000_0000_0001_0000 + u128::from(number)).into()
+            }
+            _ => Ipv4Addr::from_bits(0x0a00_0001_u32.wrapping_add(number)).into(),
+        }
     }
 }

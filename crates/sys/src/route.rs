@@ -7,7 +7,9 @@ pub use other::RouteSocket;
 
 /// A message for the kernel, made before anything is timed.
 #[derive(Clone, Debug)]
-pub struct RouteMessage(Vec<u8>);
+pub struct RouteMessage(
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is sent there"))] Vec<u8>,
+);
 
 // <linux/netlink.h>, <linux/rtnetlink.h>
 const RTM_NEWLINK: u16 = 16;

@@ -1,6 +1,6 @@
 //! A child that executes another program, made in different ways, until it has ended.
 
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{CString, c_char};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -90,7 +90,7 @@ impl SpawnedProgram {
 
     #[cfg(target_os = "linux")]
     fn vfork(&mut self) -> io::Result<i32> {
-        extern "C" fn child(path: *mut c_void) -> i32 {
+        extern "C" fn child(path: *mut std::ffi::c_void) -> i32 {
             // SAFETY: it is the path that the parent gave, which waits and keeps it.
             execute_or_end(unsafe { &*path.cast::<CString>() })
         }
