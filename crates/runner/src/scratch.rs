@@ -50,6 +50,8 @@ impl Scratch {
 
     pub(crate) fn make(parent: &Path) -> Result<Scratch, Error> {
         let folder = Folder::make(parent, |path, source| Error::Scratch { path, source })?;
+        sys::persistent::prepare(&folder.path)
+            .map_err(|source| Error::Scratch { path: folder.path.clone(), source })?;
         let programs = Programs::unpack(&folder.path)?;
         Ok(Scratch { folder, programs })
     }

@@ -40,6 +40,15 @@ const KINDS: [(PersistentKind, &str); 5] = [
     (PersistentKind::ControlGroup, "control-group"),
 ];
 
+/// Makes the file for the names in a new scratch folder. It must be there before a trial is: a janitor that
+/// opens it has all names, also those that are written down while it removes the folder.
+///
+/// # Errors
+/// Those of open(2).
+pub fn prepare(scratch: &Path) -> io::Result<()> {
+    append(&scratch.join(FILE), "")
+}
+
 /// The names of objects that a process makes. It removes those that exist when it is dropped.
 #[derive(Debug)]
 pub struct PersistentNames {
