@@ -27,6 +27,8 @@ pub(crate) mod far;
 #[cfg(unix)]
 pub(crate) mod foreign;
 #[cfg(target_os = "linux")]
+pub(crate) mod killed;
+#[cfg(target_os = "linux")]
 pub(crate) mod lowered;
 #[cfg(target_os = "linux")]
 pub(crate) mod served;
@@ -91,12 +93,20 @@ pub(crate) fn program_bytes() -> u64 {
 
 /// Waits for something to become true, for at most two minutes: a disk that writes back gigabytes for others
 /// has held an unlink(2) for longer than half a minute.
-pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, is_true: impl FnMut() -> bool) {
+    assert!(becomes_true(is_true), "not within 2 min: {what}");
+}
+
+/// Whether something becomes true within two minutes.
+pub(crate) fn becomes_true(mut is_true: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + Duration::from_secs(120);
     while !is_true() {
-        assert!(Instant::now() < deadline, "not within 2 min: {what}");
+        if Instant::now() > deadline {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
+    true
 }
 
 /// Numbers of the processes whose program lies below the folder and whose command line, in words with a

@@ -23,6 +23,7 @@ mod gates;
 mod impact;
 mod jobs;
 mod judge;
+mod kill_objects;
 mod kill_phases;
 mod load;
 mod mail;

@@ -8,6 +8,7 @@ mod common;
 
 mod blame;
 mod hostile;
+mod kill_objects;
 mod lab;
 mod lab_native;
 mod mail_interop;
