@@ -1,7 +1,7 @@
 //! Cost of waking one thread while n wait.
 //!
 //! **Question.** Locks and condition variables are built on futex(2). What does it cost to wake one waiter,
-//! to wake a word that has none, or to move all waiters to another word, when n threads wait?
+//! to wake a word that has none, to move all waiters to another word, or to wake all, when n threads wait?
 //!
 //! **Method.** Threads are created, untimed, and each waits on a word of its own, until the kernel has moved
 //! it to the word where it shall wait: so it is certain that it waits. With `words` that is one for each
@@ -9,12 +9,14 @@
 //! process into the hash table of all (`PR_FUTEX_HASH`), which others have for themselves since Linux 6.16.
 //! After each thread, a word without waiters is woken, timed, and where all wait on one word they are moved
 //! to another (`FUTEX_REQUEUE`). At the end one thread after the other is woken, timed, and ends, which is
-//! not timed; in random order with `words`.
+//! not timed; in random order with `words`. With `all` the n threads wait on one word, each is known to sleep
+//! there, and one call wakes all of them, timed; then they wait again, untimed.
 //!
 //! **Expected answer.** Flat where all wait on one word: the first waiter of its list is taken
 //! (kernel/futex/waitwake.c). Linear with a small slope with `words`: the table of a process has about four
 //! lists for each processor, however many words it has (`futex_hash_allocate_default` in
-//! kernel/futex/core.c). Moving all is linear.
+//! kernel/futex/core.c). Moving all and waking all are linear: the slope of `wake-all` is the price of one
+//! waiter, with its share of the threads that run on the same processor before the call returns.
 
 use workload::resource::{MAPPINGS, MEMORY, PROCESSES, THREADS};
 use workload::{Expect, Need, Operation, Variant, Workload};
@@ -28,13 +30,18 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "global", summary: "the same, in the hash table of all processes" },
         Variant { name: "shared", summary: "one word that other processes could have" },
         Variant { name: "words", summary: "a word for each thread" },
+        Variant { name: "all", summary: "one word of this process, and all are woken at once" },
     ],
     operations: &[
         Operation::up("wake-none", Expect::Constant, "one futex(2) that wakes a word without waiters")
-            .except(WORDS),
+            .except(WORDS)
+            .only(ONE_BY_ONE),
         Operation::up("requeue", Expect::Linear, "one futex(2) that moves all waiters to another word")
             .only(&["private", "global", "shared"]),
-        Operation::down("wake", Expect::Constant, "one futex(2) that wakes one waiter").except(WORDS),
+        Operation::up("wake-all", Expect::Linear, "one futex(2) that wakes all waiters").only(&["all"]),
+        Operation::down("wake", Expect::Constant, "one futex(2) that wakes one waiter")
+            .except(WORDS)
+            .only(ONE_BY_ONE),
     ],
     // A thread with its stack, which has a guard page.
     needs: &[
@@ -51,6 +58,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::CURVE
 };
 
+const ONE_BY_ONE: &[&str] = &["private", "global", "shared", "words"];
 const WORDS: &[(&str, Expect)] = &[("words", Expect::Linear)];
 
 #[cfg(target_os = "linux")]
@@ -59,13 +67,16 @@ mod measured {
     use std::thread::{Scope, scope};
 
     use sys::futex::{FutexScope, FutexWord, use_global_hash};
-    use workload::{FutexRelease, FutexWaiters, Trial, TrialError};
+    use workload::{FutexRelease, FutexWaiters, Sleepers, SleepersRelease, Trial, TrialError};
 
     /// Accidents are rare.
     const FEW: &str = "nearly all threads waited where they should";
     const FEW_SHARE: usize = 10;
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        if trial.variant() == "all" {
+            return all(trial);
+        }
         if trial.variant() == "global" {
             use_global_hash().map_err(TrialError::at("to use the global hash table"))?;
         }
@@ -79,6 +90,30 @@ mod measured {
             } else {
                 one_word(trial, &waiters, threads)
             }
+        })
+    }
+
+    fn all(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let word = FutexWord::default();
+        let wait = |_| word.wait(FutexScope::Process);
+        let sleepers = Sleepers::new(trial.n(), &wait);
+        let wake_all = || word.wake(FutexScope::Process, i32::MAX.unsigned_abs());
+        let release = || drop(wake_all());
+        scope(|threads| {
+            let _release = SleepersRelease(&sleepers, &release);
+            let mut wrong = 0;
+            trial.compact_steps(&["wake-all"], |n, lap| {
+                sleepers.start(n, threads)?;
+                lap.skip();
+                let woken = wake_all()?;
+                lap.mark();
+                wrong += usize::from(woken != n + 1 || sleepers.await_woken(n + 1)? != n + 1);
+                sleepers.sleep_again(n + 1)?;
+                lap.skip();
+                Ok(())
+            })?;
+            trial.check("every call woke all threads", wrong == 0);
+            Ok(())
         })
     }
 

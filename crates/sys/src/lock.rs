@@ -24,6 +24,18 @@ pub fn lock_byte(file: &File, owner: LockOwner, byte: u64) -> io::Result<()> {
     }
 }
 
+/// Waits until the open file description has locked the byte for writing, by one fcntl(2) with
+/// `F_OFD_SETLKW`. Returns whether it has: a signal may end the wait too.
+///
+/// # Errors
+/// Those of fcntl(2); unsupported.
+pub fn await_byte(file: &File, byte: u64) -> io::Result<bool> {
+    cfg_select! {
+        target_os = "linux" => { linux::await_byte(file, byte) }
+        _ => { let _ = (file, byte); Err(LINUX_ONLY.into()) }
+    }
+}
+
 /// Unlocks a byte, by one fcntl(2).
 ///
 /// # Errors
@@ -68,6 +80,14 @@ mod linux {
             LockOwner::OpenFile => libc::F_OFD_SETLK,
         };
         call(file, command, &mut one_byte(byte, kind))
+    }
+
+    pub(super) fn await_byte(file: &File, byte: u64) -> io::Result<bool> {
+        match call(file, libc::F_OFD_SETLKW, &mut one_byte(byte, libc::F_WRLCK)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     #[inline]

@@ -28,6 +28,8 @@ mod reference;
 #[cfg(feature = "server")]
 pub mod server;
 mod setting;
+#[cfg(target_os = "linux")]
+mod sleepers;
 mod slots;
 mod steadiness;
 mod trial;
@@ -50,6 +52,8 @@ pub use own_network::OwnNetwork;
 pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
 pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};
+#[cfg(target_os = "linux")]
+pub use sleepers::{Sleepers, SleepersRelease};
 pub use slots::Slots;
 pub use steadiness::measure_steadiness;
 pub use trial::{Trial, warm_up_n, window};

@@ -336,6 +336,13 @@ impl<'a> Trial<'a> {
         &self.warnings
     }
 
+    /// Adds a remark, a whole sentence.
+    pub fn remark(&mut self, sentence: String) {
+        if !self.warnings.contains(&sentence) {
+            self.warnings.push(sentence);
+        }
+    }
+
     /// Lines of the record beside the series. They name no trial yet.
     pub fn facts(&self) -> &[Line] {
         &self.facts

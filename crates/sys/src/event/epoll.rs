@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::Timespec;
@@ -85,6 +85,32 @@ impl<const EDGE: bool> Set<EDGE> {
         Ok(epoll::add(&self.kernel, descriptor, EventData::new_u64(token as u64), flags)?)
     }
 
+    /// Waits for at most this time, which [`Poller::wait`] rounds up to milliseconds, by one epoll_pwait2(2).
+    /// Returns the number of events.
+    ///
+    /// # Errors
+    /// Those of the call; unsupported before Linux 5.11.
+    #[inline]
+    pub fn wait_exactly(&mut self, timeout: Duration) -> io::Result<usize> {
+        /// `struct __kernel_timespec`.
+        #[repr(C)]
+        struct Time {
+            seconds: i64,
+            nanoseconds: i64,
+        }
+        let time =
+            Time { seconds: timeout.as_secs().cast_signed(), nanoseconds: timeout.subsec_nanos().into() };
+        let (kernel, room) = (self.kernel.as_raw_fd(), self.events.as_mut_ptr());
+        let most = libc::c_int::try_from(self.events.len()).unwrap_or(libc::c_int::MAX);
+        let no_mask = std::ptr::null::<libc::sigset_t>();
+        // SAFETY: the descriptor is open, there is room for so many events as the kernel lays them out, and
+        // the time lives as long as the call. The mask of signals stays.
+        let ready = unsafe {
+            libc::syscall(libc::SYS_epoll_pwait2, kernel, room, most, &raw const time, no_mask, 0_usize)
+        };
+        usize::try_from(ready).map_err(|_| io::Error::last_os_error())
+    }
+
     /// One close(2), with its result.
     ///
     /// # Errors
@@ -98,6 +124,36 @@ impl<const EDGE: bool> Set<EDGE> {
     fn take_out(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
         match epoll::delete(&self.kernel, descriptor) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A set with one descriptor, which wakes no more than one of those that wait for it. Threads may share it.
+#[derive(Debug)]
+pub struct ExclusiveWatch(OwnedFd);
+
+impl ExclusiveWatch {
+    /// Watches until the descriptor is readable, with `EPOLLEXCLUSIVE`, and reports each change once.
+    ///
+    /// # Errors
+    /// Those of epoll_create1(2) and epoll_ctl(2).
+    pub fn new(descriptor: BorrowedFd<'_>) -> io::Result<ExclusiveWatch> {
+        let kernel = epoll::create(CreateFlags::CLOEXEC)?;
+        let flags = EventFlags::IN | EventFlags::EXCLUSIVE | EventFlags::ET;
+        epoll::add(&kernel, descriptor, EventData::new_u64(0), flags)?;
+        Ok(ExclusiveWatch(kernel))
+    }
+
+    /// Waits for a change, and returns whether there was one: a signal may end the wait too.
+    ///
+    /// # Errors
+    /// Those of epoll_wait(2).
+    pub fn wait(&self) -> io::Result<bool> {
+        let mut events = [const { MaybeUninit::uninit() }; 1];
+        match epoll::wait(&self.0, &mut events[..], None) {
+            Ok((ready, _)) => Ok(!ready.is_empty()),
+            Err(Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

@@ -62,6 +62,33 @@ mod platform {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    impl Flag {
+        /// A flag whose raises are counted, and which one read(2) lowers by one; the read waits until there
+        /// is one: eventfd(2) with `EFD_SEMAPHORE`.
+        ///
+        /// # Errors
+        /// Those of eventfd(2).
+        pub fn semaphore() -> io::Result<Flag> {
+            use rustix::event::{EventfdFlags, eventfd};
+            Ok(Flag { shown: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)? })
+        }
+
+        /// Waits until it is raised, by one poll(2) without time-out. Returns whether it is: a signal may end
+        /// the wait too.
+        ///
+        /// # Errors
+        /// Those of poll(2).
+        pub fn await_raised(&self) -> io::Result<bool> {
+            use rustix::event::{PollFd, PollFlags, poll};
+            match poll(&mut [PollFd::new(&self.shown, PollFlags::IN)], None) {
+                Ok(ready) => Ok(ready > 0),
+                Err(rustix::io::Errno::INTR) => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        }
+    }
+
     impl AsFd for Flag {
         fn as_fd(&self) -> BorrowedFd<'_> {
             self.shown.as_fd()

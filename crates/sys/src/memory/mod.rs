@@ -46,6 +46,15 @@ pub fn kernel_bytes() -> io::Result<u64> {
 }
 
 /// Memory that the Linux kernel uses itself: /proc/meminfo (proc_meminfo(5)).
+/// Bytes of one kernel object of that name, slabinfo(5). Only root may read it.
+#[cfg(target_os = "linux")]
+pub fn kernel_object_bytes(name: &str) -> Option<u64> {
+    let table = crate::pseudo_file::text("/proc/slabinfo")?;
+    let mut rows = table.lines().map(str::split_whitespace);
+    // Name, active objects, all objects, bytes.
+    rows.find_map(|mut words| (words.next()? == name).then(|| words.nth(2)?.parse().ok()).flatten())
+}
+
 #[cfg(target_os = "linux")]
 mod kernel {
     use std::io;

@@ -9,7 +9,29 @@ mod platform;
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
+#[cfg(target_os = "linux")]
+pub use linux::{is_asleep, thread_number};
 pub use platform::{Member, ThreadGroup, cpu_ns};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+
+    /// The number of the calling thread, gettid(2).
+    pub fn thread_number() -> i32 {
+        rustix::thread::gettid().as_raw_nonzero().get()
+    }
+
+    /// Whether that thread of this process sleeps until something wakes it, proc_pid_stat(5).
+    ///
+    /// # Errors
+    /// Those of reading its file in /proc.
+    pub fn is_asleep(thread: i32) -> io::Result<bool> {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"))?;
+        // Its name, in parentheses, may contain any character.
+        Ok(stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S')))
+    }
+}
 
 /// The gate where one thread waits until it is released.
 #[derive(Debug, Default)]
