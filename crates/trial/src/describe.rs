@@ -49,7 +49,7 @@ fn limit_of(bound: limit::Bound) -> ResourceLimit {
 }
 
 /// The name of a resource in the record.
-fn name(resource: Resource) -> &'static str {
+pub(crate) fn name(resource: Resource) -> &'static str {
     match resource {
         Resource::Descriptors => resource::DESCRIPTORS,
         Resource::Processes => resource::PROCESSES,

@@ -1,17 +1,19 @@
 //! The process that measures: it pins itself, warms up, runs the experiment, and reports its outcome.
 
+use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use host::{FrameReader, FrameWriter};
-use record::{Check, Line, Outcome, TrialClock, TrialKey, TrialParameters};
+use record::{Check, Line, Outcome, TrialClock, TrialKey, TrialParameters, resource};
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
+use sys::limit::Resource;
 use workload::{EarlyEnd, Experiment, Group, PhaseTime, ProgramEnded, Slots, Trial, TrialError, Workload};
 
 use crate::place::Place;
-use crate::{Done, find};
+use crate::{Done, describe, find};
 
 /// The task of a worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -136,7 +138,7 @@ fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_
             Outcome::Unsupported { reason: stop.to_string() }
         }
         Err(stop) => Outcome::Failed { reason: with_advice(&stop) },
-        Ok(()) => outcome(trial.ended(), trial.n()),
+        Ok(()) => outcome(trial.ended(), trial.n(), |error| remedy(error, workload, &order.variant)),
     };
     report.checks = trial.checks().to_vec();
     report.batch = trial.batch();
@@ -192,7 +194,7 @@ fn warm_up(workload: &'static Workload, order: &TrialParameters, clock: &Clock) 
 }
 
 /// How a trial ended that came as far as `reached`.
-fn outcome(ended: Option<&EarlyEnd>, reached: usize) -> Outcome {
+fn outcome(ended: Option<&EarlyEnd>, reached: usize, remedy: impl Fn(&io::Error) -> String) -> Outcome {
     match ended {
         None => Outcome::Complete,
         Some(EarlyEnd::Allowance { n }) => Outcome::Allowance { n: *n },
@@ -208,7 +210,42 @@ fn outcome(ended: Option<&EarlyEnd>, reached: usize) -> Outcome {
             n: *n,
             operation: (*operation).to_owned(),
             error: sys::error::name(error),
-            advice: sys::error::advice(error).to_owned(),
+            advice: remedy(error),
         },
+    }
+}
+
+/// The remedy for a refusal in that workload. `ENOSPC` is the error of many limits, and only files fill a
+/// disk.
+fn remedy(error: &io::Error, workload: &Workload, variant: &str) -> String {
+    let needs = workload.needs_of(variant).into_iter().chain(workload.fixed_needs_of(variant));
+    let needs: Vec<&str> = needs.map(|need| need.resource).collect();
+    let needed = Resource::ALL.into_iter().filter(|&resource| needs.contains(&describe::name(resource)));
+    let has_files = needs.iter().any(|name| [resource::DISK, resource::INODES].contains(name));
+    match sys::limit::refusing(error, needed) {
+        Some(bound) => format!("{} is {}; {}", bound.limit, bound.value, bound.advice),
+        None if error.kind() == io::ErrorKind::StorageFull && !has_files => String::new(),
+        None => sys::error::advice(error).to_owned(),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use workload::Need;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_blamed_only_where_files_are_made() {
+        let [enospc, enfile] = [28, 23].map(io::Error::from_raw_os_error);
+        let needing = |needs| Workload { needs, ..Workload::CURVE };
+        let watches =
+            needing(const { &[Need::new(resource::INODES, 1), Need::new(resource::INOTIFY_WATCHES, 1)] });
+        assert!(remedy(&enospc, &watches, "").contains("fs.inotify.max_user_watches"));
+        let files = needing(const { &[Need::new(resource::INODES, 1)] });
+        assert!(remedy(&enospc, &files, "").contains("disk"));
+        let attributes = needing(const { &[Need::new(resource::MEMORY, 1)] });
+        assert_eq!(remedy(&enospc, &attributes, ""), "");
+        assert!(remedy(&enfile, &attributes, "").contains("fs.file-max"));
     }
 }

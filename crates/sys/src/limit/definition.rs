@@ -134,6 +134,28 @@ impl Resource {
         Self::IpcNamespaces,
         Self::UtsNamespaces,
     ];
+
+    /// The error at its limit where that has a meaning of its own elsewhere: a full disk, or too many
+    /// processes.
+    pub(super) fn refusal(self) -> Option<&'static str> {
+        match self {
+            Self::EpollWatches
+            | Self::InotifyWatches
+            | Self::FanotifyMarks
+            | Self::SharedSegments
+            | Self::SharedPages
+            | Self::MessageQueues
+            | Self::PosixQueues
+            | Self::Terminals
+            | Self::Mounts
+            | Self::MountNamespaces
+            | Self::NetworkNamespaces
+            | Self::IpcNamespaces
+            | Self::UtsNamespaces => Some("ENOSPC"),
+            Self::PendingSignals | Self::QueueBytes | Self::PosixMessages => Some("EAGAIN"),
+            _ => None,
+        }
+    }
 }
 
 /// A resource of the file system that a workload's folder is on.

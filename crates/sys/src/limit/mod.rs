@@ -3,6 +3,7 @@
 //! Each limit has a name and advice, so that a report names the limit that ended the sweep and the remedy,
 //! instead of an errno alone.
 
+use std::io;
 use std::path::Path;
 
 use crate::Unsupported;
@@ -96,6 +97,13 @@ pub fn bounds(resource: Resource) -> Result<Vec<Bound>, Unsupported> {
 /// [`Unsupported`] where this system names no limit for the resource.
 pub fn ceiling(resource: Resource) -> Result<Bound, Unsupported> {
     Ok(bounds(resource)?.swap_remove(0))
+}
+
+/// The tightest limit on these resources at which the system refuses with this error, if there is one.
+pub fn refusing(error: &io::Error, resources: impl Iterator<Item = Resource>) -> Option<Bound> {
+    let name = crate::error::name(error);
+    let refusing = resources.filter(|resource| resource.refusal() == Some(&*name));
+    refusing.filter_map(|resource| ceiling(resource).ok()).min_by_key(|bound| bound.usable)
 }
 
 const ADVICE: &str = "remove files, or choose a larger file system with --scratch DIR";
