@@ -1,6 +1,8 @@
 //! `cargo xtask bench`: osdyno's own figures against bare C, alternately, on this machine. A benchmark, not
-//! a test: the ratios stand in docs/performance.md with the date and the machine.
+//! a test: the ratios stand in docs/performance.md with the date and the machine. `bench objects` measures
+//! the curves of `bench/objects.c` alone.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,31 +18,53 @@ const PROCESSES: &str = "2000";
 /// Below this n everything is cold, and neither side counts it.
 const COLD: f64 = 100.0;
 
-/// Prints a table of ratios.
+/// Curves that `objects.c` measures too, how far they go, and the two operations that it prints.
+const OBJECTS: [(&str, &str, [&str; 2]); 8] = [
+    ("lock/posix", "1000", ["lock", "test"]),
+    ("watch/inotify", "5000", ["add", "read"]),
+    ("pipe/pipe", "4000", ["create", "byte"]),
+    ("timer/timerfd", "5000", ["arm", "re-arm"]),
+    ("udp/v4", "5000", ["bind", "sendto"]),
+    ("unix-socket/abstract", "2000", ["bind", "sendto"]),
+    ("queue/sysv", "1000", ["create", "send"]),
+    ("mount/tmpfs", "500", ["mount", "unmount"]),
+];
+
+/// The values of osdyno and of bare C, or of two others, in nanoseconds.
+type Pair = (f64, f64);
+
+/// Prints tables of ratios.
 ///
 /// # Errors
 /// When something cannot be built or does not measure.
-pub fn run() -> Result<(), AnyError> {
+pub fn run(is_objects_only: bool) -> Result<(), AnyError> {
     show(cargo().args(["build", "--release", "--package", "osdyno"]))?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
     let folder = target.join("bench");
     std::fs::create_dir_all(&folder)?;
     let osdyno = target.join("release/osdyno");
-    let socket = compile(&folder, "socket", &[])?;
-    let dynamic = compile(&folder, "fork", &[])?;
-    let alone = compile(&folder, "fork", &["-static"])?;
     let cpu = (std::thread::available_parallelism()?.get() - 1).to_string();
+    if !is_objects_only {
+        classics(&folder, &osdyno, &cpu)?;
+    }
+    objects(&folder, &osdyno, &cpu)
+}
 
+/// The curves of 2003.
+fn classics(folder: &Path, osdyno: &Path, cpu: &str) -> Result<(), AnyError> {
+    let socket = compile(folder, "socket", &[])?;
+    let dynamic = compile(folder, "fork", &[])?;
+    let alone = compile(folder, "fork", &["-static"])?;
     let mut rows = Vec::new();
     for round in 1..=ROUNDS {
         eprint!("\rround {round} of {ROUNDS}");
-        let [bare_socket, bare_bind] = bare(&socket, &cpu, SOCKETS)?;
-        let ours = measure(&osdyno, &folder, &["socket/v4", "bind/v4", "noop"], SOCKETS)?;
-        let [bare_fork, bare_reap] = bare(&dynamic, &cpu, PROCESSES)?;
-        let [bare_static, bare_static_reap] = bare(&alone, &cpu, PROCESSES)?;
-        let processes = measure(&osdyno, &folder, &["fork", "fork-static"], PROCESSES)?;
-        rows.push([
+        let [bare_socket, bare_bind] = bare(&socket, &[cpu, SOCKETS])?;
+        let ours = measure(osdyno, folder, &["socket/v4", "bind/v4", "noop"], SOCKETS)?;
+        let [bare_fork, bare_reap] = bare(&dynamic, &[cpu, PROCESSES])?;
+        let [bare_static, bare_static_reap] = bare(&alone, &[cpu, PROCESSES])?;
+        let processes = measure(osdyno, folder, &["fork", "fork-static"], PROCESSES)?;
+        rows.push(vec![
             (find(&ours, "socket", "socket")?, bare_socket),
             (find(&ours, "bind", "bind")?, bare_bind),
             (find(&processes, "fork", "fork")?, bare_fork),
@@ -53,19 +77,49 @@ pub fn run() -> Result<(), AnyError> {
             (bare_reap, bare_static_reap),
         ]);
     }
+    print(&ROWS.map(str::to_owned), &rows);
+    Ok(())
+}
+
+/// Newer curves.
+fn objects(folder: &Path, osdyno: &Path, cpu: &str) -> Result<(), AnyError> {
+    let bare_objects = compile(folder, "objects", &[])?;
+    let mut rows = Vec::new();
+    for round in 1..=ROUNDS {
+        eprint!("\rround {round} of {ROUNDS}");
+        let mut row = Vec::new();
+        for (curve, n, operations) in OBJECTS {
+            let place = folder.join("objects-files");
+            std::fs::create_dir(&place)?;
+            let paths = [cpu, n, curve].map(Path::new).into_iter().chain([&*place]);
+            let bare = bare(&bare_objects, &paths.collect::<Vec<&Path>>());
+            std::fs::remove_dir_all(&place)?;
+            let ours = measure(osdyno, folder, &[curve], n)?;
+            let workload = curve.split('/').next().unwrap_or(curve);
+            for (operation, bare) in operations.into_iter().zip(bare?) {
+                row.push((find(&ours, workload, operation)?, bare));
+            }
+        }
+        rows.push(row);
+    }
+    let name =
+        |(curve, _, operations): (&str, &str, [&str; 2])| operations.map(|one| format!("{curve} {one}"));
+    print(&OBJECTS.into_iter().flat_map(name).collect::<Vec<String>>(), &rows);
+    Ok(())
+}
+
+fn print(names: &[String], rows: &[Vec<Pair>]) {
     eprintln!();
     println!("medians of {ROUNDS} alternating rounds, ratio of each round with its quartiles\n");
     println!("{:<34}{:>12}{:>12}   ratio", "", "first ns", "second ns");
-    for (column, name) in ROWS.iter().enumerate() {
-        let of =
-            |pick: fn(&(f64, f64)) -> f64| quartiles(rows.iter().map(|row| pick(&row[column])).collect());
+    for (column, name) in names.iter().enumerate() {
+        let of = |pick: fn(&Pair) -> f64| quartiles(rows.iter().map(|row| pick(&row[column])).collect());
         let (first, second, ratio) = (of(|pair| pair.0), of(|pair| pair.1), of(|pair| pair.0 / pair.1));
         println!(
             "{name:<34}{:>12.1}{:>12.1}   {:.3} ({:.3}–{:.3})",
             first[1], second[1], ratio[1], ratio[0], ratio[2]
         );
     }
-    Ok(())
 }
 
 const ROWS: [&str; 10] = [
@@ -88,8 +142,8 @@ fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf, AnyErro
     Ok(binary)
 }
 
-fn bare(binary: &Path, cpu: &str, count: &str) -> Result<[f64; 2], AnyError> {
-    let printed = read(program(binary).args([cpu, count]))?;
+fn bare(binary: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<[f64; 2], AnyError> {
+    let printed = read(program(binary).args(arguments))?;
     let values: Vec<f64> = printed.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     <[f64; 2]>::try_from(values).map_err(|_| format!("{}: printed {printed:?}", binary.display()).into())
 }
