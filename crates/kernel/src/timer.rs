@@ -9,8 +9,9 @@
 //! timer is set to expire after a nanosecond and waited for, both together timed: that is the interrupt of
 //! the clock and the way back into the program. With `posix` the expiry signals the thread, which waits in
 //! sigtimedwait(2). At the end all are disarmed and removed in random order. With `epoll` the same timers are
-//! made, untimed, and after each an empty instance of epoll(7) is waited for, until the time-out of 1 ns has
-//! ended that (epoll_pwait2(2)); the kernel may not delay it to save interrupts (`PR_SET_TIMERSLACK`).
+//! made, untimed, and after each an empty instance of epoll(7) is waited for, until the time-out of 5 µs has
+//! ended that (epoll_pwait2(2)): a shorter one has passed before the kernel arms its timer. The kernel may not
+//! delay it to save interrupts (`PR_SET_TIMERSLACK`).
 //!
 //! **Expected answer.** At most logarithmic: Linux keeps high-resolution timers in a tree
 //! (kernel/time/hrtimer.c), and the one that expires next is at hand; a time-out of epoll(7) is one of them
@@ -50,7 +51,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "set to expire after 1 ns, until that was read or received",
         )
         .only(TIMERS),
-        Operation::up("time-out", Expect::Logarithmic, "one epoll_pwait2(2) that ends after 1 ns")
+        Operation::up("time-out", Expect::Logarithmic, "one epoll_pwait2(2) that ends after 5 µs")
             .only(&["epoll"]),
         Operation::down("disarm", Expect::Logarithmic, "the same call with time zero, in random order")
             .only(TIMERS),
@@ -74,7 +75,7 @@ const TIMERS: &[&str] = &["timerfd", "posix"];
 #[cfg(target_os = "linux")]
 mod measured {
     use std::io;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use sys::event::{EpollEdge, Poller};
     use sys::timer::{KernelTimer, TimerSignal, end_sleeps_in_time};
@@ -83,6 +84,8 @@ mod measured {
     /// No timer expires before the end of the trial.
     const AHEAD_MIN: Duration = Duration::from_secs(3600);
     const SOON: Duration = Duration::from_nanos(1);
+    /// `ep_schedule_timeout` arms no timer for a time that has passed.
+    const TIME_OUT: Duration = Duration::from_micros(5);
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         if trial.variant() == "epoll" { time_out(trial) } else { expiry(trial) }
@@ -92,18 +95,21 @@ mod measured {
         end_sleeps_in_time().map_err(TrialError::at("to end sleeps in time"))?;
         let mut instance = EpollEdge::new().map_err(TrialError::at("to open an instance of epoll"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
-        trial.warm(|| instance.wait_exactly(SOON).map(drop));
+        trial.warm(|| instance.wait_exactly(TIME_OUT).map(drop));
         let mut reported = 0;
         let timers = trial.compact_steps(&["time-out"], |_, lap| {
             let timer = KernelTimer::descriptor()?;
             timer.set(Some(AHEAD_MIN + Duration::from_nanos(random.u64(..AHEAD_MIN.as_nanos() as u64))))?;
             lap.skip();
-            let ready = instance.wait_exactly(SOON)?;
+            let ready = instance.wait_exactly(TIME_OUT)?;
             lap.mark();
             reported += ready;
             Ok(timer)
         })?;
         trial.check("no wait reported an event", reported == 0);
+        let begun = Instant::now();
+        instance.wait_exactly(TIME_OUT).map_err(TrialError::at("to wait once more"))?;
+        trial.check("a wait takes as long as its time-out", begun.elapsed() >= TIME_OUT);
         let armed: io::Result<Vec<Duration>> = timers.iter().map(KernelTimer::remaining).collect();
         let armed = armed.map_err(TrialError::at("to ask for the time of a timer"))?;
         trial.check("every timer is armed", armed.into_iter().all(|remaining| !remaining.is_zero()));
