@@ -105,7 +105,7 @@ fn build(workspace: &Path, out: &Path, target: &str) -> Built {
     let mut cargo = Command::new(variable("CARGO"));
     cargo.current_dir(workspace);
     cargo.args(["build", "--quiet", "--locked", "--profile", PROFILE]);
-    cargo.args(["--package", PACKAGE, "--bin", KERNEL, "--no-default-features"]);
+    cargo.args(["--package", PACKAGE, "--bin", KERNEL, "--no-default-features", "--features", "curves"]);
     cargo.args(["--target", target, "--target-dir"]).arg(&shared);
     // With --target given, flags reach only the program and not its build scripts.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace)).env_remove("RUSTFLAGS");

@@ -50,56 +50,74 @@ mod wake;
 mod watch;
 mod xattr;
 
-use workload::Group;
+use workload::{Group, Workload};
 
 /// The curves of the kernel, in the order in which reports show them.
 pub const GROUP: Group = Group {
     name: "kernel",
     title: "Cost of kernel services",
     workloads: &[
-        &noop::WORKLOAD,
-        &syscall::WORKLOAD,
-        &clock::WORKLOAD,
-        &socket::WORKLOAD,
-        &bind::WORKLOAD,
-        &connect::WORKLOAD,
-        &accept::WORKLOAD,
-        &fork::WORKLOAD,
-        &fork_static::WORKLOAD,
-        &fork_memory::WORKLOAD,
-        &reap::WORKLOAD,
-        &exit::WORKLOAD,
-        &process_set::WORKLOAD,
-        &spawn::WORKLOAD,
-        &route::WORKLOAD,
-        &filter::WORKLOAD,
-        &conntrack::WORKLOAD,
-        &mount::WORKLOAD,
-        &namespace::WORKLOAD,
-        &cgroup::WORKLOAD,
-        &thread::WORKLOAD,
-        &mmap::WORKLOAD,
-        &files::WORKLOAD,
-        &ready::WORKLOAD,
-        &ready_many::WORKLOAD,
-        &lock::WORKLOAD,
-        &watch::WORKLOAD,
-        &missing_names::WORKLOAD,
-        &timer::WORKLOAD,
-        &pipe::WORKLOAD,
-        &unix_socket::WORKLOAD,
-        &udp::WORKLOAD,
-        &listen::WORKLOAD,
-        &shared_memory::WORKLOAD,
-        &queue::WORKLOAD,
-        &terminal::WORKLOAD,
-        &path::WORKLOAD,
-        &xattr::WORKLOAD,
-        &mapping_size::WORKLOAD,
-        &memory_map_list::WORKLOAD,
-        &futex::WORKLOAD,
-        &seccomp::WORKLOAD,
-        &wake::WORKLOAD,
-        &connection_list::WORKLOAD,
+        &declared(noop::WORKLOAD),
+        &declared(syscall::WORKLOAD),
+        &declared(clock::WORKLOAD),
+        &declared(socket::WORKLOAD),
+        &declared(bind::WORKLOAD),
+        &declared(connect::WORKLOAD),
+        &declared(accept::WORKLOAD),
+        &declared(fork::WORKLOAD),
+        &declared(fork_static::WORKLOAD),
+        &declared(fork_memory::WORKLOAD),
+        &declared(reap::WORKLOAD),
+        &declared(exit::WORKLOAD),
+        &declared(process_set::WORKLOAD),
+        &declared(spawn::WORKLOAD),
+        &declared(route::WORKLOAD),
+        &declared(filter::WORKLOAD),
+        &declared(conntrack::WORKLOAD),
+        &declared(mount::WORKLOAD),
+        &declared(namespace::WORKLOAD),
+        &declared(cgroup::WORKLOAD),
+        &declared(thread::WORKLOAD),
+        &declared(mmap::WORKLOAD),
+        &declared(files::WORKLOAD),
+        &declared(ready::WORKLOAD),
+        &declared(ready_many::WORKLOAD),
+        &declared(lock::WORKLOAD),
+        &declared(watch::WORKLOAD),
+        &declared(missing_names::WORKLOAD),
+        &declared(timer::WORKLOAD),
+        &declared(pipe::WORKLOAD),
+        &declared(unix_socket::WORKLOAD),
+        &declared(udp::WORKLOAD),
+        &declared(listen::WORKLOAD),
+        &declared(shared_memory::WORKLOAD),
+        &declared(queue::WORKLOAD),
+        &declared(terminal::WORKLOAD),
+        &declared(path::WORKLOAD),
+        &declared(xattr::WORKLOAD),
+        &declared(mapping_size::WORKLOAD),
+        &declared(memory_map_list::WORKLOAD),
+        &declared(futex::WORKLOAD),
+        &declared(seccomp::WORKLOAD),
+        &declared(wake::WORKLOAD),
+        &declared(connection_list::WORKLOAD),
     ],
 };
+
+/// A program without the experiments has nothing of them but their declarations.
+const fn declared(workload: Workload) -> Workload {
+    #[cfg(not(feature = "measured"))]
+    let workload = match workload.run {
+        Ok(_) => Workload { run: Ok(elsewhere), ..workload },
+        Err(reason) => Workload { run: Err(reason), ..workload },
+    };
+    workload
+}
+
+#[cfg(not(feature = "measured"))]
+fn elsewhere(_trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    Err(workload::TrialError {
+        attempted: "to measure the kernel".to_owned(),
+        error: std::io::Error::other("only the trial program of the kernel does that"),
+    })
+}
