@@ -1,12 +1,11 @@
 //! Anonymous memory of this process whose pages and protection are changed: mmap(2), madvise(2), mprotect(2).
 
-use std::ffi::c_void;
 use std::io;
-use std::ptr::{self, NonNull};
 
-use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
+use rustix::mm::{Advice, MprotectFlags, ProtFlags, madvise, mprotect};
 
 use super::page_bytes;
+use super::platform::MappedRange;
 
 /// The pages that the system may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +20,7 @@ pub enum PagePolicy {
 
 /// A mapping of memory that is zero until it is written.
 #[derive(Debug)]
-pub struct MemoryRegion {
-    start: NonNull<c_void>,
-    bytes: usize,
-}
+pub struct MemoryRegion(MappedRange);
 
 impl MemoryRegion {
     /// One mmap(2), for reading, and for writing where that is wanted.
@@ -34,10 +30,7 @@ impl MemoryRegion {
     #[inline]
     pub fn map(bytes: usize, is_writable: bool) -> io::Result<MemoryRegion> {
         let protection = if is_writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
-        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
-        let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)? };
-        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
-        Ok(MemoryRegion { start, bytes })
+        MappedRange::anonymous(bytes, protection).map(MemoryRegion)
     }
 
     /// Advises the system which pages to use.
@@ -52,7 +45,7 @@ impl MemoryRegion {
             PagePolicy::Huge => Advice::LinuxHugepage,
         };
         // SAFETY: the range is ours, and the advice changes neither its content nor its place.
-        let advised = unsafe { madvise(self.start.as_ptr(), self.bytes, advice) };
+        let advised = unsafe { madvise(self.0.start.as_ptr(), self.0.bytes, advice) };
         match advised {
             // There are small pages only, which is what was wanted.
             Err(_) if policy == PagePolicy::Small => Ok(()),
@@ -64,7 +57,7 @@ impl MemoryRegion {
     /// Writes a byte into each page. The region must be writable.
     #[inline]
     pub fn touch(&mut self) {
-        let pages = self.bytes / page_bytes();
+        let pages = self.0.bytes / page_bytes();
         for page in 0..pages {
             self.write(page, page as u8 | 1);
         }
@@ -76,10 +69,10 @@ impl MemoryRegion {
     /// When the region has no such page.
     #[inline]
     pub fn write(&mut self, page: usize, byte: u8) {
-        assert!(page * page_bytes() < self.bytes, "no page {page}");
+        assert!(page * page_bytes() < self.0.bytes, "no page {page}");
         // SAFETY: the page is inside of the mapping, which is writable by the caller's promise; otherwise the
         // system ends the process by a signal.
-        unsafe { self.start.as_ptr().cast::<u8>().add(page * page_bytes()).write_volatile(byte) };
+        unsafe { self.0.start.as_ptr().cast::<u8>().add(page * page_bytes()).write_volatile(byte) };
     }
 
     /// The first byte of a page.
@@ -88,9 +81,9 @@ impl MemoryRegion {
     /// When the region has no such page.
     #[inline]
     pub fn read(&self, page: usize) -> u8 {
-        assert!(page * page_bytes() < self.bytes, "no page {page}");
+        assert!(page * page_bytes() < self.0.bytes, "no page {page}");
         // SAFETY: the page is inside of the mapping, which is readable.
-        unsafe { self.start.as_ptr().cast::<u8>().add(page * page_bytes()).read_volatile() }
+        unsafe { self.0.start.as_ptr().cast::<u8>().add(page * page_bytes()).read_volatile() }
     }
 
     /// Gives the memory of all pages back, which are zero again, by one madvise(2).
@@ -99,7 +92,7 @@ impl MemoryRegion {
     /// Those of madvise(2).
     pub fn discard(&mut self) -> io::Result<()> {
         // SAFETY: the range is ours alone, and zero is valid content.
-        unsafe { madvise(self.start.as_ptr(), self.bytes, Advice::LinuxDontNeed)? };
+        unsafe { madvise(self.0.start.as_ptr(), self.0.bytes, Advice::LinuxDontNeed)? };
         Ok(())
     }
 
@@ -112,11 +105,11 @@ impl MemoryRegion {
     /// When the region has no such page.
     #[inline]
     pub fn protect(&mut self, page: usize, is_writable: bool) -> io::Result<()> {
-        assert!(page * page_bytes() < self.bytes, "no page {page}");
+        assert!(page * page_bytes() < self.0.bytes, "no page {page}");
         let protection =
             if is_writable { MprotectFlags::READ | MprotectFlags::WRITE } else { MprotectFlags::READ };
         // SAFETY: the page is inside of the mapping.
-        let address = unsafe { self.start.as_ptr().cast::<u8>().add(page * page_bytes()) };
+        let address = unsafe { self.0.start.as_ptr().cast::<u8>().add(page * page_bytes()) };
         // SAFETY: the page is ours alone, and stays readable.
         unsafe { mprotect(address.cast(), page_bytes(), protection)? };
         Ok(())
@@ -128,17 +121,6 @@ impl MemoryRegion {
     /// Those of munmap(2).
     #[inline]
     pub fn unmap(self) -> io::Result<()> {
-        let (start, bytes) = (self.start, self.bytes);
-        std::mem::forget(self);
-        // SAFETY: the mapping was ours alone and nobody can use it any more.
-        unsafe { munmap(start.as_ptr(), bytes)? };
-        Ok(())
-    }
-}
-
-impl Drop for MemoryRegion {
-    fn drop(&mut self) {
-        // SAFETY: as in `unmap`. An error could only mean that it is gone already.
-        let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };
+        self.0.unmap()
     }
 }

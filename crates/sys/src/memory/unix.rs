@@ -32,12 +32,51 @@ pub fn keep_freed() {
     }
 }
 
+/// A mapped range of addresses, which ends with its owner.
+#[derive(Debug)]
+pub(super) struct MappedRange {
+    pub(super) start: NonNull<c_void>,
+    pub(super) bytes: usize,
+}
+
+impl MappedRange {
+    /// Of the address that mmap(2) has returned for so many bytes.
+    fn new(start: *mut c_void, bytes: usize) -> io::Result<MappedRange> {
+        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
+        Ok(MappedRange { start, bytes })
+    }
+
+    /// Memory of this process alone, zero until it is written.
+    #[inline]
+    pub(super) fn anonymous(bytes: usize, protection: ProtFlags) -> io::Result<MappedRange> {
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
+        MappedRange::new(
+            unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)? },
+            bytes,
+        )
+    }
+
+    /// One munmap(2).
+    #[inline]
+    pub(super) fn unmap(self) -> io::Result<()> {
+        let (start, bytes) = (self.start, self.bytes);
+        std::mem::forget(self);
+        // SAFETY: the mapping was ours alone and nobody can use it any more.
+        unsafe { munmap(start.as_ptr(), bytes)? };
+        Ok(())
+    }
+}
+
+impl Drop for MappedRange {
+    fn drop(&mut self) {
+        // SAFETY: as in `unmap`. An error could only mean that it is gone already.
+        let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };
+    }
+}
+
 /// A part of a file, mapped shared and read-only.
 #[derive(Debug)]
-pub struct Mapping {
-    start: NonNull<c_void>,
-    bytes: usize,
-}
+pub struct Mapping(MappedRange);
 
 impl Mapping {
     /// Maps `bytes` of the file from `offset`, which must be a multiple of
@@ -49,9 +88,7 @@ impl Mapping {
     pub fn read_only(file: &File, offset: u64, bytes: usize) -> io::Result<Mapping> {
         // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let start = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, file, offset)? };
-        NonNull::new(start)
-            .map(|start| Mapping { start, bytes })
-            .ok_or_else(|| io::Error::other("mmap returned the null page"))
+        MappedRange::new(start, bytes).map(Mapping)
     }
 
     /// Reads the first byte, which brings the page in if it is not there.
@@ -59,16 +96,16 @@ impl Mapping {
     pub fn first_byte(&self) -> u8 {
         // SAFETY: the mapping is at least one byte long and lives as long as self. Volatile: another
         // process may write the file, and the read must happen.
-        unsafe { self.start.as_ptr().cast::<u8>().read_volatile() }
+        unsafe { self.0.start.as_ptr().cast::<u8>().read_volatile() }
     }
 
     /// Reads the byte at `offset`; zero beyond the mapping's end.
     pub fn byte(&self, offset: usize) -> u8 {
-        if offset >= self.bytes {
+        if offset >= self.0.bytes {
             return 0;
         }
         // SAFETY: within the mapping, by the line above; volatile as in `first_byte`.
-        unsafe { self.start.as_ptr().cast::<u8>().add(offset).read_volatile() }
+        unsafe { self.0.start.as_ptr().cast::<u8>().add(offset).read_volatile() }
     }
 
     /// Writes all of it to the file, by write(2).
@@ -77,11 +114,11 @@ impl Mapping {
     /// Those of write(2).
     pub fn write_to(&self, file: &File) -> io::Result<()> {
         let mut done = 0;
-        while done < self.bytes {
+        while done < self.0.bytes {
             // SAFETY: `done` lies within the mapping, which lives as long as self; the kernel only reads it.
             let wrote = unsafe {
-                let from = self.start.as_ptr().cast::<u8>().add(done);
-                libc::write(file.as_raw_fd(), from.cast(), self.bytes - done)
+                let from = self.0.start.as_ptr().cast::<u8>().add(done);
+                libc::write(file.as_raw_fd(), from.cast(), self.0.bytes - done)
             };
             match usize::try_from(wrote) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -102,9 +139,9 @@ impl Mapping {
     pub fn resident_pages(&self) -> io::Result<usize> {
         cfg_select! {
             target_os = "linux" => {
-                let mut pages = vec![0_u8; self.bytes.div_ceil(page_bytes())];
+                let mut pages = vec![0_u8; self.0.bytes.div_ceil(page_bytes())];
                 // SAFETY: the range is this mapping, and `pages` has a byte for each page of it.
-                let told = unsafe { libc::mincore(self.start.as_ptr(), self.bytes, pages.as_mut_ptr()) };
+                let told = unsafe { libc::mincore(self.0.start.as_ptr(), self.0.bytes, pages.as_mut_ptr()) };
                 if told != 0 {
                     return Err(io::Error::last_os_error());
                 }
@@ -120,27 +157,13 @@ impl Mapping {
     /// Those of munmap(2).
     #[inline]
     pub fn unmap(self) -> io::Result<()> {
-        let (start, bytes) = (self.start, self.bytes);
-        std::mem::forget(self);
-        // SAFETY: the mapping was ours alone and nobody can use it any more.
-        unsafe { munmap(start.as_ptr(), bytes)? };
-        Ok(())
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: as in `unmap`. An error could only mean that it is gone already.
-        let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };
+        self.0.unmap()
     }
 }
 
 /// Memory of this process alone, in pages of the smallest size; each page has been written.
 #[derive(Debug)]
-pub struct Private {
-    start: NonNull<c_void>,
-    bytes: usize,
-}
+pub struct Private(MappedRange);
 
 impl Private {
     /// Maps `bytes` and fills them with `content`.
@@ -148,27 +171,23 @@ impl Private {
     /// # Errors
     /// Those of mmap(2).
     pub fn filled(bytes: usize, content: u8) -> io::Result<Private> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
-        let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)? };
-        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
-        let private = Private { start, bytes };
+        let range = MappedRange::anonymous(bytes, ProtFlags::READ | ProtFlags::WRITE)?;
         #[cfg(target_os = "linux")]
         {
             // Else the kernel may take one huge page for 512 small ones, or not, as it finds memory. A kernel
             // without huge pages refuses the advice and does not need it.
             // SAFETY: the range is ours, and the advice changes neither its content nor its place.
-            let _ = unsafe { madvise(start.as_ptr(), bytes, Advice::LinuxNoHugepage) };
+            let _ = unsafe { madvise(range.start.as_ptr(), bytes, Advice::LinuxNoHugepage) };
         }
         // SAFETY: the mapping is that long, writable, and nobody else knows it yet.
-        unsafe { start.as_ptr().cast::<u8>().write_bytes(content, bytes) };
-        Ok(private)
+        unsafe { range.start.as_ptr().cast::<u8>().write_bytes(content, bytes) };
+        Ok(Private(range))
     }
 
     /// The last byte.
     pub fn last(&self) -> &u8 {
         // SAFETY: the kernel maps no empty range, all of it was written, and it lives as long as self.
-        unsafe { &*self.start.as_ptr().cast::<u8>().add(self.bytes - 1) }
+        unsafe { &*self.0.start.as_ptr().cast::<u8>().add(self.0.bytes - 1) }
     }
 
     /// Gives the memory back.
@@ -177,18 +196,7 @@ impl Private {
     /// Those of munmap(2).
     #[inline]
     pub fn unmap(self) -> io::Result<()> {
-        let (start, bytes) = (self.start, self.bytes);
-        std::mem::forget(self);
-        // SAFETY: the mapping was ours alone and nobody can use it any more.
-        unsafe { munmap(start.as_ptr(), bytes)? };
-        Ok(())
-    }
-}
-
-impl Drop for Private {
-    fn drop(&mut self) {
-        // SAFETY: as in `unmap`. An error could only mean that it is gone already.
-        let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };
+        self.0.unmap()
     }
 }
 
