@@ -51,7 +51,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(DESCRIPTORS, 1),
         Need::new(PORTS, 1),
         Need::new(MEMORY, 10 << 10),
-        Need::new(EPOLL_WATCHES, 1).only_in("epoll"),
+        Need::new(EPOLL_WATCHES, 1).only_in(&["epoll"]),
     ],
     run: cfg_select! {
         unix => { Ok(measured::run) }

@@ -16,21 +16,8 @@
 //! summed only where something changed (kernel/cgroup/rstat.c of Linux). Dying groups were a growth of their
 //! own on machines that start services often: reclaim and statistics walked through all of them (LWN 895431).
 
-#[cfg(unix)]
-use std::fs::File;
-#[cfg(unix)]
-use std::io::Write;
-#[cfg(unix)]
-use std::os::unix::fs::FileExt;
-
-#[cfg(unix)]
-use sys::control_group::{ControlGroup, own_members};
-#[cfg(unix)]
-use sys::persistent::{PersistentKind, PersistentNames};
 use workload::resource::{DESCRIPTORS, MEMORY};
 use workload::{Expect, Need, Operation, Variant, Workload};
-#[cfg(unix)]
-use workload::{Trial, TrialError};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cgroup",
@@ -54,87 +41,99 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     needs: &[
         Need::new(MEMORY, 16 << 10),
-        Need::new(DESCRIPTORS, 2).only_in("alive"),
-        Need::new(DESCRIPTORS, 2).only_in("memory"),
-        Need::new(DESCRIPTORS, 1).only_in("dying"),
+        Need::new(DESCRIPTORS, 2).only_in(&["alive", "memory"]),
+        Need::new(DESCRIPTORS, 1).only_in(&["dying"]),
     ],
     top: Some(2000),
     run: cfg_select! {
-        unix => { Ok(run) }
+        unix => { Ok(measured::run) }
         _ => { Err("control groups are Linux's") }
     },
     ..Workload::CURVE
 };
 
-/// Longer than either file.
 #[cfg(unix)]
-const STATISTICS_BYTES: usize = 8 << 10;
+mod measured {
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
 
-#[cfg(unix)]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let names = PersistentNames::reserve(trial.scratch(), PersistentKind::ControlGroup, trial.n());
-    let names = names.map_err(TrialError::at("to choose names for the groups"))?;
-    let own = own_members().map_err(TrialError::at("to find the group of this process"))?;
-    let groups = (0..trial.n()).map(|place| ControlGroup::name(names.number(place)));
-    let groups: Vec<ControlGroup> =
-        groups.collect::<Result<_, _>>().map_err(TrialError::at("to name the groups"))?;
-    // Only the controller of memory counts pages for groups.
-    let statistics = if trial.variant() == "alive" { "cpu.stat" } else { "memory.stat" };
-    let probed = groups.first().map_or(Ok(()), |group| {
-        group.create()?;
-        let found = group.file(statistics).map(drop);
-        group.remove().and(found)
-    });
-    probed.map_err(TrialError::at("to read the statistics of a group"))?;
-    match trial.variant() {
-        "dying" => dying(trial, &groups, &own),
-        _ => alive(trial, &groups, &own, statistics),
+    use sys::control_group::{ControlGroup, own_members};
+    use sys::persistent::{PersistentKind, PersistentNames};
+    use workload::{Trial, TrialError};
+
+    /// Longer than either file.
+    const STATISTICS_BYTES: usize = 8 << 10;
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let names = PersistentNames::reserve(trial.scratch(), PersistentKind::ControlGroup, trial.n());
+        let names = names.map_err(TrialError::at("to choose names for the groups"))?;
+        let own = own_members().map_err(TrialError::at("to find the group of this process"))?;
+        let groups = (0..trial.n()).map(|place| ControlGroup::name(names.number(place)));
+        let groups: Vec<ControlGroup> =
+            groups.collect::<Result<_, _>>().map_err(TrialError::at("to name the groups"))?;
+        // Only the controller of memory counts pages for groups.
+        let statistics = if trial.variant() == "alive" { "cpu.stat" } else { "memory.stat" };
+        let probed = groups.first().map_or(Ok(()), |group| {
+            group.create()?;
+            let found = group.file(statistics).map(drop);
+            group.remove().and(found)
+        });
+        probed.map_err(TrialError::at("to read the statistics of a group"))?;
+        match trial.variant() {
+            "dying" => dying(trial, &groups, &own),
+            _ => alive(trial, &groups, &own, statistics),
+        }
     }
-}
 
-#[cfg(unix)]
-fn alive(trial: &mut Trial<'_>, groups: &[ControlGroup], own: &File, name: &str) -> Result<(), TrialError> {
-    let mut random = fastrand::Rng::with_seed(trial.seed());
-    let mut files: Vec<(File, File)> = Vec::with_capacity(groups.len());
-    let (mut statistics, mut is_told) = ([0; STATISTICS_BYTES], true);
-    let made = trial.compact_steps(&["create", "attach", "read"], |n, lap| {
-        groups[n].create()?;
-        lap.mark();
-        files.push((groups[n].members()?, groups[n].file(name)?));
-        let (members, file) = &files[random.usize(..=n)];
-        lap.skip();
-        let attached = ControlGroup::attach(members);
-        lap.mark();
-        ControlGroup::attach(own).and(attached)?;
-        lap.skip();
-        let read = file.read_at(&mut statistics, 0)?;
-        lap.mark();
-        is_told &= read > 0;
-        Ok(n)
-    })?;
-    trial.check("every file of statistics had a text", is_told);
-    files.clear();
-    let made = trial.shuffled(made);
-    trial.compact_down("remove", made, |n| groups[n].remove())
-}
+    fn alive(
+        trial: &mut Trial<'_>,
+        groups: &[ControlGroup],
+        own: &File,
+        name: &str,
+    ) -> Result<(), TrialError> {
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let mut files: Vec<(File, File)> = Vec::with_capacity(groups.len());
+        let (mut statistics, mut is_told) = ([0; STATISTICS_BYTES], true);
+        let made = trial.compact_steps(&["create", "attach", "read"], |n, lap| {
+            groups[n].create()?;
+            lap.mark();
+            files.push((groups[n].members()?, groups[n].file(name)?));
+            let (members, file) = &files[random.usize(..=n)];
+            lap.skip();
+            let attached = ControlGroup::attach(members);
+            lap.mark();
+            ControlGroup::attach(own).and(attached)?;
+            lap.skip();
+            let read = file.read_at(&mut statistics, 0)?;
+            lap.mark();
+            is_told &= read > 0;
+            Ok(n)
+        })?;
+        trial.check("every file of statistics had a text", is_told);
+        files.clear();
+        let made = trial.shuffled(made);
+        trial.compact_down("remove", made, |n| groups[n].remove())
+    }
 
-#[cfg(unix)]
-fn dying(trial: &mut Trial<'_>, groups: &[ControlGroup], own: &File) -> Result<(), TrialError> {
-    let folder = trial.own_folder()?;
-    trial.compact_steps(&["create", "attach", "remove dying"], |n, lap| {
-        groups[n].create()?;
-        lap.mark();
-        let members = groups[n].members()?;
-        lap.skip();
-        ControlGroup::attach(&members)?;
-        lap.mark();
-        let written = File::create(folder.join(n.to_string())).and_then(|mut file| file.write_all(b"kept"));
-        ControlGroup::attach(own).and(written)?;
-        drop(members);
-        lap.skip();
-        groups[n].remove()?;
-        lap.mark();
+    fn dying(trial: &mut Trial<'_>, groups: &[ControlGroup], own: &File) -> Result<(), TrialError> {
+        let folder = trial.own_folder()?;
+        trial.compact_steps(&["create", "attach", "remove dying"], |n, lap| {
+            groups[n].create()?;
+            lap.mark();
+            let members = groups[n].members()?;
+            lap.skip();
+            ControlGroup::attach(&members)?;
+            lap.mark();
+            let written =
+                File::create(folder.join(n.to_string())).and_then(|mut file| file.write_all(b"kept"));
+            ControlGroup::attach(own).and(written)?;
+            drop(members);
+            lap.skip();
+            groups[n].remove()?;
+            lap.mark();
+            Ok(())
+        })?;
         Ok(())
-    })?;
-    Ok(())
+    }
 }

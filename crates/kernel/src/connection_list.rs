@@ -3,11 +3,11 @@
 //! **Question.** Monitoring agents and ss(8) read the list of all connections, or ask for one. What does that
 //! cost when n are open?
 //!
-//! **Method.** Connections are opened over loopback and kept, both ends in this process, untimed. After each,
-//! the whole list is read, timed: `proc` reads /proc/net/tcp as text, `diag` receives the messages of
-//! sock_diag(7). Those of the trial must be in it, except for a few that other programs' connections
-//! displace. `one` asks sock_diag(7) for a connection chosen at random. At the end both ends are closed,
-//! untimed.
+//! **Method.** The trial has a network of its own, with the loopback device only. Connections are opened over
+//! it and kept, both ends in this process, untimed. After each, the whole list is read, timed: `proc` reads
+//! /proc/net/tcp as text, `diag` receives the messages of sock_diag(7). It must have every connection once.
+//! `one` asks sock_diag(7) for a connection chosen at random. At the end both ends of each are closed, in
+//! random order, timed together.
 //!
 //! **Expected answer.** Linear for the lists, with a constant part: the kernel goes through its whole hash
 //! table, whose size the memory of the machine decides. The text is more expensive. Flat for one, which is
@@ -29,8 +29,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("list", Expect::Linear, "the whole list is read").only(&["proc", "diag"]),
         Operation::up("find", Expect::Constant, "one send(2) of a request and one recv(2) of its answer")
             .only(&["one"]),
+        Operation::down("close", Expect::Constant, "close(2) of both ends, in random order").detail(),
     ],
-    no_way_down: "`connect` measures how they are closed",
     needs: &[Need::new(DESCRIPTORS, 2), Need::new(PORTS, 1), Need::new(MEMORY, 10 << 10)],
     run: cfg_select! {
         target_os = "linux" => { Ok(measured::run) }
@@ -50,6 +50,7 @@ mod measured {
     use workload::{Trial, TrialError};
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let _network = trial.own_network()?;
         let listening = Listening { blocking: true, ..Listening::default() };
         let listener = Listener::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), listening);
         let listener = listener.map_err(TrialError::at("to listen on loopback"))?;
@@ -60,20 +61,16 @@ mod measured {
             let theirs = listener.accept(Waiting::Blocking)?;
             Ok((ours, theirs))
         };
-        match trial.variant() {
+        let pairs = match trial.variant() {
             "proc" => text(trial, to.port(), open),
             "diag" => messages(trial, to.port(), open),
             _ => one(trial, v4(to).map_err(TrialError::at("to ask for a connection"))?, open),
-        }
+        }?;
+        let pairs = trial.shuffled(pairs);
+        trial.compact_down("close", pairs, |(ours, theirs)| ours.close().and_then(|()| theirs.close()))
     }
 
     type Pair = (Connection, Connection);
-
-    /// Whether a list has the connections. The kernel finds its place in the table again for each part of the
-    /// list: where other programs open and close connections meanwhile, some are missing or there twice.
-    fn is_complete(found: usize, expected: usize) -> bool {
-        found.abs_diff(expected) <= expected / 10 + 10
-    }
 
     fn v4(address: SocketAddr) -> io::Result<SocketAddrV4> {
         match address {
@@ -82,33 +79,38 @@ mod measured {
         }
     }
 
-    fn text(trial: &mut Trial<'_>, port: u16, open: impl Fn() -> io::Result<Pair>) -> Result<(), TrialError> {
+    fn text(
+        trial: &mut Trial<'_>,
+        port: u16,
+        open: impl Fn() -> io::Result<Pair>,
+    ) -> Result<Vec<Pair>, TrialError> {
         // The third word of a line is the peer: 0100007F:1F90.
         let (peer, mut list, mut wrong) = (format!(":{port:04X}"), String::new(), 0);
-        trial.compact_steps(&["list"], |n, lap| {
+        let pairs = trial.compact_steps(&["list"], |n, lap| {
             let pair = open()?;
             list.clear();
             lap.skip();
-            File::open("/proc/net/tcp")?.read_to_string(&mut list)?;
+            // That of this thread, which may be another than that of its process.
+            File::open("/proc/thread-self/net/tcp")?.read_to_string(&mut list)?;
             lap.mark();
             let is_client =
                 |line: &&str| line.split_whitespace().nth(2).is_some_and(|word| word.ends_with(&peer));
-            wrong += usize::from(!is_complete(list.lines().filter(is_client).count(), n + 1));
+            wrong += usize::from(list.lines().filter(is_client).count() != n + 1);
             lap.skip();
             Ok(pair)
         })?;
-        trial.check("the connections were in the list", wrong == 0);
-        Ok(())
+        trial.check("every connection was in the list", wrong == 0);
+        Ok(pairs)
     }
 
     fn messages(
         trial: &mut Trial<'_>,
         port: u16,
         open: impl Fn() -> io::Result<Pair>,
-    ) -> Result<(), TrialError> {
+    ) -> Result<Vec<Pair>, TrialError> {
         let mut kernel = TcpDiagnosis::open().map_err(TrialError::at("to open sock_diag(7)"))?;
         let mut wrong = 0;
-        trial.compact_steps(&["list"], |n, lap| {
+        let pairs = trial.compact_steps(&["list"], |n, lap| {
             let pair = open()?;
             lap.skip();
             let bytes = kernel.list()?;
@@ -118,26 +120,25 @@ mod measured {
                 SocketPlace::Tcp { peer_port, .. } => peer_port == port,
                 SocketPlace::Unix(_) => false,
             };
-            wrong += usize::from(!is_complete(sockets.iter().filter(is_client).count(), n + 1));
+            wrong += usize::from(sockets.iter().filter(is_client).count() != n + 1);
             lap.skip();
             Ok(pair)
         })?;
-        trial.check("the connections were in the list", wrong == 0);
-        Ok(())
+        trial.check("every connection was in the list", wrong == 0);
+        Ok(pairs)
     }
 
     fn one(
         trial: &mut Trial<'_>,
         to: SocketAddrV4,
         open: impl Fn() -> io::Result<Pair>,
-    ) -> Result<(), TrialError> {
+    ) -> Result<Vec<Pair>, TrialError> {
         let mut kernel = TcpDiagnosis::open().map_err(TrialError::at("to open sock_diag(7)"))?;
         let mut choice = fastrand::Rng::with_seed(trial.seed());
-        let (mut clients, mut pairs, mut wrong) = (Vec::with_capacity(trial.n()), Vec::new(), 0);
-        trial.compact_steps(&["find"], |n, lap| {
+        let (mut clients, mut wrong) = (Vec::with_capacity(trial.n()), 0);
+        let pairs = trial.compact_steps(&["find"], |n, lap| {
             let pair = open()?;
             clients.push(v4(pair.0.local()?)?);
-            pairs.push(pair);
             let chosen = clients[choice.usize(..=n)];
             let query = sock_diag::query_one(chosen, to);
             lap.skip();
@@ -150,9 +151,9 @@ mod measured {
             };
             wrong += usize::from(found.len() != 1 || !is_it(&found[0].place));
             lap.skip();
-            Ok(())
+            Ok(pair)
         })?;
         trial.check("the answer was the connection that was asked for", wrong == 0);
-        Ok(())
+        Ok(pairs)
     }
 }

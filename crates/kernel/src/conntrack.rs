@@ -50,7 +50,9 @@ mod measured {
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let _network = trial.own_network()?;
-        filter::load("nft", &["-f", "-"], RULES).map_err(TrialError::at("to load a rule with nft(8)"))?;
+        filter::nft(RULES)
+            .map_err(filter::unsupported)
+            .map_err(TrialError::at("to load a rule with nft(8)"))?;
         let pairs = connect::open(trial)?;
         let tracked = std::fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_count");
         let tracked = tracked.ok().and_then(|text| text.trim().parse::<usize>().ok());

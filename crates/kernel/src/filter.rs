@@ -5,7 +5,8 @@
 //!
 //! **Method.** The trial has a network of its own, with the loopback device only. A rule that drops what
 //! comes from one address, which nobody has, is added by a program of the system, timed with its start. Then
-//! a byte goes from one UDP socket to another and back, timed. `list`: nft(8) adds a rule to a chain; `set`:
+//! a byte goes from one UDP socket to another and back, timed. At the end the rules are removed
+//! in random order. `list`: nft(8) adds a rule to a chain; `set`:
 //! it adds an element to a set, which one rule looks up; `iptables`: iptables(8) appends a rule.
 //!
 //! **Expected answer.** `list` and `iptables`: linear, for a packet is compared with one rule after the
@@ -28,10 +29,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("add", Expect::Linear, "one execution of nft(8) or iptables(8)")
             .except(&[("set", Expect::Constant)])
             .detail(),
+        Operation::down("remove", Expect::Linear, "the same that removes it, in random order")
+            .except(&[("set", Expect::Constant)])
+            .detail(),
         Operation::up("round trip", Expect::Linear, "a byte over UDP and back")
             .except(&[("set", Expect::Constant)]),
     ],
-    no_way_down: "nft(8) removes a rule by a number that it has to search for",
     needs: &[Need::new(MEMORY, 4 << 10)],
     // A program is executed for each n.
     top: Some(300),
@@ -43,7 +46,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 #[cfg(target_os = "linux")]
-pub(crate) use measured::load;
+pub(crate) use measured::{nft, unsupported};
 
 #[cfg(target_os = "linux")]
 mod measured {
@@ -64,52 +67,72 @@ mod measured {
         let _network = trial.own_network()?;
         let variant = trial.variant();
         let prepare = || match variant {
-            "list" => load("nft", &["-f", "-"], TABLE),
-            "set" => load("nft", &["-f", "-"], &format!("{TABLE}{LOOK_UP}")),
+            "list" => nft(TABLE),
+            "set" => nft(&format!("{TABLE}{LOOK_UP}")),
             _ => load("iptables", &["-w", "-P", "INPUT", "ACCEPT"], ""),
         };
-        prepare().map_err(TrialError::at("to prepare the packet filter"))?;
-        let add = |number: usize| {
-            let address = Ipv4Addr::from_bits(0x0a00_0001_u32.wrapping_add(number as u32)).to_string();
-            match variant {
-                "list" => {
-                    load("nft", &["-f", "-"], &format!("add rule inet osdyno input ip saddr {address} drop"))
-                }
-                "set" => {
-                    load("nft", &["-f", "-"], &format!("add element inet osdyno blocked {{ {address} }}"))
-                }
-                _ => load("iptables", &["-w", "-A", "INPUT", "-s", &address, "-j", "DROP"], ""),
-            }
-        };
+        prepare().map_err(unsupported).map_err(TrialError::at("to prepare the packet filter"))?;
         let (one, other) = pair().map_err(TrialError::at("to open two UDP sockets"))?;
         trial.warm(|| round_trip(&one, &other));
-        trial.compact_steps(&["add", "round trip"], |number, lap| {
-            add(number)?;
+        let rules = trial.compact_steps(&["add", "round trip"], |number, lap| {
+            let address = Ipv4Addr::from_bits(0x0a00_0001_u32.wrapping_add(number as u32)).to_string();
+            lap.skip();
+            let told = match variant {
+                "list" => nft(&format!("add rule inet osdyno input ip saddr {address} drop"))?,
+                "set" => nft(&format!("add element inet osdyno blocked {{ {address} }}"))?,
+                _ => load("iptables", &["-w", "-A", "INPUT", "-s", &address, "-j", "DROP"], "")?,
+            };
             lap.mark();
             round_trip(&one, &other)?;
             lap.mark();
-            Ok(())
+            // nft(8) removes a rule by the number that it gave it.
+            let handle =
+                told.split_once("# handle ").and_then(|(_, behind)| behind.split_whitespace().next());
+            let handle = handle.map(str::to_owned);
+            Ok((address, handle))
         })?;
-        Ok(())
+        let has_handles = variant != "list" || rules.iter().all(|(_, handle)| handle.is_some());
+        trial.check("every rule has a number", has_handles);
+        let rules = trial.shuffled(rules);
+        trial.compact_down("remove", rules, |(address, handle)| {
+            let removed = match (variant, handle) {
+                ("list", handle) => {
+                    let handle = handle.unwrap_or_default();
+                    nft(&format!("delete rule inet osdyno input handle {handle}"))
+                }
+                ("set", _) => nft(&format!("delete element inet osdyno blocked {{ {address} }}")),
+                _ => load("iptables", &["-w", "-D", "INPUT", "-s", &address, "-j", "DROP"], ""),
+            };
+            removed.map(drop)
+        })
     }
 
-    /// Executes a program of the packet filter with this input.
-    pub(crate) fn load(program: &str, arguments: &[&str], input: &str) -> io::Result<()> {
+    /// The first command is refused by kernels without the packet filter, and to users who may not change it.
+    pub(crate) fn unsupported(error: io::Error) -> io::Error {
+        io::Error::new(io::ErrorKind::Unsupported, error)
+    }
+
+    /// Has nft(8) execute a command, and returns what it tells of it.
+    pub(crate) fn nft(command: &str) -> io::Result<String> {
+        load("nft", &["--echo", "--handle", "-f", "-"], command)
+    }
+
+    /// Executes a program of the packet filter with this input, and returns its output.
+    fn load(program: &str, arguments: &[&str], input: &str) -> io::Result<String> {
         let missing =
             || io::Error::new(io::ErrorKind::Unsupported, format!("{program}(8) is not in PATH; install it"));
         let path = sys::process::find_program(program).ok_or_else(missing)?;
         let mut command = Command::new(path);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         // Where it has ended already, its own words tell why.
         let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
         let output = child.wait_with_output()?;
         if output.status.success() {
-            return Ok(());
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let words = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " / ");
-        // Kernels without the packet filter, and users who may not change it.
-        Err(io::Error::new(io::ErrorKind::Unsupported, format!("{program}(8) failed: {words}")))
+        Err(io::Error::other(format!("{program}(8) failed: {words}")))
     }
 
     /// Two sockets on loopback, each connected to the other.

@@ -51,13 +51,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     needs: &[
         Need::new(MEMORY, 512),
-        Need::new(DESCRIPTORS, 1).only_in("flock"),
+        Need::new(DESCRIPTORS, 1).only_in(&["flock", "waiters"]),
         // A thread with its stack, which has a guard page.
-        Need::new(DESCRIPTORS, 1).only_in("waiters"),
-        Need::new(PROCESSES, 1).only_in("waiters"),
-        Need::new(THREADS, 1).only_in("waiters"),
-        Need::new(MAPPINGS, 2).only_in("waiters"),
-        Need::new(MEMORY, 48 << 10).only_in("waiters"),
+        Need::new(PROCESSES, 1).only_in(&["waiters"]),
+        Need::new(THREADS, 1).only_in(&["waiters"]),
+        Need::new(MAPPINGS, 2).only_in(&["waiters"]),
+        Need::new(MEMORY, 48 << 10).only_in(&["waiters"]),
     ],
     run: Ok(run),
     ..Workload::CURVE

@@ -3,10 +3,10 @@
 //! **Question.** What does it cost to map n KiB of memory, to use all of it for the first time, and to give
 //! it back? Programs allocate buffers of every size, and large ones come from mmap(2) directly.
 //!
-//! **Method.** For every n, anonymous memory of n KiB, rounded up to whole pages, is mapped, a byte of each
-//! page is written, and the memory is unmapped; each is timed. `small` and `huge` advise the system before
-//! the first touch, untimed (madvise(2), `MADV_NOHUGEPAGE` and `MADV_HUGEPAGE`); `system` leaves it to its
-//! configuration.
+//! **Method.** For every n, anonymous memory of n KiB, rounded up to whole pages, is mapped, and a byte of
+//! each page is written, both timed; then it is unmapped, untimed. While n falls again, as much is mapped and
+//! written, untimed, and unmapped, timed. `small` and `huge` advise the system before the first touch,
+//! untimed (madvise(2), `MADV_NOHUGEPAGE` and `MADV_HUGEPAGE`); `system` leaves it to its configuration.
 //!
 //! **Expected answer.** Flat for mmap(2), which only notes the range. Linear for the first touch and for
 //! munmap(2) with small pages. With huge pages a step: a mapping below 2 MiB, or whatever lies beside the
@@ -28,9 +28,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     operations: &[
         Operation::up("mmap", Expect::Constant, "one mmap(2) of anonymous memory"),
         Operation::up("touch", Expect::Linear, "the first write to each of its pages"),
-        Operation::up("munmap", Expect::Linear, "one munmap(2) of the written memory"),
+        Operation::down("munmap", Expect::Linear, "one munmap(2) of the written memory"),
     ],
-    no_way_down: "each n has a mapping of its own",
     needs: &[Need::new(MEMORY, 1 << 10)],
     run: cfg_select! {
         target_os = "linux" => { Ok(measured::run) }
@@ -55,9 +54,10 @@ mod measured {
             region.touch();
             region.unmap()
         });
+        let bytes_of = |n: usize| ((n + 1) << 10).next_multiple_of(page_bytes());
         let mut wrong = 0;
-        trial.compact_steps(&["mmap", "touch", "munmap"], |n, lap| {
-            let bytes = ((n + 1) << 10).next_multiple_of(page_bytes());
+        let sizes = trial.compact_steps(&["mmap", "touch"], |n, lap| {
+            let bytes = bytes_of(n);
             lap.skip();
             let mut region = MemoryRegion::map(bytes, true)?;
             lap.mark();
@@ -67,12 +67,19 @@ mod measured {
             region.touch();
             lap.mark();
             wrong += usize::from(region.read(0) != 1 || region.read(last) != last as u8 | 1);
+            region.unmap()?;
+            lap.skip();
+            Ok(n)
+        })?;
+        trial.check("the memory held the bytes that were written", wrong == 0);
+        trial.compact_steps_back(&["munmap"], sizes.into_iter().rev(), |n, lap| {
+            let mut region = MemoryRegion::map(bytes_of(n), true)?;
+            region.advise(policy)?;
+            region.touch();
             lap.skip();
             region.unmap()?;
             lap.mark();
             Ok(())
-        })?;
-        trial.check("the memory held the bytes that were written", wrong == 0);
-        Ok(())
+        })
     }
 }

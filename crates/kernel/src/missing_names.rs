@@ -7,7 +7,8 @@
 //! **Method.** With `one` all names are missed in one new folder, with `many` 100 in each. A new name is
 //! looked up by stat(2), timed, and then one of those that were missed before, chosen at random. Then, each
 //! timed, the folder gets a watch of inotify(7), a file is created in it and renamed; the watch and the file
-//! are removed again, untimed. With `removed` a new folder is made for every n, n names are missed in it,
+//! are removed again, untimed. At the end a file is created under each missed name, in random order, timed,
+//! and stays. With `removed` a new folder is made for every n, n names are missed in it,
 //! untimed, and its removal by rmdir(2) is timed; n goes as far as the allowed time. The memory that a name
 //! takes is a remark of the trials, where root measures (/proc/slabinfo).
 //!
@@ -16,7 +17,7 @@
 //! do not exist (`fsnotify_update_children_dentry_flags`); machines with millions of them stopped for seconds
 //! (LWN 814535 of 2020, 894098 of 2022). rmdir(2) is linear as well: it discards them one by one.
 
-use workload::resource::{INOTIFY_INSTANCES, INOTIFY_WATCHES, MEMORY};
+use workload::resource::{INODES, INOTIFY_INSTANCES, INOTIFY_WATCHES, MEMORY};
 use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -37,11 +38,16 @@ pub(crate) const WORKLOAD: Workload = Workload {
             .only(KEPT),
         Operation::up("create", Expect::Constant, "one open(2) that creates a file in the folder").only(KEPT),
         Operation::up("rename", Expect::Constant, "one rename(2) of that file within the folder").only(KEPT),
+        Operation::down("create-missed", Expect::Constant, "one open(2) that creates a missed name")
+            .only(KEPT),
         Operation::up("rmdir", Expect::Linear, "one rmdir(2) of the folder").only(&["removed"]),
     ],
     // A dentry has 192 bytes, which hold a short name.
-    no_way_down: "a missing name is nothing that could be removed",
-    needs: &[Need::new(MEMORY, 256)],
+    needs: &[
+        Need::new(MEMORY, 256),
+        Need::new(INODES, 1).only_in(KEPT),
+        Need::new(MEMORY, 1 << 10).only_in(KEPT),
+    ],
     fixed_needs: &[Need::new(INOTIFY_INSTANCES, 1), Need::new(INOTIFY_WATCHES, 1)],
     run: cfg_select! {
         target_os = "linux" => { Ok(measured::run) }
@@ -81,37 +87,45 @@ mod measured {
         let names = names.map_err(TrialError::at("to name the files"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let mut found = 0;
-        trial.compact_steps(&["miss", "miss-again", "watch", "create", "rename"], |n, lap| {
-            let missed = file::status(&names[n]);
-            lap.mark();
-            let chosen = random.usize(..=n);
-            lap.skip();
-            let again = file::status(&names[chosen]);
-            lap.mark();
-            found += usize::from(!is_missing(&missed)) + usize::from(!is_missing(&again));
-            let folder = &folders[chosen / per_folder];
-            lap.skip();
-            let watch = watcher.add(&folder.path)?;
-            lap.mark();
-            watcher.remove(watch, &folder.path)?;
-            lap.skip();
-            let created = file::create_new(&folder.created)?;
-            lap.mark();
-            file::close(created)?;
-            lap.skip();
-            file::rename(&folder.created, &folder.renamed)?;
-            lap.mark();
-            file::unlink(&folder.renamed)?;
-            lap.skip();
-            Ok(())
-        })?;
+        let missed =
+            trial.compact_steps(&["miss", "miss-again", "watch", "create", "rename"], |n, lap| {
+                let missed = file::status(&names[n]);
+                lap.mark();
+                let chosen = random.usize(..=n);
+                lap.skip();
+                let again = file::status(&names[chosen]);
+                lap.mark();
+                found += usize::from(!is_missing(&missed)) + usize::from(!is_missing(&again));
+                let folder = &folders[chosen / per_folder];
+                lap.skip();
+                let watch = watcher.add(&folder.path)?;
+                lap.mark();
+                watcher.remove(watch, &folder.path)?;
+                lap.skip();
+                let created = file::create_new(&folder.created)?;
+                lap.mark();
+                file::close(created)?;
+                lap.skip();
+                file::rename(&folder.created, &folder.renamed)?;
+                lap.mark();
+                file::unlink(&folder.renamed)?;
+                lap.skip();
+                Ok(n)
+            })?;
         trial.check("no missing name was found", found == 0);
         if let Some(bytes) = sys::memory::kernel_object_bytes("dentry") {
             trial.remark(format!(
                 "Each missing name takes {bytes} bytes of kernel memory until it is reclaimed."
             ));
         }
-        Ok(())
+        let missed = trial.shuffled(missed);
+        trial.compact_steps_back(&["create-missed"], missed, |n, lap| {
+            let created = file::create_new(&names[n])?;
+            lap.mark();
+            file::close(created)?;
+            lap.skip();
+            Ok(())
+        })
     }
 
     fn removed(trial: &mut Trial<'_>) -> Result<(), TrialError> {

@@ -43,7 +43,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let pages = trial.n();
-    let stride = stride();
     let path = trial.scratch().join("pages");
     let file = paged_file(&path, pages).map_err(TrialError::at(format!("to write {}", path.display())))?;
     let primed = match trial.variant() {
@@ -53,12 +52,12 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     primed.map_err(TrialError::at(format!("to bring {} into the cache", path.display())))?;
 
     trial.warm(|| {
-        let mapping = Mapping::read_only(&file, 0, page_bytes())?;
+        let mapping = map_page(&file, 0)?;
         std::hint::black_box(mapping.first_byte());
         mapping.unmap()
     });
     let mappings = trial.timed_steps(&["mmap", "touch"], |page, lap| {
-        let mapping = Mapping::read_only(&file, page as u64 * stride, page_bytes())?;
+        let mapping = map_page(&file, page)?;
         lap.mark();
         let byte = mapping.first_byte();
         lap.mark();
@@ -74,6 +73,17 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
 /// begin at larger multiples only.
 fn stride() -> u64 {
     (2 * page_bytes()).max(mapping_granularity()) as u64
+}
+
+/// A file of empty pages, of which [`map_page`] maps every other one.
+pub(crate) fn empty_pages(path: &Path, pages: usize) -> io::Result<File> {
+    let file = File::options().read(true).write(true).create_new(true).open(path)?;
+    file.set_len(pages as u64 * stride())?;
+    Ok(file)
+}
+
+pub(crate) fn map_page(file: &File, number: usize) -> io::Result<Mapping> {
+    Mapping::read_only(file, number as u64 * stride(), page_bytes())
 }
 
 /// The first byte of every mapped page: pages that differ by less than 251 have different bytes.

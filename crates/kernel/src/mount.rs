@@ -54,9 +54,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: &[
         Need::new(MOUNTS, 1),
         Need::new(MEMORY, 2 << 10),
-        Need::new(MEMORY, 8 << 10).only_in("tmpfs"),
+        Need::new(MEMORY, 8 << 10).only_in(&["tmpfs"]),
         // The copy is there while the first ones are.
-        Need::new(MEMORY, 1 << 10).only_in("unshare"),
+        Need::new(MEMORY, 1 << 10).only_in(&["unshare"]),
     ],
     run: Ok(run),
     ..Workload::CURVE

@@ -33,9 +33,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
             .except(&[("entries", Expect::Constant)]),
         Operation::up("open", Expect::Linear, "one open(2) of the path")
             .except(&[("entries", Expect::Constant)]),
+        Operation::down("remove", Expect::Constant, "one unlink(2) or rmdir(2) of one of them")
+            .except(&[("depth", Expect::Linear)]),
     ],
     // An inode and its name in the caches of the kernel.
-    no_way_down: "a folder goes with all that is in it",
     needs: &[Need::new(INODES, 1), Need::new(MEMORY, 2 << 10)],
     run: cfg_select! {
         unix => { Ok(run) }
@@ -50,7 +51,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let mut paths =
         Paths::new(trial.variant(), &folder).map_err(TrialError::at("to make the first entry"))?;
     let (mut choice, mut wrong) = (fastrand::Rng::with_seed(trial.seed()), 0);
-    trial.compact_steps(&["look up", "open"], |n, lap| {
+    let made = trial.compact_steps(&["look up", "open"], |n, lap| {
         paths.add(n)?;
         let path = paths.choose(&mut choice)?;
         lap.skip();
@@ -61,10 +62,22 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         wrong += usize::from(!paths.is_expected(&opened)?);
         file::close(opened)?;
         lap.skip();
-        Ok(())
+        Ok(n)
     })?;
     trial.check("every path led to its file or folder", wrong == 0);
-    Ok(())
+    // Entries are removed in random order; the others hold each other.
+    let made = if trial.variant() == "entries" { trial.shuffled(made).collect() } else { made };
+    trial.compact_steps_back(&["remove"], made.into_iter().rev(), |n, lap| {
+        let path = paths.of(n)?;
+        lap.skip();
+        if paths.variant == "depth" {
+            file::remove_folder(&path)?
+        } else {
+            file::unlink(&path)?
+        }
+        lap.mark();
+        Ok(())
+    })
 }
 
 /// What n has made so far.
@@ -104,6 +117,18 @@ impl<'a> Paths<'a> {
         }
         self.count += 1;
         Ok(())
+    }
+
+    /// The path of the one that n has made.
+    fn of(&self, n: usize) -> io::Result<Path> {
+        match self.variant {
+            "depth" => {
+                let mut path = self.folder.path().to_owned();
+                (0..=n).for_each(|_| path.push("d"));
+                Path::try_from(path.as_path())
+            }
+            _ => Path::try_from(self.folder.join(n.to_string()).as_path()),
+        }
     }
 
     /// The path that is measured.

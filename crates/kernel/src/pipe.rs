@@ -35,9 +35,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     // Two pages of a pipe stay with it after they were read.
     needs: &[
         Need::new(DESCRIPTORS, 2),
-        Need::new(PIPE_PAGES, 2).only_in("pipe"),
-        Need::new(PIPE_PAGES, 2).only_in("fifo"),
-        Need::new(INODES, 1).only_in("fifo"),
+        Need::new(PIPE_PAGES, 2).only_in(&["pipe", "fifo"]),
+        Need::new(INODES, 1).only_in(&["fifo"]),
         Need::new(MEMORY, 12 << 10),
     ],
     helpers: true,

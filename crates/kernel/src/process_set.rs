@@ -15,15 +15,8 @@
 //! children pays this for each event, unless it waits for one process ID or watches descriptors with
 //! epoll(7).
 
-#[cfg(unix)]
-use sys::process::{Child, ProcessWatch};
 use workload::resource::{DESCRIPTORS, MEMORY, PROCESSES};
 use workload::{Expect, Linkage, Need, Operation, Variant, Workload};
-#[cfg(unix)]
-use workload::{Trial, TrialError};
-
-#[cfg(unix)]
-use crate::fork::family;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "process-set",
@@ -47,78 +40,85 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: &[
         Need::new(PROCESSES, 1),
         Need::new(MEMORY, 160 << 10),
-        Need::new(DESCRIPTORS, 1).only_in("pidfd"),
+        Need::new(DESCRIPTORS, 1).only_in(&["pidfd"]),
     ],
     linkage: Linkage::Dynamic,
     classic_n: 3000,
     run: cfg_select! {
-        unix => { Ok(run) }
+        unix => { Ok(measured::run) }
         _ => { Err("this system has no fork(2)") }
     },
     ..Workload::CURVE
 };
 
 #[cfg(unix)]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let family = family()?;
-    trial.warm(|| family.fork()?.reap());
-    let mut watched = ProcessWatch::new();
-    let mut found = Vec::new();
-    let children = match trial.variant() {
-        "group" => {
-            let mut leader = None;
-            trial.compact_steps(&["signal"], |_, lap| {
+mod measured {
+    use sys::process::{Child, ProcessWatch};
+    use workload::{Trial, TrialError};
+
+    use crate::fork::family;
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let family = family()?;
+        trial.warm(|| family.fork()?.reap());
+        let mut watched = ProcessWatch::new();
+        let mut found = Vec::new();
+        let children = match trial.variant() {
+            "group" => {
+                let mut leader = None;
+                trial.compact_steps(&["signal"], |_, lap| {
+                    let child = family.fork()?;
+                    let leader = *leader.get_or_insert(child.number());
+                    child.join_group(leader)?;
+                    lap.skip();
+                    sys::process::probe_group(leader)?;
+                    lap.mark();
+                    Ok(child)
+                })?
+            }
+            "children" => trial.compact_steps(&["wait"], |_, lap| {
                 let child = family.fork()?;
-                let leader = *leader.get_or_insert(child.number());
-                child.join_group(leader)?;
                 lap.skip();
-                sys::process::probe_group(leader)?;
+                let ended = sys::process::ended_child()?;
+                lap.mark();
+                if ended.is_some() {
+                    Err(std::io::Error::other("a child has ended by itself"))
+                } else {
+                    Ok(child)
+                }
+            })?,
+            "pidfd" => trial.compact_steps(&["poll"], |_, lap| {
+                let child = family.fork()?;
+                watched.add(&child)?;
+                lap.skip();
+                let ended = watched.poll()?;
+                lap.mark();
+                if ended > 0 { Err(std::io::Error::other("a child has ended by itself")) } else { Ok(child) }
+            })?,
+            _ => trial.compact_steps(&["list"], |_, lap| {
+                let child = family.fork()?;
+                lap.skip();
+                found.push(sys::process_table::count()?);
                 lap.mark();
                 Ok(child)
-            })?
+            })?,
+        };
+        let listed = found.iter().enumerate().all(|(n, &found)| found > n as u64);
+        trial.check("every child was among the listed processes", listed);
+        let mut children = trial.shuffled(children);
+        if trial.variant() != "children" {
+            return children.try_for_each(Child::reap).map_err(TrialError::at("to end a child"));
         }
-        "children" => trial.compact_steps(&["wait"], |_, lap| {
-            let child = family.fork()?;
+        let mut reaped_its_own = true;
+        trial.compact_steps_back(&["reap"], children, |child, lap| {
+            child.end()?;
             lap.skip();
             let ended = sys::process::ended_child()?;
             lap.mark();
-            if ended.is_some() {
-                Err(std::io::Error::other("a child has ended by itself"))
-            } else {
-                Ok(child)
-            }
-        })?,
-        "pidfd" => trial.compact_steps(&["poll"], |_, lap| {
-            let child = family.fork()?;
-            watched.add(&child)?;
-            lap.skip();
-            let ended = watched.poll()?;
-            lap.mark();
-            if ended > 0 { Err(std::io::Error::other("a child has ended by itself")) } else { Ok(child) }
-        })?,
-        _ => trial.compact_steps(&["list"], |_, lap| {
-            let child = family.fork()?;
-            lap.skip();
-            found.push(sys::process_table::count()?);
-            lap.mark();
-            Ok(child)
-        })?,
-    };
-    let listed = found.iter().enumerate().all(|(n, &found)| found > n as u64);
-    trial.check("every child was among the listed processes", listed);
-    let mut children = trial.shuffled(children);
-    if trial.variant() != "children" {
-        return children.try_for_each(Child::reap).map_err(TrialError::at("to end a child"));
-    }
-    let mut reaped_its_own = true;
-    trial.compact_steps_back(&["reap"], children, |child, lap| {
-        child.end()?;
-        lap.skip();
-        let ended = sys::process::ended_child()?;
-        lap.mark();
-        reaped_its_own &= ended.is_some_and(|(number, _)| number == child.number());
+            reaped_its_own &= ended.is_some_and(|(number, _)| number == child.number());
+            Ok(())
+        })?;
+        trial.check("the child that ended was the one that was reaped", reaped_its_own);
         Ok(())
-    })?;
-    trial.check("the child that ended was the one that was reaped", reaped_its_own);
-    Ok(())
+    }
 }

@@ -53,7 +53,7 @@ pub(crate) const NEEDS: [Need; 4] = [
     Need::new(DESCRIPTORS, if cfg!(any(target_os = "linux", windows)) { 1 } else { 2 }),
     Need::new(PORTS, if cfg!(windows) { 1 } else { 0 }),
     Need::new(MEMORY, 1024),
-    Need::new(EPOLL_WATCHES, 1).only_in("epoll"),
+    Need::new(EPOLL_WATCHES, 1).only_in(&["epoll"]),
 ];
 
 /// No wait lasts this long, because something is ready.

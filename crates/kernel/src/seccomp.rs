@@ -7,8 +7,8 @@
 //! `instructions`, in a new thread for every n, because filters cannot be removed; once with `stacked`, where
 //! one more filter is added for every n. Then one getpgid(2) is timed, which the filters examine every time,
 //! and one getppid(2), for which they answer by the number of the call alone. Three calls of each come
-//! before, untimed. `add` is one seccomp(2) with all that the kernel does for a filter: checks, translation,
-//! and its memory.
+//! before, untimed. With `instructions` n falls again, and getpgid(2) is timed once more. `add` is one
+//! seccomp(2) with all that the kernel does for a filter: checks, translation, and its memory.
 //!
 //! **Expected answer.** Linear for the examined call: all instructions and all filters are executed
 //! (seccomp(2)); linear for `add`, which sums up the filters that are there. Flat for the other since Linux
@@ -30,11 +30,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("add", Expect::Linear, "one seccomp(2) that adds the filter"),
         Operation::up("examined", Expect::Linear, "one getpgid(2), whose argument the filters read"),
         Operation::up("cached", Expect::Constant, "one getppid(2), which the filters allow by its number"),
+        Operation::down("examined-less", Expect::Linear, "the same getpgid(2), while n falls")
+            .only(&["instructions"])
+            .detail(),
     ],
-    no_way_down: "filters cannot be removed",
     needs: &[Need::new(MEMORY, 8 << 10)],
-    // Filters of five instructions count as fourteen each, translated and with four for each filter, of 32
-    // 768: `MAX_INSNS_PER_PATH` of kernel/seccomp.c.
+    // Filters of five instructions count as fourteen each, translated and with four for each filter, of
+    // 32768: `MAX_INSNS_PER_PATH` of kernel/seccomp.c.
     top: Some(2000),
     classic_n: 2000,
     run: cfg_select! {
@@ -58,19 +60,40 @@ mod measured {
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let expected = (examined_call(), sys::process::parent());
-        let wrong = match trial.variant() {
-            "stacked" => {
-                let filter = SeccompFilter::examining(1);
-                let stack = || Ok(trial.compact_steps(NAMES, |_, lap| measure(&filter, expected, lap)));
-                in_thread(stack).map_err(TrialError::at("to have a thread with filters"))??
-            }
-            _ => trial.compact_steps(NAMES, |n, lap| {
-                let filter = SeccompFilter::examining(n);
-                in_thread(|| measure(&filter, expected, lap))
-            })?,
-        };
-        trial.check("every call had its answer", !wrong.contains(&true));
+        if trial.variant() == "stacked" {
+            let filter = SeccompFilter::examining(1);
+            let stack = || Ok(trial.compact_steps(NAMES, |_, lap| measure(&filter, expected, lap)));
+            let wrong = in_thread(stack).map_err(TrialError::at("to have a thread with filters"))??;
+            trial.check(ANSWERED, !wrong.contains(&true));
+            return Ok(());
+        }
+        let wrong = trial.compact_steps(NAMES, |n, lap| {
+            let filter = SeccompFilter::examining(n);
+            in_thread(|| measure(&filter, expected, lap))
+        })?;
+        trial.check(ANSWERED, !wrong.contains(&true));
+        let mut is_wrong = false;
+        trial.compact_steps_back(&["examined-less"], (0..wrong.len()).rev(), |n, lap| {
+            let filter = SeccompFilter::examining(n);
+            is_wrong |= in_thread(|| {
+                filter.add()?;
+                let is_wrong = warm_up(expected);
+                lap.skip();
+                let examined = examined_call();
+                lap.mark();
+                Ok(is_wrong || examined != expected.0)
+            })?;
+            Ok(())
+        })?;
+        trial.check(ANSWERED, !is_wrong);
         Ok(())
+    }
+
+    const ANSWERED: &str = "every call had its answer";
+
+    /// Makes both calls, and returns whether any had another answer than without filters.
+    fn warm_up(expected: (i32, i32)) -> bool {
+        (0..WARM_UP_CALLS).any(|_| (examined_call(), sys::process::parent()) != expected)
     }
 
     /// Adds the filter and times both calls. Returns whether any had another answer than without filters.
@@ -78,10 +101,7 @@ mod measured {
         lap.skip();
         filter.add()?;
         lap.mark();
-        let mut wrong = false;
-        for _ in 0..WARM_UP_CALLS {
-            wrong |= (examined_call(), sys::process::parent()) != expected;
-        }
+        let wrong = warm_up(expected);
         lap.skip();
         let examined = examined_call();
         lap.mark();

@@ -35,11 +35,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("remove", Expect::Constant, "shmctl(2), shm_unlink(3) or close(2), in random order"),
     ],
     needs: &[
-        Need::new(SHARED_SEGMENTS, 1).only_in("sysv"),
-        Need::new(SHARED_PAGES, 1).only_in("sysv"),
-        Need::new(SHARED_SEGMENTS, 1).only_in("list"),
-        Need::new(SHARED_PAGES, 1).only_in("list"),
-        Need::new(DESCRIPTORS, 1).only_in("memfd"),
+        Need::new(SHARED_SEGMENTS, 1).only_in(&["sysv", "list"]),
+        Need::new(SHARED_PAGES, 1).only_in(&["sysv", "list"]),
+        Need::new(DESCRIPTORS, 1).only_in(&["memfd"]),
         Need::new(MEMORY, 8 << 10),
     ],
     run: cfg_select! {

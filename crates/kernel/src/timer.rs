@@ -58,9 +58,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("remove", Expect::Constant, "one close(2) or timer_delete(2)").only(TIMERS).detail(),
     ],
     needs: &[
-        Need::new(DESCRIPTORS, 1).only_in("timerfd"),
-        Need::new(DESCRIPTORS, 1).only_in("epoll"),
-        Need::new(PENDING_SIGNALS, 1).only_in("posix"),
+        Need::new(DESCRIPTORS, 1).only_in(&["timerfd", "epoll"]),
+        Need::new(PENDING_SIGNALS, 1).only_in(&["posix"]),
         Need::new(MEMORY, 1 << 10),
     ],
     run: cfg_select! {

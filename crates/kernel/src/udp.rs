@@ -34,9 +34,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     needs: &[
         Need::new(DESCRIPTORS, 1),
-        Need::new(PORTS, 1).only_in("v4"),
-        Need::new(PORTS, 1).only_in("v6"),
-        Need::new(EPOLL_WATCHES, 1).only_in("shared"),
+        Need::new(PORTS, 1).only_in(&["v4", "v6"]),
+        Need::new(EPOLL_WATCHES, 1).only_in(&["shared"]),
         Need::new(MEMORY, 4 << 10),
     ],
     run: cfg_select! {

@@ -37,10 +37,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("receive", Expect::Constant, "one recvmsg(2) of them").only(RIGHTS),
     ],
     needs: &[
-        Need::new(DESCRIPTORS, 1).only_in("abstract"),
-        Need::new(DESCRIPTORS, 1).only_in("path"),
-        Need::new(INODES, 1).only_in("path"),
-        Need::new(IN_FLIGHT, 1).only_in("rights"),
+        Need::new(DESCRIPTORS, 1).only_in(&["abstract", "path"]),
+        Need::new(INODES, 1).only_in(&["path"]),
+        Need::new(IN_FLIGHT, 1).only_in(&["rights"]),
         Need::new(MEMORY, 4 << 10),
     ],
     run: cfg_select! {

@@ -39,24 +39,16 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("close", Expect::Constant, "one close(2) of an instance, in random order")
             .only(AWAKE),
     ],
-    needs: &{
-        const fn instances(variant: &'static str) -> [Need; 2] {
-            [Need::new(DESCRIPTORS, 1).only_in(variant), Need::new(EPOLL_WATCHES, 1).only_in(variant)]
-        }
+    needs: &[
+        Need::new(DESCRIPTORS, 1).only_in(INSTANCES),
+        Need::new(EPOLL_WATCHES, 1).only_in(INSTANCES),
+        Need::new(MEMORY, 2 << 10),
         // A thread with its stack, which has a guard page.
-        const fn threads(variant: &'static str) -> [Need; 4] {
-            [
-                Need::new(PROCESSES, 1).only_in(variant),
-                Need::new(THREADS, 1).only_in(variant),
-                Need::new(MAPPINGS, 2).only_in(variant),
-                Need::new(MEMORY, 48 << 10).only_in(variant),
-            ]
-        }
-        let [[a, b], [c, d], [e, f]] = [instances("epoll"), instances("exclusive"), instances("sleeping")];
-        let [[g, h, i, j], [k, l, m, o], [p, q, r, s]] =
-            [threads("sleeping"), threads("poll"), threads("semaphore")];
-        [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, Need::new(MEMORY, 2 << 10)]
-    },
+        Need::new(PROCESSES, 1).only_in(ASLEEP),
+        Need::new(THREADS, 1).only_in(ASLEEP),
+        Need::new(MAPPINGS, 2).only_in(ASLEEP),
+        Need::new(MEMORY, 48 << 10).only_in(ASLEEP),
+    ],
     run: cfg_select! {
         target_os = "linux" => { Ok(measured::run) }
         _ => { Err("epoll exists only on Linux") }
@@ -66,6 +58,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 /// Variants without threads.
 const AWAKE: &[&str] = &["epoll", "exclusive"];
+/// Those with threads.
+const ASLEEP: &[&str] = &["sleeping", "poll", "semaphore"];
+/// Those with an instance of epoll for each n.
+const INSTANCES: &[&str] = &["epoll", "exclusive", "sleeping"];
 
 #[cfg(target_os = "linux")]
 mod measured {

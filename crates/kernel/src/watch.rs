@@ -43,12 +43,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     // A watch keeps the inode of its file in memory, and the inode of an empty file takes about 1 KiB.
     needs: &[
-        Need::new(INOTIFY_WATCHES, 1).only_in("inotify"),
-        Need::new(FANOTIFY_MARKS, 1).only_in("fanotify"),
+        Need::new(INOTIFY_WATCHES, 1).only_in(&["inotify"]),
+        Need::new(FANOTIFY_MARKS, 1).only_in(&["fanotify"]),
         Need::new(INODES, 1),
         Need::new(MEMORY, 2 << 10),
     ],
-    fixed_needs: &[Need::new(INOTIFY_INSTANCES, 1).only_in("inotify")],
+    fixed_needs: &[Need::new(INOTIFY_INSTANCES, 1).only_in(&["inotify"])],
     run: Ok(run),
     ..Workload::CURVE
 };

@@ -58,7 +58,7 @@ mod linux {
         /// Those of rmdir(2): `EBUSY` while it has a process.
         #[inline]
         pub fn remove(&self) -> io::Result<()> {
-            Ok(rustix::fs::rmdir(self.folder.as_c_str())?)
+            crate::file::remove_folder(&self.folder)
         }
 
         /// Its members.

@@ -50,8 +50,6 @@ pub struct Workload {
     pub settings: &'static [Setting],
     /// The operations that every trial measures.
     pub operations: &'static [Operation],
-    /// Why n does not fall again, one object after the other, where objects pile up; empty where it does.
-    pub no_way_down: &'static str,
     /// The resources of a single process that one more n takes; none where several processes share it.
     pub needs: &'static [Need],
     /// The resources that a trial takes at any n.
@@ -111,19 +109,19 @@ pub struct Need {
     pub resource: &'static str,
     /// The amount. For memory, that of kernel and process together, roughly.
     pub amount: u64,
-    /// The variant that takes it; empty for all.
-    pub variant: &'static str,
+    /// The variants that take it; empty for all.
+    pub variants: &'static [&'static str],
 }
 
 impl Need {
     /// So much of it, in all variants.
     pub const fn new(resource: &'static str, amount: u64) -> Need {
-        Need { resource, amount, variant: "" }
+        Need { resource, amount, variants: &[] }
     }
 
-    /// The same in one variant only.
-    pub const fn only_in(self, variant: &'static str) -> Need {
-        Need { variant, ..self }
+    /// The same in these variants only.
+    pub const fn only_in(self, variants: &'static [&'static str]) -> Need {
+        Need { variants, ..self }
     }
 
     /// So many times these.
@@ -138,7 +136,7 @@ impl Need {
 
     /// Those of this variant.
     fn of_variant(needs: &[Need], variant: &str) -> Vec<Need> {
-        let is_of = |need: &&Need| need.variant.is_empty() || need.variant == variant;
+        let is_of = |need: &&Need| need.variants.is_empty() || need.variants.contains(&variant);
         needs.iter().filter(is_of).copied().collect()
     }
 }
@@ -171,7 +169,6 @@ impl Workload {
         is_own: false,
         settings: &[],
         operations: &[],
-        no_way_down: "",
         needs: &[],
         fixed_needs: &[],
         helpers: false,

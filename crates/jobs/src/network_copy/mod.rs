@@ -102,7 +102,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     // The files of all levels, together less than twice the largest; and the copy.
     needs: &[Need::new(MEMORY, 3 << 20), Need::new(DISK, 3 << 20)],
-    fixed_needs: &[Need::new(DESCRIPTORS, DESCRIPTORS_OF_SMBD).only_in("smb")],
+    fixed_needs: &[Need::new(DESCRIPTORS, DESCRIPTORS_OF_SMBD).only_in(&["smb"])],
     top: Some(100),
     classic_n: 50,
     run: cfg_select! {

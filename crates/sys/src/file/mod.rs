@@ -22,8 +22,8 @@ mod unnamed;
 
 pub use layout::{collapse, pieces};
 pub use platform::{
-    Path, close, create_new, evict, free, open_flush, open_folder, open_read, read_at, read_some_at, rename,
-    standard_output, status, sync_folder, unlink, write_back,
+    Path, close, create_new, evict, free, open_flush, open_folder, open_read, read_at, read_some_at,
+    remove_folder, rename, standard_output, status, sync_folder, unlink, write_back,
 };
 pub use root::{Name, Root, changed_ns, identity, names, number};
 pub use unnamed::{give_name, in_memory, unnamed};

@@ -92,6 +92,15 @@ pub fn unlink(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::unlink(path.0.as_c_str())?)
 }
 
+/// One rmdir(2).
+///
+/// # Errors
+/// Those of rmdir(2).
+#[inline]
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::rmdir(path.0.as_c_str())?)
+}
+
 /// Removes the content of the file from memory, as far as it is on the disk already: posix_fadvise(2).
 /// [`Mapping::resident_pages`](crate::memory::Mapping::resident_pages) counts the rest.
 ///

@@ -83,6 +83,14 @@ pub fn unlink(path: &Path) -> io::Result<()> {
     std::fs::remove_file(&path.0)
 }
 
+/// One RemoveDirectoryW.
+///
+/// # Errors
+/// Those of RemoveDirectoryW.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir(&path.0)
+}
+
 /// Unsupported.
 ///
 /// # Errors
