@@ -1,9 +1,11 @@
 //! Every workload and every variant, tiny, in this process, with all its checks.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
+use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use libtest_mimic::{Arguments, Completion};
 use sys::clock::Clock;
 use workload::{EarlyEnd, Operation, Slots, Trial, Workload};
 
@@ -61,39 +63,37 @@ fn most(workload: &Workload, variant: &str) -> u64 {
     }
 }
 
-#[test]
-fn every_workload_measures_every_n_up_and_down() {
-    let _turn = turn();
-    for &workload in kernel::GROUP.workloads {
-        for variant in workload.variants {
-            for n in [1, 2, 3, 4, 57].into_iter().filter(|&n| n <= most(workload, variant.name)) {
-                match run(workload, variant.name, n) {
-                    Ok((top, counts)) => {
-                        assert_eq!(top, n, "{}/{}", workload.name, variant.name);
-                        let count = |operation: &Operation| {
-                            if operation.is_of(variant.name) { n as usize } else { 0 }
-                        };
-                        let expected: Vec<usize> = workload.measured().map(count).collect();
-                        assert_eq!(counts, expected, "{}/{}", workload.name, variant.name);
-                    }
-                    // A system without IPv6, say.
-                    Err(reason) => {
-                        assert!(!reason.is_empty(), "{}/{}: no reason", workload.name, variant.name);
-                        println!("skipped: {}/{}: {reason}", workload.name, variant.name);
-                    }
-                }
-            }
-        }
-    }
+fn main() -> ExitCode {
+    let variants =
+        |workload: &'static Workload| workload.variants.iter().map(move |one| (workload, one.name));
+    let all = kernel::GROUP.workloads.iter().copied().flat_map(variants);
+    let tests = all.map(|(workload, variant)| {
+        let name = format!("{}/{variant}", workload.name);
+        libtest_mimic::Trial::ignorable_test(name.trim_end_matches('/'), move || {
+            Ok(measures_every_n_up_and_down(workload, variant))
+        })
+    });
+    libtest_mimic::run(&Arguments::from_args(), tests.collect()).exit_code()
 }
 
-#[test]
-fn on_linux_nothing_is_unsupported() {
+/// A test of something that the system lacks is ignored with the reason; on Linux no workload lacks its first
+/// variant.
+fn measures_every_n_up_and_down(workload: &'static Workload, variant: &str) -> Completion {
     let _turn = turn();
-    if cfg!(target_os = "linux") {
-        for workload in kernel::GROUP.workloads {
-            let variant = workload.variants.first().expect("a variant").name;
-            run(workload, variant, 3).unwrap_or_else(|reason| panic!("{}: {reason}", workload.name));
-        }
+    for n in [1, 2, 3, 4, 57].into_iter().filter(|&n| n <= most(workload, variant)) {
+        let (top, counts) = match run(workload, variant, n) {
+            Ok(measured) => measured,
+            Err(reason) => {
+                assert!(!reason.is_empty(), "no reason");
+                let is_first = workload.variants.first().is_some_and(|first| first.name == variant);
+                assert!(!cfg!(target_os = "linux") || !is_first, "{reason}");
+                return Completion::ignored_with(reason);
+            }
+        };
+        assert_eq!(top, n);
+        let count = |operation: &Operation| if operation.is_of(variant) { n as usize } else { 0 };
+        let expected: Vec<usize> = workload.measured().map(count).collect();
+        assert_eq!(counts, expected);
     }
+    Completion::Completed
 }

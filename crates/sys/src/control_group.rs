@@ -77,7 +77,7 @@ mod linux {
             File::open(self.path.join(name)).map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => {
                     let text = format!(
-                        "the tree of version 2 has no {name}: its controller is in a tree of version 1"
+                        "this system has no {name} in the tree of version 2: its controller is elsewhere"
                     );
                     io::Error::new(io::ErrorKind::Unsupported, text)
                 }

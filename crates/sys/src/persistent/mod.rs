@@ -194,23 +194,20 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn what_a_killed_process_left_is_removed_by_its_names() {
-        use crate::message_queue::SystemVQueue;
+        use crate::shared_memory::SharedObject;
         let scratch = std::env::temp_dir().join(format!("osdyno-persistent-{}", std::process::id()));
         std::fs::create_dir(&scratch).expect("a folder");
         let mut cleaner = PersistentCleaner::new(&scratch);
         cleaner.remove();
-        let names = PersistentNames::reserve(&scratch, PersistentKind::MessageQueue, 2).expect("names");
-        match SystemVQueue::create(names.number(1)) {
-            Ok(_) => {
-                cleaner.remove();
-                // It can be made again, because it is gone.
-                SystemVQueue::create(names.number(1)).expect("a queue");
-                std::fs::remove_dir_all(&scratch).expect("it can be removed");
-                cleaner.remove();
-                SystemVQueue::create(names.number(1)).expect("a queue, because the names are still known");
-            }
-            Err(error) => println!("skipped: {error}"),
-        }
+        let names = PersistentNames::reserve(&scratch, PersistentKind::SharedObject, 2).expect("names");
+        let object = SharedObject::name(names.number(1)).expect("a name");
+        object.create().expect("an object");
+        cleaner.remove();
+        // It can be made again, because it is gone.
+        object.create().expect("an object");
+        std::fs::remove_dir_all(&scratch).expect("it can be removed");
+        cleaner.remove();
+        object.create().expect("an object, because the names are still known");
         drop(names);
         let _ = std::fs::remove_dir_all(&scratch);
     }
