@@ -2,62 +2,28 @@
  * and then one of all is used, chosen at random; every call is timed between two readings of the clock. Prints
  * the medians of two calls in nanoseconds, n from 100 on.
  * Build: cc -O2. Arguments: the processor to be pinned to, how many objects, the curve, an empty folder. */
-#define _GNU_SOURCE
+#include "loop.h"
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { COLD = 100, NAME = 256, PER_FOLDER = 1000 };
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-static uint64_t ticks(void) {
-    unsigned processor;
-    return __rdtscp(&processor);
-}
-#else
-static uint64_t ticks(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
-#endif
+enum { NAME = 256, PER_FOLDER = 1000 };
 
 static int count;
 static int *numbers;
 static uint64_t *elapsed[2], last;
 static const char *folder;
 static uint64_t state = 88172645463325252ULL;
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1e9 + time.tv_nsec;
-}
-
-static int check(int result, const char *what) {
-    if (result < 0) {
-        perror(what);
-        exit(1);
-    }
-    return result;
-}
 
 static void skip(void) { last = ticks(); }
 
@@ -73,16 +39,6 @@ static unsigned below(unsigned limit) {
     state ^= state >> 7;
     state ^= state << 17;
     return (state >> 32) % limit;
-}
-
-static int compare(const void *a, const void *b) {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
-static double median(uint64_t *values) {
-    qsort(values + COLD, count - COLD, sizeof *values, compare);
-    return (double)values[COLD + (count - COLD) / 2];
 }
 
 static char *name(int n) {
@@ -295,27 +251,17 @@ int main(int count_of_arguments, char **arguments) {
     if (count_of_arguments != 5) return 2;
     count = atoi(arguments[2]);
     folder = arguments[4];
-    cpu_set_t processors;
-    CPU_ZERO(&processors);
-    CPU_SET(atoi(arguments[1]), &processors);
-    check(sched_setaffinity(0, sizeof processors, &processors), "sched_setaffinity");
-    struct rlimit limit;
-    check(getrlimit(RLIMIT_NOFILE, &limit), "getrlimit");
-    limit.rlim_cur = limit.rlim_max;
-    check(setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
+    prepare(atoi(arguments[1]));
     numbers = calloc(count, sizeof *numbers);
     for (int call = 0; call < 2; call++) elapsed[call] = calloc(count, sizeof **elapsed);
     if (!numbers || !elapsed[0] || !elapsed[1] || count <= COLD) return 1;
     /* Touched before they are timed. */
     for (int n = 0; n < count; n++) elapsed[0][n] = elapsed[1][n] = numbers[n] = 1;
 
-    double begun_ns = now_ns();
-    uint64_t begun = ticks();
+    begin();
     for (size_t curve = 0; curve < sizeof CURVES / sizeof *CURVES; curve++)
         if (strcmp(CURVES[curve].name, arguments[3]) == 0) CURVES[curve].run();
-    /* The rate of the ticks, over at least 10 ms. */
-    while (now_ns() - begun_ns < 1e7) {}
-    double ns_per_tick = (now_ns() - begun_ns) / (double)(ticks() - begun);
-    printf("%.2f %.2f\n", median(elapsed[0]) * ns_per_tick, median(elapsed[1]) * ns_per_tick);
+    double length = ns_per_tick();
+    printf("%.2f %.2f\n", median(elapsed[0], count) * length, median(elapsed[1], count) * length);
     return 0;
 }

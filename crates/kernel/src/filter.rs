@@ -112,7 +112,7 @@ mod measured {
         io::Error::new(io::ErrorKind::Unsupported, error)
     }
 
-    /// Has nft(8) execute a command, and returns what it tells of it.
+    /// Has nft(8) execute a command, and returns its answer.
     pub(crate) fn nft(command: &str) -> io::Result<String> {
         load("nft", &["--echo", "--handle", "-f", "-"], command)
     }

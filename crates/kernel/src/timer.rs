@@ -10,14 +10,14 @@
 //! the clock and the way back into the program. With `posix` the expiry signals the thread, which waits in
 //! sigtimedwait(2). At the end all are disarmed and removed in random order. With `epoll` the same timers are
 //! made, untimed, and after each an empty instance of epoll(7) is waited for, until the time-out of 5 µs has
-//! ended that (epoll_pwait2(2)): a shorter one has passed before the kernel arms its timer. The kernel may not
-//! delay it to save interrupts (`PR_SET_TIMERSLACK`).
+//! ended that (epoll_pwait2(2)): a shorter one has passed before the kernel arms its timer. The kernel may
+//! not delay it to save interrupts (`PR_SET_TIMERSLACK`).
 //!
 //! **Expected answer.** At most logarithmic: Linux keeps high-resolution timers in a tree
 //! (kernel/time/hrtimer.c), and the one that expires next is at hand; a time-out of epoll(7) is one of them
-//! (`schedule_hrtimeout_range` in fs/eventpoll.c). Timers of POSIX are found by their
-//! numbers in a hash table, which had 512 lists until Linux 6.15: create, set and delete were linear in long
-//! ones (kernel/time/posix-timers.c).
+//! (`schedule_hrtimeout_range` in fs/eventpoll.c). Timers of POSIX are found by their numbers in a hash
+//! table, which had 512 lists until Linux 6.15: create, set and delete were linear in long ones
+//! (kernel/time/posix-timers.c).
 
 use workload::resource::{DESCRIPTORS, MEMORY, PENDING_SIGNALS};
 use workload::{Expect, Need, Operation, Variant, Workload};

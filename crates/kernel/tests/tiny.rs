@@ -51,7 +51,7 @@ fn run(workload: &'static Workload, variant: &str, n: u64) -> Result<(u64, Vec<u
 /// Links that Linux follows: path_resolution(7).
 const LINKS_MAX: u64 = 40;
 
-/// A run stops before the limits of the system, one of which is lower than the n of these tests.
+/// A run stops before the limits of the system. One of them is lower than the n of these tests.
 fn most(workload: &Workload, variant: &str) -> u64 {
     if cfg!(target_os = "linux") && (workload.name, variant) == ("path", "links") {
         return LINKS_MAX;

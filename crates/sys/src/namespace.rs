@@ -27,6 +27,10 @@ mod linux {
     use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
     use super::NamespaceKind;
+    use crate::Unsupported;
+
+    const ONE_THREAD: Unsupported =
+        Unsupported("only root makes namespaces in a process of several threads, and this is not root");
 
     impl NamespaceKind {
         fn flag(self) -> UnshareFlags {
@@ -58,10 +62,11 @@ mod linux {
     }
 
     /// Lets this process make namespaces: root may, and others may in a user namespace of their own, in which
-    /// they are root. It must have one thread.
+    /// they are root.
     ///
-    /// # Errors Those of unshare(2), and of writing the maps of users; `EPERM` where the system forbids user
-    /// namespaces.
+    /// # Errors
+    /// Those of unshare(2), and of writing the maps of users; `EPERM` where user namespaces are forbidden;
+    /// unsupported for others than root in a process of several threads.
     pub fn permit() -> io::Result<()> {
         if crate::process::is_root() {
             return Ok(());
@@ -69,7 +74,10 @@ mod linux {
         let [user, group] = [rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()];
         // SAFETY: only unsharing the table of descriptors could confuse other threads, and it is not
         // unshared.
-        unsafe { unshare_unsafe(UnshareFlags::NEWUSER)? };
+        unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }.map_err(|error| match error {
+            rustix::io::Errno::INVAL => ONE_THREAD.into(),
+            error => io::Error::from(error),
+        })?;
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/uid_map", format!("0 {user} 1\n"))?;
         fs::write("/proc/self/gid_map", format!("0 {group} 1\n"))

@@ -34,52 +34,18 @@ pub(crate) fn describe() -> Done {
 fn limits(scratch: &Path) -> BTreeMap<String, Vec<ResourceLimit>> {
     // A limit that cannot be raised keeps its value.
     let _ = limit::raise_soft_to_hard();
-    let of = |resource| limit::bounds(resource).ok().map(|bounds| (name(resource), bounds));
+    let of = |&resource: &Resource| limit::bounds(resource).ok().map(|bounds| (resource.name(), bounds));
     let limits = |bounds: Vec<limit::Bound>| bounds.into_iter().map(limit_of).collect();
     let of_folder = [(FolderResource::DiskBytes, resource::DISK), (FolderResource::Inodes, resource::INODES)];
     let of_folder = of_folder.into_iter().filter_map(|(resource, name)| {
         limit::bound_of_folder(resource, scratch).ok().map(|bound| (name, vec![bound]))
     });
-    let all = Resource::ALL.into_iter().filter_map(of).chain(of_folder);
+    let all = Resource::ALL.iter().filter_map(of).chain(of_folder);
     all.map(|(name, bounds)| (name.to_owned(), limits(bounds))).collect()
 }
 
 fn limit_of(bound: limit::Bound) -> ResourceLimit {
     ResourceLimit { name: bound.limit, value: bound.value, usable: bound.usable, advice: bound.advice }
-}
-
-/// The name of a resource in the record.
-pub(crate) fn name(resource: Resource) -> &'static str {
-    match resource {
-        Resource::Descriptors => resource::DESCRIPTORS,
-        Resource::Processes => resource::PROCESSES,
-        Resource::Threads => resource::THREADS,
-        Resource::Mappings => resource::MAPPINGS,
-        Resource::MemoryBytes => resource::MEMORY,
-        Resource::LocalPorts => resource::PORTS,
-        Resource::EpollWatches => resource::EPOLL_WATCHES,
-        Resource::InotifyWatches => resource::INOTIFY_WATCHES,
-        Resource::InotifyInstances => resource::INOTIFY_INSTANCES,
-        Resource::Backlog => resource::BACKLOG,
-        Resource::TrackedConnections => resource::TRACKED,
-        Resource::DescriptorsInFlight => resource::IN_FLIGHT,
-        Resource::FanotifyMarks => resource::FANOTIFY_MARKS,
-        Resource::PendingSignals => resource::PENDING_SIGNALS,
-        Resource::PipePages => resource::PIPE_PAGES,
-        Resource::SharedSegments => resource::SHARED_SEGMENTS,
-        Resource::SharedPages => resource::SHARED_PAGES,
-        Resource::MessageQueues => resource::MESSAGE_QUEUES,
-        Resource::PosixQueues => resource::POSIX_QUEUES,
-        Resource::PosixQueueBytes => resource::POSIX_QUEUE_BYTES,
-        Resource::PosixMessages => resource::POSIX_MESSAGES,
-        Resource::QueueBytes => resource::QUEUE_BYTES,
-        Resource::Terminals => resource::TERMINALS,
-        Resource::Mounts => resource::MOUNTS,
-        Resource::MountNamespaces => resource::MOUNT_NAMESPACES,
-        Resource::NetworkNamespaces => resource::NETWORK_NAMESPACES,
-        Resource::IpcNamespaces => resource::IPC_NAMESPACES,
-        Resource::UtsNamespaces => resource::UTS_NAMESPACES,
-    }
 }
 
 /// The processors here. The plan of the run chooses those to which trials and servers are pinned.

@@ -13,7 +13,7 @@ use sys::limit::Resource;
 use workload::{EarlyEnd, Experiment, Group, PhaseTime, ProgramEnded, Slots, Trial, TrialError, Workload};
 
 use crate::place::Place;
-use crate::{Done, describe, find};
+use crate::{Done, find};
 
 /// The task of a worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -220,7 +220,7 @@ fn outcome(ended: Option<&EarlyEnd>, reached: usize, remedy: impl Fn(&io::Error)
 fn remedy(error: &io::Error, workload: &Workload, variant: &str) -> String {
     let needs = workload.needs_of(variant).into_iter().chain(workload.fixed_needs_of(variant));
     let needs: Vec<&str> = needs.map(|need| need.resource).collect();
-    let needed = Resource::ALL.into_iter().filter(|&resource| needs.contains(&describe::name(resource)));
+    let needed = Resource::ALL.iter().copied().filter(|resource| needs.contains(&resource.name()));
     let has_files = needs.iter().any(|name| [resource::DISK, resource::INODES].contains(name));
     match sys::limit::refusing(error, needed) {
         Some(bound) => format!("{} is {}; {}", bound.limit, bound.value, bound.advice),

@@ -61,6 +61,21 @@ fn every_core_variant_exists_and_a_default_run_is_short() {
     assert!((20..=30).contains(&asked), "{asked} series");
 }
 
+/// Otherwise nothing would bound it.
+#[test]
+fn every_need_is_of_a_resource_that_the_system_counts() {
+    use workload::resource::{DISK, INODES, PROCESSORS};
+    let names: Vec<&str> = sys::limit::Resource::ALL.iter().map(|resource| resource.name()).collect();
+    let is_known = |name: &str| names.contains(&name) || [DISK, INODES, PROCESSORS].contains(&name);
+    for workload in runner::workloads() {
+        for need in workload.needs.iter().chain(workload.fixed_needs) {
+            assert!(is_known(need.resource), "{} needs {}", workload.name, need.resource);
+            let exists = |name: &&str| workload.variants.iter().any(|variant| variant.name == *name);
+            assert!(need.variants.iter().all(exists), "{}: {:?}", workload.name, need.variants);
+        }
+    }
+}
+
 /// A series is found by its name.
 #[test]
 fn no_operation_has_the_name_of_a_reference() {

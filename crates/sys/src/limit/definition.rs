@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Unsupported;
+
 /// A limit of the process, getrlimit(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -41,121 +43,101 @@ pub struct Raise {
     pub stopped_by: Option<std::io::Error>,
 }
 
-/// A resource that a sweep uses up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Resource {
-    /// Descriptors of one process.
-    Descriptors,
-    /// Processes alive at once.
-    Processes,
-    /// Threads of one process.
-    Threads,
-    /// Memory mappings of one process.
-    Mappings,
-    /// Bytes of memory.
-    MemoryBytes,
-    /// Local ports that the system hands out by itself, for one local address and one peer.
-    LocalPorts,
-    /// Descriptors that the user's epoll sets watch together.
-    EpollWatches,
-    /// Files and folders that the user watches by inotify(7).
-    InotifyWatches,
-    /// Instances of inotify(7) of the user.
-    InotifyInstances,
-    /// Connections of one listening socket that wait to be accepted.
-    Backlog,
-    /// Connections that the packet filter keeps track of.
-    TrackedConnections,
-    /// Descriptors of the user that were sent over sockets and not received yet.
-    DescriptorsInFlight,
-    /// Files and folders that the user marks by fanotify(7).
-    FanotifyMarks,
-    /// Signals of the user that are queued, or may be: each timer of POSIX keeps one.
-    PendingSignals,
-    /// Pages in pipes of the user.
-    PipePages,
-    /// Segments of shared memory, shmget(2).
-    SharedSegments,
-    /// Pages in all segments of shared memory, shmget(2).
-    SharedPages,
-    /// Message queues of System V, msgget(2).
-    MessageQueues,
-    /// Message queues of POSIX, mq_overview(7).
-    PosixQueues,
-    /// Bytes in message queues of POSIX of the user.
-    PosixQueueBytes,
-    /// Messages in one message queue of POSIX.
-    PosixMessages,
-    /// Bytes, and messages, in one message queue of System V.
-    QueueBytes,
-    /// Pseudo-terminals, pty(7).
-    Terminals,
-    /// Mounts of one mount namespace.
-    Mounts,
-    /// Mount namespaces of the user.
-    MountNamespaces,
-    /// Network namespaces of the user.
-    NetworkNamespaces,
-    /// IPC namespaces of the user.
-    IpcNamespaces,
-    /// UTS namespaces of the user.
-    UtsNamespaces,
+/// The table of resources: the name in a record, words for a reader, and the error at its limit where that
+/// has another meaning elsewhere, such as a full disk or too many processes.
+macro_rules! resources {
+    ($($(#[$doc:meta])* $resource:ident = $name:literal, $words:literal $(, $refusal:literal)?;)*) => {
+        /// A resource that a sweep uses up.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Resource {
+            $($(#[$doc])* $resource,)*
+        }
+
+        impl Resource {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$resource),*];
+
+            /// Its name in a record.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$resource => $name,)* }
+            }
+
+            pub(super) fn refusal(self) -> Option<&'static str> {
+                match self { $(Self::$resource => None::<&str>$(.or(Some($refusal)))?,)* }
+            }
+
+            pub(super) fn unreadable(self) -> Unsupported {
+                Unsupported(match self {
+                    $(Self::$resource => concat!("no limit on ", $words, " can be read here"),)*
+                })
+            }
+        }
+
+        impl fmt::Display for Resource {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$resource => $words,)* })
+            }
+        }
+    };
 }
 
-impl Resource {
-    /// All of them.
-    pub const ALL: [Self; 28] = [
-        Self::Descriptors,
-        Self::Processes,
-        Self::Threads,
-        Self::Mappings,
-        Self::MemoryBytes,
-        Self::LocalPorts,
-        Self::EpollWatches,
-        Self::InotifyWatches,
-        Self::InotifyInstances,
-        Self::Backlog,
-        Self::TrackedConnections,
-        Self::DescriptorsInFlight,
-        Self::FanotifyMarks,
-        Self::PendingSignals,
-        Self::PipePages,
-        Self::SharedSegments,
-        Self::SharedPages,
-        Self::MessageQueues,
-        Self::PosixQueues,
-        Self::PosixQueueBytes,
-        Self::PosixMessages,
-        Self::QueueBytes,
-        Self::Terminals,
-        Self::Mounts,
-        Self::MountNamespaces,
-        Self::NetworkNamespaces,
-        Self::IpcNamespaces,
-        Self::UtsNamespaces,
-    ];
-
-    /// The error at its limit where that has a meaning of its own elsewhere: a full disk, or too many
-    /// processes.
-    pub(super) fn refusal(self) -> Option<&'static str> {
-        match self {
-            Self::EpollWatches
-            | Self::InotifyWatches
-            | Self::FanotifyMarks
-            | Self::SharedSegments
-            | Self::SharedPages
-            | Self::MessageQueues
-            | Self::PosixQueues
-            | Self::Terminals
-            | Self::Mounts
-            | Self::MountNamespaces
-            | Self::NetworkNamespaces
-            | Self::IpcNamespaces
-            | Self::UtsNamespaces => Some("ENOSPC"),
-            Self::PendingSignals | Self::QueueBytes | Self::PosixMessages => Some("EAGAIN"),
-            _ => None,
-        }
-    }
+resources! {
+    /// Descriptors of one process.
+    Descriptors = "descriptors", "descriptors";
+    /// Processes alive at once.
+    Processes = "processes", "processes";
+    /// Threads of one process.
+    Threads = "threads", "threads";
+    /// Memory mappings of one process.
+    Mappings = "mappings", "mappings";
+    /// Bytes of memory.
+    MemoryBytes = "memory", "bytes of memory";
+    /// Local ports that the system hands out by itself, for one local address and one peer.
+    LocalPorts = "ports", "local ports";
+    /// Descriptors that the user's epoll sets watch together.
+    EpollWatches = "epoll_watches", "descriptors watched by epoll", "ENOSPC";
+    /// Files and folders that the user watches by inotify(7).
+    InotifyWatches = "inotify_watches", "watched files", "ENOSPC";
+    /// Instances of inotify(7) of the user.
+    InotifyInstances = "inotify_instances", "inotify instances";
+    /// Connections of one listening socket that wait to be accepted.
+    Backlog = "backlog", "connections that wait to be accepted";
+    /// Connections that the packet filter keeps track of.
+    TrackedConnections = "tracked_connections", "tracked connections";
+    /// Descriptors of the user that were sent over sockets and not received yet.
+    DescriptorsInFlight = "descriptors_in_flight", "descriptors in flight";
+    /// Files and folders that the user marks by fanotify(7).
+    FanotifyMarks = "fanotify_marks", "files marked by fanotify", "ENOSPC";
+    /// Signals of the user that are queued, or may be: each timer of POSIX keeps one.
+    PendingSignals = "pending_signals", "queued signals", "EAGAIN";
+    /// Pages in pipes of the user.
+    PipePages = "pipe_pages", "pages of pipes";
+    /// Segments of shared memory, shmget(2).
+    SharedSegments = "shared_segments", "shared memory segments", "ENOSPC";
+    /// Pages in all segments of shared memory, shmget(2).
+    SharedPages = "shared_pages", "pages of shared memory segments", "ENOSPC";
+    /// Message queues of System V, msgget(2).
+    MessageQueues = "message_queues", "message queues", "ENOSPC";
+    /// Message queues of POSIX, mq_overview(7).
+    PosixQueues = "posix_queues", "POSIX message queues", "ENOSPC";
+    /// Bytes in message queues of POSIX of the user.
+    PosixQueueBytes = "posix_queue_bytes", "bytes of POSIX message queues";
+    /// Messages in one message queue of POSIX.
+    PosixMessages = "posix_messages", "messages in a POSIX queue", "EAGAIN";
+    /// Bytes, and messages, in one message queue of System V.
+    QueueBytes = "queue_bytes", "bytes in a message queue", "EAGAIN";
+    /// Pseudo-terminals, pty(7).
+    Terminals = "terminals", "pseudo-terminals", "ENOSPC";
+    /// Mounts of one mount namespace.
+    Mounts = "mounts", "mounts", "ENOSPC";
+    /// Mount namespaces of the user.
+    MountNamespaces = "mount_namespaces", "mount namespaces", "ENOSPC";
+    /// Network namespaces of the user.
+    NetworkNamespaces = "network_namespaces", "network namespaces", "ENOSPC";
+    /// IPC namespaces of the user.
+    IpcNamespaces = "ipc_namespaces", "IPC namespaces", "ENOSPC";
+    /// UTS namespaces of the user.
+    UtsNamespaces = "uts_namespaces", "UTS namespaces", "ENOSPC";
 }
 
 /// A resource of the file system that a workload's folder is on.
@@ -165,41 +147,6 @@ pub enum FolderResource {
     DiskBytes,
     /// Inodes: files and folders.
     Inodes,
-}
-
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Descriptors => "descriptors",
-            Self::Processes => "processes",
-            Self::Threads => "threads",
-            Self::Mappings => "mappings",
-            Self::MemoryBytes => "bytes of memory",
-            Self::LocalPorts => "local ports",
-            Self::EpollWatches => "descriptors watched by epoll",
-            Self::InotifyWatches => "watched files",
-            Self::InotifyInstances => "inotify instances",
-            Self::Backlog => "connections that wait to be accepted",
-            Self::TrackedConnections => "tracked connections",
-            Self::DescriptorsInFlight => "descriptors in flight",
-            Self::FanotifyMarks => "files marked by fanotify",
-            Self::PendingSignals => "queued signals",
-            Self::PipePages => "pages of pipes",
-            Self::SharedSegments => "shared memory segments",
-            Self::SharedPages => "pages of shared memory segments",
-            Self::MessageQueues => "message queues",
-            Self::PosixQueues => "POSIX message queues",
-            Self::PosixQueueBytes => "bytes of POSIX message queues",
-            Self::PosixMessages => "messages in a POSIX queue",
-            Self::QueueBytes => "bytes in a message queue",
-            Self::Terminals => "pseudo-terminals",
-            Self::Mounts => "mounts",
-            Self::MountNamespaces => "mount namespaces",
-            Self::NetworkNamespaces => "network namespaces",
-            Self::IpcNamespaces => "IPC namespaces",
-            Self::UtsNamespaces => "UTS namespaces",
-        })
-    }
 }
 
 /// One limit as it bounds one resource.

@@ -57,36 +57,7 @@ pub fn bounds(resource: Resource) -> Result<Vec<Bound>, Unsupported> {
     let mut bounds = bound::bounds(resource);
     bounds.sort_by_key(|bound| bound.usable);
     if bounds.is_empty() {
-        return Err(Unsupported(match resource {
-            Resource::Descriptors => "no limit on descriptors can be read here",
-            Resource::Processes => "no limit on processes can be read here",
-            Resource::Threads => "no limit on threads can be read here",
-            Resource::Mappings => "no limit on mappings can be read here",
-            Resource::MemoryBytes => "the available memory cannot be read here",
-            Resource::LocalPorts => "the range of local ports cannot be read here",
-            Resource::EpollWatches => "no limit on descriptors watched by epoll can be read here",
-            Resource::InotifyWatches => "no limit on watched files can be read here",
-            Resource::InotifyInstances => "no limit on inotify instances can be read here",
-            Resource::Backlog => "no limit on waiting connections can be read here",
-            Resource::TrackedConnections => "connections are not tracked here",
-            Resource::DescriptorsInFlight => "no limit on descriptors in flight can be read here",
-            Resource::FanotifyMarks => "no limit on files marked by fanotify can be read here",
-            Resource::PendingSignals => "no limit on queued signals can be read here",
-            Resource::PipePages => "no limit on pages of pipes can be read here",
-            Resource::SharedSegments => "no limit on shared memory segments can be read here",
-            Resource::SharedPages => "no limit on pages of shared memory segments can be read here",
-            Resource::MessageQueues => "no limit on message queues can be read here",
-            Resource::PosixQueues => "no limit on POSIX message queues can be read here",
-            Resource::PosixQueueBytes => "no limit on bytes of POSIX message queues can be read here",
-            Resource::PosixMessages => "no limit on messages in a POSIX queue can be read here",
-            Resource::QueueBytes => "no limit on bytes in a message queue can be read here",
-            Resource::Terminals => "no limit on pseudo-terminals can be read here",
-            Resource::Mounts => "no limit on mounts can be read here",
-            Resource::MountNamespaces => "no limit on mount namespaces can be read here",
-            Resource::NetworkNamespaces => "no limit on network namespaces can be read here",
-            Resource::IpcNamespaces => "no limit on IPC namespaces can be read here",
-            Resource::UtsNamespaces => "no limit on UTS namespaces can be read here",
-        }));
+        return Err(resource.unreadable());
     }
     Ok(bounds)
 }
@@ -210,7 +181,7 @@ mod tests {
 
     #[test]
     fn every_bound_says_its_name_and_what_to_do() {
-        for resource in Resource::ALL {
+        for &resource in Resource::ALL {
             let Ok(bounds) = bounds(resource) else { continue };
             assert!(bounds.is_sorted_by_key(|bound| bound.usable), "{resource}");
             for bound in bounds {
@@ -266,7 +237,7 @@ mod tests {
             Resource::IpcNamespaces,
             Resource::UtsNamespaces,
         ];
-        for resource in Resource::ALL.into_iter().filter(|one| !optional.contains(one)) {
+        for resource in Resource::ALL.iter().copied().filter(|one| !optional.contains(one)) {
             assert!(ceiling(resource).unwrap().usable > 0, "{resource}");
         }
     }

@@ -10,7 +10,8 @@ impl Child {
     /// Makes the child a member of the process group of that number, which is its own or that of another
     /// child.
     ///
-    /// # Errors Those of setpgid(2).
+    /// # Errors
+    /// Those of setpgid(2).
     pub fn join_group(&self, leader: u32) -> io::Result<()> {
         Ok(rustix::process::setpgid(pid(self.number()), pid(leader))?)
     }

@@ -44,8 +44,9 @@ impl SpawnedProgram {
 
     /// Makes a child that executes it, and waits for its end.
     ///
-    /// # Errors Those of the call that makes the child; `Other` where the program did not end with 0;
-    /// unsupported where the system lacks the call.
+    /// # Errors
+    /// Those of the call that makes the child; `Other` where the program did not end with 0; unsupported
+    /// where the system lacks the call.
     #[inline]
     pub fn execute(&mut self, means: SpawnMeans) -> io::Result<()> {
         let child = match means {

@@ -1,8 +1,11 @@
-//! A folder of one trial, for objects that other trials of the run must not meet.
+//! A folder and a network of one trial, for objects that other trials of the run must not meet.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use sys::namespace::{NamespaceKind, Namespaces, permit, renew};
+use sys::route::RouteSocket;
 
 use crate::{Trial, TrialError};
 
@@ -56,5 +59,38 @@ impl Drop for OwnFolder {
             // What stays is removed with the scratch folder.
             let _ = std::fs::remove_dir_all(&self.path);
         }
+    }
+}
+
+/// The network of the trial, until this is dropped; then it is that of before. It ends with the trial's
+/// process.
+#[derive(Debug)]
+pub struct OwnNetwork {
+    before: Namespaces,
+}
+
+impl Trial<'_> {
+    /// Gives the trial a network namespace of its own, with a loopback device that is up. Users other than
+    /// root get it in a user namespace.
+    ///
+    /// # Errors
+    /// Those of unshare(2) and rtnetlink(7); unsupported elsewhere than on Linux.
+    pub fn own_network(&self) -> Result<OwnNetwork, TrialError> {
+        let make = || {
+            permit()?;
+            let before = Namespaces::own(&[NamespaceKind::Network])?;
+            renew(&[NamespaceKind::Network])?;
+            let network = OwnNetwork { before };
+            RouteSocket::open()?.raise_loopback()?;
+            Ok(network)
+        };
+        make().map_err(TrialError::at("to make a network of its own"))
+    }
+}
+
+impl Drop for OwnNetwork {
+    fn drop(&mut self) {
+        // A process that is about to end needs none.
+        let _ = self.before.enter();
     }
 }
