@@ -25,6 +25,11 @@ pub fn document(answer: &GateAnswer, repeat: &str) -> Document {
             let words = format!("{}: excluded for {}", claim.claim, things(passed, "series", "series"));
             lines.push(("passed", Text::toned(words, Tone::Good)));
         }
+        if !claim.too_short.is_empty() {
+            let names: Vec<String> = claim.too_short.iter().cloned().collect();
+            let words = format!("{}: too short for the clock, {}", claim.claim, list(&names));
+            lines.push(("left out", Text::toned(words, Tone::Faint)));
+        }
     }
     for (word, tone, decision) in
         [("undecided", Tone::Open, Decision::Undecided), ("failed", Tone::Notable, Decision::Certain)]
@@ -194,6 +199,7 @@ fn reason(one: &GatedSeries) -> Option<String> {
         GateReason::OtherProcessor { before, now } => {
             format!("the baseline is of another processor: {before}, now {now}")
         }
+        GateReason::TooShort => "its values are too short for the clock".to_owned(),
         GateReason::NoNumber { systems } => format!("no number of {}", list(systems)),
         GateReason::NotCompared => "the two cannot be compared; osdyno compare --verbose says why".to_owned(),
         GateReason::OtherWorkload { mismatch } => {

@@ -212,6 +212,11 @@ impl RatioClaim {
 }
 
 impl RatioEvidence {
+    /// Whether the values are too short for the clock to show a change by that share.
+    pub fn is_coarser_than(&self, margin: f64) -> bool {
+        self.tick > margin.ln_1p()
+    }
+
     /// The chance that noise moves a ratio by so much in either direction.
     fn chance(&self, ratio: &Centre, distance: f64) -> f64 {
         if !self.is_enough || distance.is_nan() || distance <= self.tick || ratio.freedom < 1.0 {

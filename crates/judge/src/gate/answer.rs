@@ -1,5 +1,7 @@
 //! The decisions of a gate, claim by claim and series by series.
 
+use std::collections::BTreeSet;
+
 use record::Unit;
 use serde::Serialize;
 use stats::{Decision, GATE_ALPHA, Interval};
@@ -29,6 +31,10 @@ pub struct ClaimAnswer {
     pub decision: Decision,
     /// Failed ones first, then undecided ones, the nearest to a failure first.
     pub series: Vec<GatedSeries>,
+    /// Series without a decision: their values are too short for the clock.
+    ///
+    /// No number of trials decides about them. A claim that names them has them in `series`.
+    pub too_short: BTreeSet<String>,
 }
 
 /// The decision on one series.
@@ -106,6 +112,8 @@ pub enum GateReason {
         /// The other.
         now: String,
     },
+    /// Its values are too short for the clock.
+    TooShort,
     /// It has no number.
     NoNumber {
         /// The systems without one.
@@ -140,7 +148,8 @@ impl GateAnswer {
 
     /// The decision on each claim about its series.
     pub fn of_claims(claims: &[GateClaim], series: Vec<Vec<GatedSeries>>) -> GateAnswer {
-        GateAnswer::new(claims.iter().zip(series).map(|(claim, all)| ClaimAnswer::new(claim, all)).collect())
+        let of = |(claim, all)| ClaimAnswer::new(claim, (all, BTreeSet::new()));
+        GateAnswer::new(claims.iter().zip(series).map(of).collect())
     }
 
     /// The series that fail, each with its claim.
@@ -171,7 +180,10 @@ pub(super) fn together(mut decisions: impl Iterator<Item = Decision> + Clone) ->
 }
 
 impl ClaimAnswer {
-    pub(super) fn new(claim: &GateClaim, mut series: Vec<GatedSeries>) -> ClaimAnswer {
+    pub(super) fn new(
+        claim: &GateClaim,
+        (mut series, too_short): (Vec<GatedSeries>, BTreeSet<String>),
+    ) -> ClaimAnswer {
         let rank = |decision| match decision {
             Decision::Certain => 0,
             Decision::Undecided => 1,
@@ -185,7 +197,7 @@ impl ClaimAnswer {
                 .then(a.series.cmp(&b.series))
         });
         let decision = together(series.iter().map(|one| one.decision));
-        ClaimAnswer { claim: claim.to_string(), kind: claim.kind, decision, series }
+        ClaimAnswer { claim: claim.to_string(), kind: claim.kind, decision, series, too_short }
     }
 }
 

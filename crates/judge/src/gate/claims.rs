@@ -1,5 +1,6 @@
 //! The claims of a gate, and their grammar.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use record::units::{self, Quantity, Unreadable};
@@ -128,6 +129,22 @@ impl GateClaim {
             Some(series) => WildMatch::new(series).matches(label),
             None => !is_companion,
         }
+    }
+
+    /// The series that count, and the names of those that do not: no number of trials decides about values
+    /// that are too short for the clock. They count where the claim names them, and where there are no others.
+    pub(super) fn counted<T>(
+        &self,
+        all: impl Iterator<Item = T>,
+        is_too_short: impl Fn(&T) -> bool,
+        name: impl Fn(&T) -> String,
+    ) -> (Vec<T>, BTreeSet<String>) {
+        let (short, mut counted): (Vec<T>, Vec<T>) = all.partition(is_too_short);
+        if self.series.is_none() && !counted.is_empty() {
+            return (counted, short.iter().map(name).collect());
+        }
+        counted.extend(short);
+        (counted, BTreeSet::new())
     }
 }
 

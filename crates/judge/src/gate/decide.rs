@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use record::{Recording, SeriesKey, Unit};
 use stats::{
-    Class, Decision, GATE_ALPHA, Interval, RatioClaim, RatioEvidence, SeriesComparison, Verdict,
+    Class, Decision, GATE_ALPHA, Interval, RatioClaim, RatioEvidence, SeriesComparison, Verdict, Warning,
     chance_of_factor, discoveries,
 };
 
@@ -42,12 +42,13 @@ pub fn of_comparison(gate: &Gate, compared: &Comparison) -> Result<GateAnswer, G
     let names: Vec<&str> = compared.rankings.iter().map(|ranking| ranking.label.as_str()).collect();
     gate.check(&names, true)?;
     let of_claim = |claim: &GateClaim| {
-        let series = match claim.kind {
+        let (mut series, too_short) = match claim.kind {
             ClaimKind::Slower | ClaimKind::Changed => ratios(gate, claim, compared),
-            ClaimKind::Grows => growths(compared.entries(claim), looks_of(compared)),
-            ClaimKind::Limit => compared.entries(claim).map(limit_against).collect(),
+            ClaimKind::Grows => growths(claim, compared),
+            ClaimKind::Limit => (compared.entries(claim).map(limit_against).collect(), BTreeSet::new()),
         };
-        ClaimAnswer::new(claim, series.into_iter().chain(compared.refused(claim)).collect())
+        series.extend(compared.refused(claim));
+        ClaimAnswer::new(claim, (series, too_short))
     };
     answer(gate.claims.iter().map(of_claim).collect(), &names)
 }
@@ -70,8 +71,8 @@ pub fn of_run(gate: &Gate, recording: &Recording, findings: &Findings) -> Result
         };
         let series = match (claim.kind, &variants) {
             (ClaimKind::Slower | ClaimKind::Changed, Some(variants)) => ratios(gate, claim, variants),
-            (ClaimKind::Limit, _) => about().map(limit_alone).collect(),
-            _ => growths_alone(findings, about()),
+            (ClaimKind::Limit, _) => (about().map(limit_alone).collect(), BTreeSet::new()),
+            _ => growths_alone(claim, findings, about()),
         };
         ClaimAnswer::new(claim, series)
     };
@@ -134,6 +135,9 @@ impl Gate {
         }
     }
 }
+
+/// The decisions on series, and the names of those whose values are too short for the clock.
+type CountedSeries = (Vec<GatedSeries>, BTreeSet<String>);
 
 /// One system in one series, beside that which it is set against.
 #[derive(Clone, Copy)]
@@ -229,17 +233,22 @@ fn looks_of(compared: &Comparison) -> u32 {
 
 /// Decides a claim about ratios. Memory and counts do not drift with the machine as times do, so each kind is
 /// decided by itself, and those that are there share the error rate.
-fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> Vec<GatedSeries> {
+fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> CountedSeries {
+    let margin = claim.margin(compared.margin);
+    let is_too_short = |one: &Against<'_>| {
+        one.second.overall.as_ref().is_some_and(|ratio| ratio.evidence.is_coarser_than(margin))
+    };
+    let (counted, too_short) =
+        claim.counted(compared.entries(claim), is_too_short, |one| one.label(one.second));
     let of_kind = |kind| -> Vec<Against<'_>> {
-        let is_of = |one: &Against<'_>| FigureKind::from_unit(one.ranking.unit) == kind;
-        compared.entries(claim).filter(is_of).collect()
+        let is_of = |one: &&Against<'_>| FigureKind::from_unit(one.ranking.unit) == kind;
+        counted.iter().copied().filter(|one| is_of(&one)).collect()
     };
     let families: Vec<Vec<Against<'_>>> =
         FigureKind::ALL.into_iter().map(of_kind).filter(|all| !all.is_empty()).collect();
     let claims = gate.ratio_claims() * families.len();
     let tests = looks_of(compared).saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX));
-    let ratio =
-        RatioClaim { margin: claim.margin(compared.margin), is_either_way: claim.kind == ClaimKind::Changed };
+    let ratio = RatioClaim { margin, is_either_way: claim.kind == ClaimKind::Changed };
     let of_family = |entries: Vec<Against<'_>>| {
         let evidence: Vec<RatioEvidence> = entries
             .iter()
@@ -249,7 +258,7 @@ fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> Vec<GatedSer
         let mut decided = stats::gate(&evidence, ratio, tests).into_iter();
         entries.iter().map(|one| gated(one, ratio, &mut decided)).collect::<Vec<_>>()
     };
-    families.into_iter().flat_map(of_family).collect()
+    (families.into_iter().flat_map(of_family).collect(), too_short)
 }
 
 /// The series with the next decision, where it has a ratio.
@@ -276,6 +285,7 @@ fn gated(
     let is_excluded = decision.decision == Decision::Excluded;
     let part = if is_excluded { in_part(comparison, claim, decision.margin) } else { None };
     let is_open = is_certain && other.is_some() || part.is_some();
+    let too_short = ratio.evidence.is_coarser_than(claim.margin).then_some(GateReason::TooShort);
     GatedSeries {
         decision: if is_open { Decision::Undecided } else { decision.decision },
         ratio: Some(decision.ratio),
@@ -285,8 +295,8 @@ fn gated(
         trials: Some(comparison.trials),
         is_paired,
         common: decision.common,
-        trials_needed: decision.trials_needed.filter(|_| other.is_none()),
-        reason: other.filter(|_| !is_excluded).or(part).or(alike),
+        trials_needed: decision.trials_needed.filter(|_| other.is_none() && too_short.is_none()),
+        reason: other.filter(|_| !is_excluded).or(part).or(too_short).or(alike),
         ..series
     }
 }
@@ -322,7 +332,11 @@ fn grows(verdict: Option<&Verdict>, unit: Unit) -> Grows {
 }
 
 /// Decides which costs grow that did not grow before.
-fn growths<'a>(entries: impl Iterator<Item = Against<'a>>, looks: u32) -> Vec<GatedSeries> {
+fn growths(claim: &GateClaim, compared: &Comparison) -> CountedSeries {
+    let looks = looks_of(compared);
+    let is_too_short = |one: &Against<'_>| is_below_resolution(one.second.verdict.as_ref());
+    let (counted, too_short) =
+        claim.counted(compared.entries(claim), is_too_short, |one| one.label(one.second));
     let decide = |one: Against<'_>| {
         let [before, now] =
             [one.first, one.second].map(|entry| grows(entry.verdict.as_ref(), one.ranking.unit));
@@ -333,12 +347,22 @@ fn growths<'a>(entries: impl Iterator<Item = Against<'a>>, looks: u32) -> Vec<Ga
         };
         of_growth(one.series(), one.second.verdict.as_ref(), decision, looks)
     };
-    held(entries.map(decide).collect(), looks)
+    (held(counted.into_iter().map(decide).collect(), looks), too_short)
+}
+
+fn is_below_resolution(verdict: Option<&Verdict>) -> bool {
+    verdict.is_some_and(|verdict| verdict.warnings.contains(&Warning::BelowResolution))
 }
 
 /// Decides which costs grow against their documentation, or at all where it expects nothing.
-fn growths_alone<'a>(findings: &Findings, about: impl Iterator<Item = &'a Finding>) -> Vec<GatedSeries> {
+fn growths_alone<'a>(
+    claim: &GateClaim,
+    findings: &Findings,
+    about: impl Iterator<Item = &'a Finding>,
+) -> CountedSeries {
     let looks = looks(&findings.run);
+    let is_too_short = |finding: &&Finding| is_below_resolution(finding.verdict.as_ref());
+    let (counted, too_short) = claim.counted(about, is_too_short, |finding| finding.label.clone());
     let decide = |finding: &Finding| {
         let decision = match grows(finding.verdict.as_ref(), finding.unit) {
             Grows::No => Decision::Excluded,
@@ -348,7 +372,7 @@ fn growths_alone<'a>(findings: &Findings, about: impl Iterator<Item = &'a Findin
         };
         of_growth(alone(finding), finding.verdict.as_ref(), decision, looks)
     };
-    held(about.map(decide).collect(), looks)
+    (held(counted.into_iter().map(decide).collect(), looks), too_short)
 }
 
 fn alone(finding: &Finding) -> GatedSeries {
@@ -367,6 +391,7 @@ fn of_growth(series: GatedSeries, verdict: Option<&Verdict>, decision: Decision,
         n: Some((verdict.n_low, verdict.n_high)),
         trials: Some((verdict.trials, verdict.trials)),
         trials_needed: verdict.trials_needed.filter(|_| decision == Decision::Undecided),
+        reason: is_below_resolution(Some(verdict)).then_some(GateReason::TooShort),
         ..series
     }
 }

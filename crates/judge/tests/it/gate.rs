@@ -19,6 +19,8 @@ struct Simulated<'a> {
     processor: &'a str,
     /// The n at which the system refuses the second workload.
     limit: Option<u64>,
+    /// The smallest step of a clock that times every n; otherwise levels of n are measured.
+    tick_seconds: Option<f64>,
     /// The cost of a workload on a system at one n.
     cost: &'a dyn Fn(&str, usize, f64) -> f64,
 }
@@ -40,6 +42,7 @@ fn simulated<'a>(systems: &'a [&'a str], cost: &'a dyn Fn(&str, usize, f64) -> f
         version: 1,
         processor: "one",
         limit: None,
+        tick_seconds: None,
         cost,
     }
 }
@@ -101,19 +104,23 @@ impl Simulated<'_> {
             Some(n) => json!({"ended": "limit", "n": n, "operation": name, "error": "EMFILE", "advice": ""}),
             None => json!({"ended": "complete"}),
         };
-        let sizes: Vec<u64> = SIZES.into_iter().filter(|n| limit.is_none_or(|limit| *n < limit)).collect();
+        let clock =
+            self.tick_seconds.map(|tick| json!({"source": "", "tick_seconds": tick, "read_seconds": 0.0}));
+        let sizes = if clock.is_some() { (10..=5000).collect() } else { SIZES.to_vec() };
+        let sizes: Vec<u64> = sizes.into_iter().filter(|n| limit.is_none_or(|limit| *n < limit)).collect();
         let level = machine * (1.0 + 0.01 * (random.f64() - 0.5));
         let value = |n: &u64| (self.cost)(system, workload, *n as f64) * level * (1.0 + 0.01 * random.f64());
         let values: Vec<f64> = sizes.iter().map(value).collect();
         lines.push(with(&key, &json!({
             "type": "trial", "version": self.version, "n": 5000, "cpu": null, "seed": 1, "timeout_seconds": 9.0,
             "scratch": "", "started_seconds": f64::from(trial), "elapsed_seconds": 1.0,
-            "clock": null, "allowance_seconds": null, "outcome": outcome,
+            "clock": clock, "allowance_seconds": null, "outcome": outcome,
         })));
         lines.push(with(
             &key,
             &json!({
-                "type": "series", "name": name, "direction": "up", "n_first": 10, "n_step": 0, "sizes": sizes,
+                "type": "series", "name": name, "direction": "up", "n_first": 10,
+                "n_step": i64::from(clock.is_some()), "sizes": if clock.is_some() { vec![] } else { sizes },
                 "batch": 1, "values": values,
             }),
         ));
@@ -159,6 +166,28 @@ fn a_run_of_two_systems_fails_by_the_series_that_is_slower() {
     // A margin above the change excludes it, and other series have no say in a claim that names its own.
     assert_eq!(decide("slower:10%", &paired(&slower)).decision, Decision::Excluded);
     assert_eq!(decide("slower@w4", &paired(&slower)).decision, Decision::Excluded);
+}
+
+/// No number of trials decides about a value of two ticks of the clock.
+#[test]
+fn values_that_are_too_short_for_the_clock_count_where_they_are_named() {
+    let short = |_: &str, workload: usize, _: f64| if workload == 3 { 2e-8 } else { 1e-3 };
+    let run = Simulated { tick_seconds: Some(1e-8), ..simulated(&["base", "head"], &short) };
+    let compared = Comparison::new(&[("run", &run.recording())]).unwrap();
+    for claim in ["slower:5%", "grows"] {
+        let answer = decide(claim, &compared);
+        assert_eq!(answer.decision, Decision::Excluded, "{claim}");
+        assert_eq!(answer.claims[0].too_short, ["w3".to_owned()].into(), "{claim}");
+        assert_eq!(answer.claims[0].series.len(), WORKLOADS - 1, "{claim}");
+        let named = decide(&format!("{claim}@w3"), &compared);
+        assert_eq!(decisions(&named), [("w3", Decision::Undecided)], "{claim}");
+        let one = &named.claims[0].series[0];
+        assert_eq!((&one.reason, one.trials_needed), (&Some(GateReason::TooShort), None), "{claim}");
+        assert!(named.claims[0].too_short.is_empty(), "{claim}");
+    }
+    let alone = Simulated { tick_seconds: Some(1e-8), ..simulated(&["base"], &short) };
+    let answer = self::alone("grows", &alone).unwrap();
+    assert_eq!(answer.claims[0].too_short, ["w3".to_owned()].into());
 }
 
 /// One n of nine is 30 % slower: the mean over all of them is within the margin, and the series does not pass.
