@@ -14,6 +14,8 @@ use crate::findings::Findings;
 
 /// Growth that is known less precisely than this, high over low, deserves more trials.
 const GROWTH_SPREAD: f64 = 1.2;
+/// Fewer trials decide only that a cost is flat: a growth and its shape deserve more.
+const FEW: usize = 8;
 
 /// The variant that was measured since the last look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +63,8 @@ pub(crate) fn is_companion(workloads: &[Workload], workload: &str, name: &str) -
 fn of_verdict(finding: &Finding) -> Option<String> {
     let may_change = |verdict: &Verdict| {
         let vague = verdict.growth.high > verdict.growth.low * GROWTH_SPREAD;
-        vague || (verdict.class == Class::Inconclusive && verdict.trials_needed.is_some())
+        let early = verdict.trials < FEW && verdict.class != Class::Flat;
+        early || vague || (verdict.class == Class::Inconclusive && verdict.trials_needed.is_some())
     };
     finding.verdict.as_ref().is_some_and(may_change).then(|| finding.key.variant.clone())
 }

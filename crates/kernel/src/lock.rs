@@ -45,7 +45,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
             Expect::Linear,
             "one fcntl(2) that finds a holder, or flock(2) that is refused",
         )
-        .only(HELD),
+        .only(HELD)
+        .detail(),
         Operation::down("unlock", Expect::Linear, "one fcntl(2) or flock(2), in random order")
             .except(&[("waiters", Expect::Constant)]),
     ],

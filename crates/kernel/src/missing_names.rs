@@ -32,14 +32,18 @@ pub(crate) const WORKLOAD: Workload = Workload {
     operations: &[
         Operation::up("miss", Expect::Constant, "one stat(2) of a new name that does not exist").only(KEPT),
         Operation::up("miss-again", Expect::Constant, "one stat(2) of a name that was missed before")
-            .only(KEPT),
+            .only(KEPT)
+            .detail(),
         Operation::up("watch", Expect::Linear, "one inotify_add_watch(2) of the folder")
             .except(&[("many", Expect::Constant)])
             .only(KEPT),
         Operation::up("create", Expect::Constant, "one open(2) that creates a file in the folder").only(KEPT),
-        Operation::up("rename", Expect::Constant, "one rename(2) of that file within the folder").only(KEPT),
+        Operation::up("rename", Expect::Constant, "one rename(2) of that file within the folder")
+            .only(KEPT)
+            .detail(),
         Operation::down("create-missed", Expect::Constant, "one open(2) that creates a missed name")
-            .only(KEPT),
+            .only(KEPT)
+            .detail(),
         Operation::up("rmdir", Expect::Linear, "one rmdir(2) of the folder").only(&["removed"]),
     ],
     // A dentry has 192 bytes, which hold a short name.

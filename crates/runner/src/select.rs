@@ -36,12 +36,17 @@ const DEFAULT_RUN: &[&str] = &[
     "accept/epoll",
     "fork",
     "fork-memory",
+    "process-set/children",
+    "mount/bind",
     "thread",
     "mmap/read",
     "files",
     "ready/poll",
     "ready/epoll",
     "ready/uring",
+    "lock/posix",
+    "watch/inotify",
+    "missing-names/one",
 ];
 
 /// A workload in one of its variants.

@@ -47,7 +47,7 @@ impl JudgeSettings {
     }
 }
 
-/// Fewer trials do not show their own spread well.
+/// Fewer trials do not show their own spread well, unless they agree so closely that a cost is flat.
 const FEW: usize = 10;
 /// A median of fewer ticks shows the clock more than the operation.
 const TICKS: f64 = 10.0;
@@ -149,6 +149,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         cost_high,
         warnings: warnings(
             common,
+            classified.class,
             (view.rows.len(), classified.trials_apart),
             (first.n_low, last.n_high),
             below_resolution,
@@ -204,6 +205,7 @@ fn scaled(interval: Interval, factor: f64) -> Interval {
 
 fn warnings(
     common: &Common<'_>,
+    class: Class,
     (trials, apart): (usize, usize),
     (n_low, n_high): (u64, u64),
     below_resolution: bool,
@@ -211,7 +213,7 @@ fn warnings(
     // One n is no range.
     let narrow = n_high > n_low && (n_high as f64) < 100.0 * n_low.max(1) as f64;
     let all = [
-        (trials < FEW).then_some(Warning::FewTrials { trials }),
+        (trials < FEW && class != Class::Flat).then_some(Warning::FewTrials { trials }),
         narrow.then_some(Warning::NarrowRange),
         below_resolution.then_some(Warning::BelowResolution),
         (common.no_cost > 0).then_some(Warning::LeftOut { values: common.no_cost }),
