@@ -22,7 +22,7 @@ mod unnamed;
 
 pub use layout::{collapse, pieces};
 pub use platform::{
-    Path, close, create_new, evict, free, open_flush, open_folder, open_read, read_at, read_some_at,
+    Path, close, create_new, evict, free, link, open_flush, open_folder, open_read, read_at, read_some_at,
     remove_folder, rename, standard_output, status, sync_folder, unlink, write_back,
 };
 pub use root::{Name, Root, changed_ns, identity, names, number};

@@ -83,6 +83,15 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     Ok(rustix::fs::rename(from.0.as_c_str(), to.0.as_c_str())?)
 }
 
+/// One link(2).
+///
+/// # Errors
+/// Those of link(2).
+#[inline]
+pub fn link(file: &Path, name: &Path) -> io::Result<()> {
+    Ok(rustix::fs::link(file.0.as_c_str(), name.0.as_c_str())?)
+}
+
 /// One unlink(2).
 ///
 /// # Errors

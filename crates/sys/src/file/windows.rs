@@ -74,6 +74,15 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(&from.0, &to.0)
 }
 
+/// One CreateHardLinkW.
+///
+/// # Errors
+/// Those of CreateHardLinkW.
+#[inline]
+pub fn link(file: &Path, name: &Path) -> io::Result<()> {
+    std::fs::hard_link(&file.0, &name.0)
+}
+
 /// One DeleteFileW.
 ///
 /// # Errors
