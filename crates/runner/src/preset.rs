@@ -43,8 +43,8 @@ pub enum Trials {
     Fixed(u32),
 }
 
-/// The numbers of trials after which the verdicts are judged. The first look is cheap: it ends only what is flat,
-/// which on most kernels is most of it.
+/// The numbers of trials after which the verdicts are judged. The first look is cheap: it ends only series
+/// that are flat, which most are on most kernels.
 const LOOKS: &[u32] = &[5, 10, 20, 40, 80, 160];
 
 /// All presets, shortest first.

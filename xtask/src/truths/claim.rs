@@ -7,19 +7,25 @@ use crate::AnyError;
 /// How far from its place a cliff may be found, as a share of it.
 const PLACE: f64 = 0.03;
 
+/// Functions with a smaller share of the growth are left out.
+const NOTABLE: f64 = 0.1;
+
 #[derive(Debug)]
 pub(super) enum Claim {
     /// The verdict is one of these words, or names several families and one of these is among them.
     Word(&'static [&'static str]),
     /// Cost at its end over cost at its beginning is in this range.
     Growth { low: f64, high: f64 },
-    /// A step, or the limit that the cost goes to, is at half of the port range that the run was made with,
-    /// and all grows at least so many times.
+    /// A step, the limit that the cost goes to, or the place of the growth is at half of the port range that
+    /// the run was made with, and all grows at least so many times.
     CliffAtHalfOfPorts { times: f64 },
     /// The way up was stopped by a limit, with this errno and an n in this range.
     Stopped { error: &'static str, from: u64, to: u64 },
     /// A note of the run says so.
     Reported(&'static str),
+    /// One of these functions, which kernels name differently, holds at least half of the growth in processor
+    /// time, with its callees.
+    Blamed(&'static [&'static str]),
 }
 
 impl Claim {
@@ -38,6 +44,11 @@ impl Claim {
                 found.stops.iter().any(|stop| stop.error == error && (from..=to).contains(&stop.n))
             }
             Claim::Reported(words) => found.told.contains(words),
+            Claim::Blamed(functions) => found.functions.iter().any(|(name, share)| {
+                // A compiler adds `.isra.0` to a function that it has changed.
+                let name = name.split('.').next().unwrap_or(name);
+                functions.contains(&name) && *share >= 0.5
+            }),
         }
     }
 }
@@ -51,13 +62,15 @@ pub(super) struct Found {
     pub(super) classes: Vec<String>,
     /// Cost at its end over cost at its beginning.
     pub(super) growth: Option<f64>,
-    /// The n of steps, and of the limit that the cost goes to.
+    /// The n of steps, of the limit that the cost goes to, and of its finding.
     pub(super) cliffs: Vec<f64>,
     pub(super) stops: Vec<Stop>,
     /// Half of the ports that the system of the run may choose.
     pub(super) half_of_ports: Option<f64>,
     /// The messages on standard error.
     pub(super) told: String,
+    /// The functions that the growth was sampled in, with the share of each and its callees.
+    pub(super) functions: Vec<(String, f64)>,
 }
 
 #[derive(Debug)]
@@ -83,6 +96,9 @@ impl Found {
         let entry = list(&document["series"]).iter().find(is_it);
         let entry = entry.ok_or_else(|| format!("no series {series} in the answer"))?;
         let steps = list(&entry["steps"]).iter().filter_map(|step| step["n"].as_f64());
+        let findings = list(&document["findings"]).iter();
+        let mut its = findings.filter(|finding| finding["series"] == entry["series"]);
+        let found = its.find_map(|finding| finding["place"]["value"].as_f64());
         let stop = |stop: &Value| {
             Some(Stop { error: stop["reason"].as_str()?.to_owned(), n: stop["n_low"].as_u64()? })
         };
@@ -90,11 +106,26 @@ impl Found {
             word: entry["verdict"].as_str().unwrap_or("no verdict").to_owned(),
             classes: list(&entry["classes"]).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             growth: entry["growth"]["value"].as_f64(),
-            cliffs: steps.chain(entry["limit"]["value"].as_f64()).collect(),
+            cliffs: steps.chain(entry["limit"]["value"].as_f64()).chain(found).collect(),
             stops: list(&entry["stops"]).iter().filter_map(stop).collect(),
             half_of_ports: half_of_ports(&document["systems"][0]["environment"]),
             told,
+            functions: Vec::new(),
         })
+    }
+
+    /// The functions of that series in the answer of `osdyno blame`.
+    ///
+    /// # Errors
+    /// When it is no JSON, or has no such series.
+    pub(super) fn read_blame(self, json: &str, series: &str) -> Result<Found, AnyError> {
+        let document: Value = serde_json::from_str(json)?;
+        let entry = list(&document["series"]).iter().find(|entry| entry["name"] == series);
+        let entry = entry.ok_or_else(|| format!("no growth of {series} was sampled"))?;
+        let function =
+            |one: &Value| Some((one["function"].as_str()?.to_owned(), one["whole_share"]["value"].as_f64()?));
+        let functions = list(&entry["functions"]).iter().filter_map(function);
+        Ok(Found { functions: functions.filter(|(_, share)| *share >= NOTABLE).collect(), ..self })
     }
 }
 
@@ -122,6 +153,7 @@ mod tests {
             stops: vec![Stop { error: "EMFILE".into(), n: 593 }],
             half_of_ports: Some(14_116.0),
             told: "note: n goes to 568, because RLIMIT_NOFILE is 600".into(),
+            functions: vec![("posix_lock_inode".into(), 0.98), ("do_wait.isra.0".into(), 0.6)],
         }
     }
 
@@ -133,6 +165,8 @@ mod tests {
             Claim::CliffAtHalfOfPorts { times: 100.0 },
             Claim::Stopped { error: "EMFILE", from: 500, to: 600 },
             Claim::Reported("RLIMIT_NOFILE is 600"),
+            Claim::Blamed(&["locks_insert", "posix_lock_inode"]),
+            Claim::Blamed(&["do_wait"]),
         ];
         assert!(yes.iter().all(|claim| claim.holds(&found())));
         let no = [
@@ -142,6 +176,7 @@ mod tests {
             Claim::Stopped { error: "ENOMEM", from: 500, to: 600 },
             Claim::Stopped { error: "EMFILE", from: 600, to: 700 },
             Claim::Reported("RLIMIT_AS"),
+            Claim::Blamed(&["posix_lock"]),
         ];
         assert!(!no.iter().any(|claim| claim.holds(&found())));
     }
@@ -180,6 +215,16 @@ mod tests {
         assert_eq!((found.cliffs, found.half_of_ports), (vec![5001.0, 5003.5], Some(5000.0)));
         assert!(matches!(&found.stops[..], [stop] if stop.error == "EADDRINUSE" && stop.n == 9990));
         assert!(Found::read(json, "fork", String::new()).is_err());
+    }
+
+    #[test]
+    fn a_blame_is_read() {
+        let json = r#"{"series": [{"name": "lock", "functions": [
+            {"function": "posix_lock_inode", "whole_share": {"value": 0.98, "low": 0.97, "high": 0.99}},
+            {"function": "lost", "whole_share": null}]}]}"#;
+        let read = found().read_blame(json, "lock").expect("a series");
+        assert_eq!(read.functions, [("posix_lock_inode".to_owned(), 0.98)]);
+        assert!(found().read_blame(json, "unlock").is_err());
     }
 
     #[test]

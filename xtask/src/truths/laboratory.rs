@@ -29,6 +29,8 @@ pub(super) enum Need {
     Mount(Format),
     /// A separate network.
     Network,
+    /// To sample the kernel.
+    Profiler,
 }
 
 pub(super) struct Laboratory {
@@ -71,6 +73,11 @@ impl Laboratory {
                 read(&mut self.mounted(&image, "true".as_ref())?)?;
                 Ok(fs::remove_file(image).map(|()| String::new())?)
             }),
+            Need::Profiler => {
+                let mut run = program(self.osdyno());
+                let run = run.args(["run", "noop", "-n", "100", "--trials", "2", "--blame", "--out"]);
+                read(run.arg(self.unused("tried")))
+            }
             Need::Network => read(&mut in_network("20000 29999", "true".as_ref())),
         };
         // The message of a program that failed is enough.
@@ -84,6 +91,24 @@ impl Laboratory {
     /// When osdyno fails, or its answer lacks the series.
     pub(super) fn run(&self, arguments: &[&str], series: &str) -> Result<Found, AnyError> {
         self.run_by(program(self.osdyno()), arguments, series)
+    }
+
+    /// Runs a workload, and samples the functions in which its costs grow.
+    ///
+    /// # Errors
+    /// As [`Laboratory::run`], and where nothing of the series was sampled.
+    pub(super) fn blame(&self, arguments: &[&str], series: &str) -> Result<Found, AnyError> {
+        let file = self.unused(arguments[0]);
+        let options = ["--preset", "full", "--blame", "--trials", "10", "--out"];
+        let mut run = program(self.osdyno());
+        let output = run.arg("run").args(arguments).args(options).arg(&file).output()?;
+        if !output.status.success() && output.status.code() != Some(INCOMPLETE) {
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(format!("osdyno run {} failed: {}", arguments.join(" "), told.trim()).into());
+        }
+        let answer = read(program(self.osdyno()).arg("report").arg(&file).args(["--format", "json"]))?;
+        let blame = read(program(self.osdyno()).arg("blame").arg(&file).args(["--format", "json"]))?;
+        Found::read(&answer, series, String::new())?.read_blame(&blame, series)
     }
 
     /// Runs a workload under a limit, in the words of prlimit(1).

@@ -8,7 +8,7 @@ mod claim;
 mod laboratory;
 
 use crate::AnyError;
-use claim::Claim::{self, CliffAtHalfOfPorts, Growth, Reported, Stopped, Word};
+use claim::Claim::{self, Blamed, CliffAtHalfOfPorts, Growth, Reported, Stopped, Word};
 use claim::Found;
 use laboratory::{Format, Laboratory, Need};
 
@@ -96,7 +96,8 @@ const TRUTHS: &[Truth] = &[
         name: "a limit that is foreseen",
         known: "no process has more descriptors than RLIMIT_NOFILE, getrlimit(2)",
         needs: Need::Program("prlimit"),
-        measure: |lab| lab.run_limited("--nofile=600", &["socket/v4", "-n", "2000"], "socket"),
+        // Sockets would be held by helpers as well.
+        measure: |lab| lab.run_limited("--nofile=600", &["ready/epoll", "-n", "2000"], "wait"),
         claims: &[Reported("RLIMIT_NOFILE is 600")],
     },
     Truth {
@@ -108,6 +109,107 @@ const TRUTHS: &[Truth] = &[
             lab.run_limited("--data=134217728", &arguments, "fork")
         },
         claims: &[Stopped { error: "ENOMEM", from: 64, to: 128 }],
+    },
+    Truth {
+        name: "lock of a file with n locks",
+        known: "the locks of a file are a list, fs/locks.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["lock/posix", "-n", "5000"], "lock"),
+        claims: &[times(5.0), Blamed(&["posix_lock_inode"])],
+    },
+    Truth {
+        name: "watch on a folder with n missing names",
+        known: "the first watch of a folder marks all its children, fs/notify/fsnotify.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["missing-names/one", "-n", "8000"], "watch"),
+        claims: &[
+            times(5.0),
+            Blamed(&["fsnotify_set_children_dentry_flags", "__fsnotify_update_child_dentry_flags"]),
+        ],
+    },
+    Truth {
+        name: "bind mount beside n",
+        known: "a loop is looked for along all mounts, fs/namespace.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["mount/bind", "-n", "3000"], "mount"),
+        claims: &[times(2.0), Blamed(&["__do_loopback", "do_loopback", "is_subdir", "attach_recursive_mnt"])],
+    },
+    Truth {
+        name: "copy of a mount namespace",
+        known: "unshare(2) copies every mount, mount_namespaces(7)",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["mount/unshare", "-n", "2000"], "copy"),
+        claims: &[times(2.0), Blamed(&["copy_tree"])],
+    },
+    Truth {
+        name: "wait for any of n children",
+        known: "waitpid(2) asks each child, kernel/exit.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["process-set/children", "-n", "3000"], "wait"),
+        claims: &[times(5.0), Blamed(&["wait_consider_task", "__do_wait"])],
+    },
+    Truth {
+        name: "signal to a group of n processes",
+        known: "kill(2) goes to each, kernel/signal.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["process-set/group", "-n", "2000"], "signal"),
+        claims: &[times(5.0), Blamed(&["__kill_pgrp_info"])],
+    },
+    Truth {
+        name: "poll of n pidfds",
+        known: "poll(2) asks every descriptor that it is given",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["process-set/pidfd", "-n", "2000"], "poll"),
+        claims: &[times(5.0), Blamed(&["do_sys_poll", "do_poll", "pidfd_poll"])],
+    },
+    Truth {
+        name: "list of n processes",
+        known: "the folder /proc is made for each reader, fs/proc/base.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["process-set/list", "-n", "2000"], "list"),
+        claims: &[times(2.0), Blamed(&["proc_pid_readdir", "proc_readdir"])],
+    },
+    Truth {
+        name: "requeue of n waiters",
+        known: "futex(2) moves them one by one, kernel/futex/requeue.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["futex/private", "-n", "3000"], "requeue"),
+        claims: &[times(2.0), Blamed(&["futex_requeue"])],
+    },
+    Truth {
+        name: "list of n mappings",
+        known: "/proc/self/maps is made for each reader, fs/proc/task_mmu.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["memory-map-list/maps", "-n", "5000"], "read"),
+        claims: &[times(2.0), Blamed(&["seq_read_iter", "seq_read", "show_map_vma"])],
+    },
+    Truth {
+        name: "sums of n mappings",
+        known: "smaps_rollup walks each, fs/proc/task_mmu.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["memory-map-list/rollup", "-n", "5000"], "read"),
+        claims: &[times(2.0), Blamed(&["show_smaps_rollup"])],
+    },
+    Truth {
+        name: "bind of an abstract name beside n",
+        known: "names are in 256 lists, net/unix/af_unix.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["unix-socket/abstract", "-n", "8000"], "bind"),
+        claims: &[times(2.0), Blamed(&["__unix_find_socket_byname", "unix_find_socket_byname"])],
+    },
+    Truth {
+        name: "connect to one of n bound paths",
+        known: "sockets with a path are found by the number of their inode, in lists, net/unix/af_unix.c",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["unix-socket/path", "-n", "8000"], "connect"),
+        claims: &[times(1.5), Blamed(&["unix_find_other", "unix_find_bsd", "unix_find_socket_byinode"])],
+    },
+    Truth {
+        name: "call under n filters",
+        known: "every filter of seccomp(2) is executed",
+        needs: Need::Profiler,
+        measure: |lab| lab.blame(&["seccomp/stacked", "-n", "300"], "examined"),
+        claims: &[times(3.0), Blamed(&["__seccomp_filter", "seccomp_run_filters"])],
     },
 ];
 

@@ -132,7 +132,8 @@ impl GateClaim {
     }
 
     /// The series that count, and the names of those that do not: no number of trials decides about values
-    /// that are too short for the clock. They count where the claim names them, and where there are no others.
+    /// that are too short for the clock. They count where the claim names them, and where no others are
+    /// there.
     pub(super) fn counted<T>(
         &self,
         all: impl Iterator<Item = T>,
