@@ -1,7 +1,7 @@
 //! The shapes that the data allow, and the one that describes them best.
 
 use crate::block::column;
-use crate::centre::{Centre, tails};
+use crate::centre::{Centre, influences, tails};
 use crate::search::{nearest, smooth_fits};
 use crate::shape::{Curve, Edges, Family, Fit, NONE, segment};
 use crate::simultaneous::chance_of_all;
@@ -74,14 +74,14 @@ impl ModelSelection {
         self.fits.first()
     }
 
-    /// The simplest of the shapes that are called like the best and lie close to it.
-    pub(crate) fn plainest(&self, curve: &Curve) -> Option<&Fit> {
-        let best = self.fits.first()?;
+    /// The shapes that are called like the best and lie close to it, the simplest first.
+    pub(crate) fn plainest(&self, curve: &Curve) -> Vec<&Fit> {
+        let Some(best) = self.fits.first() else { return Vec::new() };
         let limit = self.score(curve, best) + CLOSE;
-        self.fits
-            .iter()
-            .filter(|fit| fit.class() == best.class() && self.score(curve, fit) <= limit)
-            .min_by(|a, b| a.parameters().total_cmp(&b.parameters()))
+        let alike = |fit: &&Fit| fit.class() == best.class() && self.score(curve, fit) <= limit;
+        let mut fits: Vec<&Fit> = self.fits.iter().filter(alike).collect();
+        fits.sort_by(|a, b| a.parameters().total_cmp(&b.parameters()));
+        fits
     }
 
     /// The simplest of the shapes that have the steps of the best and lie close to it.
@@ -148,7 +148,8 @@ impl ModelSelection {
     pub(crate) fn allowed(&self, curve: &Curve, seed: u64) -> (Vec<Class>, f64) {
         let Some(best) = self.fits.first() else { return (Vec::new(), 0.0) };
         let penalty = (curve.blocks() as f64).max(2.0).ln();
-        let losses: Vec<Vec<f64>> = self.fits.iter().map(|fit| losses(curve, fit)).collect();
+        let rows = influential(curve);
+        let losses: Vec<Vec<f64>> = self.fits.iter().map(|fit| losses(curve, &rows, fit)).collect();
         let wins = self.wins(&losses, penalty, seed);
         let share = |class: Class| -> f64 {
             self.fits.iter().zip(&wins).filter(|(fit, _)| fit.class() == class).map(|(_, wins)| wins).sum()
@@ -182,8 +183,8 @@ impl ModelSelection {
         ModelSelection { fits, scale: self.scale }.allowed(curve, seed).0
     }
 
-    /// Share of resampled runs in which each shape is best. Powers between the common ones take no part: one
-    /// that wins narrowly over a line would keep another class in the set.
+    /// Share of resampled runs in which each shape is best. Powers between the common ones take no part unless
+    /// they are best of all: one that wins narrowly over a line would keep another class in the set.
     fn wins(&self, losses: &[Vec<f64>], penalty: f64, seed: u64) -> Vec<f64> {
         let trials = losses.first().map_or(0, Vec::len);
         let mut random = fastrand::Rng::with_seed(seed);
@@ -198,7 +199,7 @@ impl ModelSelection {
             };
             let scores: Vec<f64> = self.fits.iter().zip(losses).map(score).collect();
             let best = (0..scores.len())
-                .filter(|place| !self.fits[*place].family.is_between())
+                .filter(|place| *place == 0 || !self.fits[*place].family.is_between())
                 .min_by(|a, b| scores[*a].total_cmp(&scores[*b]));
             wins[best.unwrap_or(0)] += 1.0 / RESAMPLES as f64;
         }
@@ -226,8 +227,24 @@ fn with_limit(curve: &Curve, steps: &[usize]) -> Option<Fit> {
     nearest(curve, limits, steps)
 }
 
-/// Weighted squared distance of each trial from a shape, its own level left aside.
-fn losses(curve: &Curve, fit: &Fit) -> Vec<f64> {
+/// The trials as they count in the trimmed means: means of these rows, drawn with repetition, follow the means
+/// of resampled trials. A trimmed mean follows the winsorised deviations over the share of the values that it
+/// keeps (Huber, Robust Statistics, 1981, §3.3). Without this a single disturbed trial, drawn several times,
+/// would make any shape the best.
+fn influential(curve: &Curve) -> Vec<Vec<f64>> {
+    let mut rows = vec![vec![0.0; curve.blocks()]; curve.trials.len()];
+    for (block, middle) in curve.means.iter().enumerate() {
+        let values = column(&curve.trials, block);
+        let kept = Centre::new(&values).map_or(1.0, |centre| (centre.freedom + 1.0) / values.len() as f64);
+        for (row, influence) in rows.iter_mut().zip(influences(&values)) {
+            row[block] = middle + influence / kept;
+        }
+    }
+    rows
+}
+
+/// Weighted squared distance of each row from a shape, its own level left aside.
+fn losses(curve: &Curve, rows: &[Vec<f64>], fit: &Fit) -> Vec<f64> {
     let total: f64 = curve.weights.iter().sum();
     let of = |trial: &Vec<f64>| {
         let (mut first, mut second) = (0.0, 0.0);
@@ -238,7 +255,7 @@ fn losses(curve: &Curve, fit: &Fit) -> Vec<f64> {
         }
         second - first * first / total
     };
-    curve.trials.iter().map(of).collect()
+    rows.iter().map(of).collect()
 }
 
 /// Whether the trials depart for certain from `fit` in the direction of `best`.

@@ -147,10 +147,11 @@ impl ShapeSelection {
         let grown = models.growing();
         let late = grown.best().is_some_and(is_late);
         let Ways { turn, back } = Ways::new(&view.rows, &view.middles, view.alpha, settings.log_margin());
-        let nearest = grown.plainest(curve);
+        let alike = grown.plainest(curve);
+        let nearest = alike.first().copied();
         let ends = nearest.filter(|_| !late).and_then(|best| ends(view, best, grown.close(curve), *sign));
         let nothing = ShapeSelection { late, turn, back, ends, ..ShapeSelection::default() };
-        let Some(best) = nearest.filter(|fit| !lacks_fit(curve, fit, material(view))) else {
+        let Some(best) = alike.into_iter().find(|fit| !lacks_fit(curve, fit, material(view))) else {
             return nothing;
         };
         let (mut classes, _) = models.allowed(curve, settings.seed);
@@ -385,7 +386,7 @@ impl Part {
         let models = models.without_idle(&facing.curve);
         let curve = facing.curve;
         let fits = |fit: &&Fit| !lacks_fit(&curve, fit, material(view));
-        let Some(best) = models.plainest(&curve).filter(fits) else {
+        let Some(best) = models.plainest(&curve).into_iter().find(fits) else {
             return Part { changes: vec![Class::Uneven], ..plain(Class::Uneven) };
         };
         let (mut classes, _) = models.allowed(&curve, settings.seed);
