@@ -257,6 +257,10 @@ fn other_shapes() -> Vec<TruthCell> {
         .collect();
     let mut cells = cross(&hinges, &[noises::LOW], &[DENSE], &[10]);
     cells.extend(cross(&[TrueShape::Hinge(0.5, 1.5)], &[noises::LOW], &[DENSE], &[40]));
+    // In the last block but one, in the last, and just beyond the largest n.
+    let cliffs = [0.97, 0.9967, 1.0005].map(TrueShape::Cliff);
+    let machines = [noises::LOW, noises::AR6, noises::QUIET, noises::REAL_SOCKET];
+    cells.extend(cross(&cliffs, &machines, &[DENSE], &[10]));
     let limits = [1.02, 1.3, 3.0].map(TrueShape::Limit);
     cells.extend(cross(&limits, &[noises::LOW, noises::AR6], &[DENSE], &[10]));
     cells.extend(cross(&limits, &[noises::LOW], &[DENSE], &[40]));

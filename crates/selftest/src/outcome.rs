@@ -65,10 +65,12 @@ pub enum JudgedFigure {
     StepHeight,
     /// [`stats::Verdict::cost_low`], where there is one n only
     Value,
+    /// [`stats::Verdict::growth`] of a cost that rises most near the largest n.
+    SteepEnd,
 }
 
 /// How many there are.
-pub(crate) const FIGURES: usize = JudgedFigure::Value as usize + 1;
+pub(crate) const FIGURES: usize = JudgedFigure::SteepEnd as usize + 1;
 
 /// One figure, and whether its interval holds the truth.
 pub(crate) fn only(figure: JudgedFigure, holds: Option<bool>) -> [Option<bool>; FIGURES] {

@@ -164,6 +164,14 @@ pub(crate) const PROMISES: &[Promise] = &[
         count: |counts| covered(counts, JudgedFigure::Growth),
     },
     Promise {
+        claim: "growth covered, a cost that rises most near the largest n",
+        target: RateTarget::AtLeast(0.93),
+        count: |counts| {
+            let (count, of) = counts.coverage(JudgedFigure::SteepEnd);
+            (of > 0).then_some(Rate { count, of })
+        },
+    },
+    Promise {
         claim: "marginal cost covered, lines",
         target: COVERAGE,
         count: |counts| covered(counts, JudgedFigure::MarginalCost),

@@ -397,6 +397,21 @@ impl<'a> Setup<'a> {
         (!steps.is_empty()).then(|| steps.iter().all(found))
     }
 
+    /// Whether the growth of a cost that rises most near the largest n holds the truth; where the cliff is
+    /// inside the last block, any cost from the median of that block on, which is all that medians show.
+    fn steep_end(&self, verdict: &Verdict) -> Option<bool> {
+        let (TrueShape::Cliff(_) | TrueShape::Limit(_), Some(block)) =
+            (self.cell.truth.shape, verdict.blocks.last())
+        else {
+            return None;
+        };
+        let first = self.in_range(verdict.n_low, verdict.n_low).next()?.1;
+        let most = self.in_range(verdict.n_high, verdict.n_high).next()?.1 / first;
+        let is_inside = self.true_steps().iter().any(|step| (block.n_low..=block.n_high).contains(step));
+        let least = if is_inside { self.block(block.n_low, block.n_high).0 / first } else { most };
+        Some(verdict.growth.low <= most && verdict.growth.high >= least)
+    }
+
     fn covered(&self, verdict: &Verdict, reference: f64) -> [Option<bool>; FIGURES] {
         let truth = &self.cell.truth;
         let (low, high) = self.cell.design.range();
@@ -436,6 +451,7 @@ impl<'a> Setup<'a> {
             None,
             height,
             None,
+            self.steep_end(verdict),
         ]
     }
 }

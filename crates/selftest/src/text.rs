@@ -60,7 +60,11 @@ pub fn cells(all_counts: &[CellCounts], out: &mut impl Write) -> io::Result<()> 
             JudgedFigure::Blocks,
         ];
         for (figure, width) in figures.into_iter().zip([5, 8, 8, 6, 6]) {
-            match counts.coverage(figure) {
+            let coverage = match (figure, counts.coverage(figure)) {
+                (JudgedFigure::Growth, (_, 0)) => counts.coverage(JudgedFigure::SteepEnd),
+                (_, coverage) => coverage,
+            };
+            match coverage {
                 (_, 0) => write!(out, " {:>width$}", "-")?,
                 (held, of) => write!(out, " {:>width$.1}", 100.0 * held as f64 / of as f64)?,
             }

@@ -3,9 +3,10 @@
 use crate::block::Grid;
 use crate::centre::{FEWEST, Interval};
 use crate::classify::{Evidence, OneLevel, classify};
+use crate::ends::Ends;
 use crate::finding::Lines;
 use crate::range::Common;
-use crate::shape_selection::{Case, Ends, ShapeSelection};
+use crate::shape_selection::{Case, ShapeSelection};
 use crate::sweep::Sweep;
 use crate::verdict::{Class, Verdict, Warning};
 use crate::view::View;

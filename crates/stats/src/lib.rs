@@ -29,6 +29,7 @@ mod compare;
 mod contrast;
 mod control;
 mod drift;
+mod ends;
 mod finding;
 mod flat;
 mod gate;

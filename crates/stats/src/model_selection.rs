@@ -1,7 +1,9 @@
 //! The shapes that the data allow, and the one that describes them best.
 
+use std::ops::Range;
+
 use crate::block::column;
-use crate::centre::{Centre, influences, tails};
+use crate::centre::{Centre, influences, mean, tails};
 use crate::search::{nearest, smooth_fits};
 use crate::shape::{Curve, Edges, Family, Fit, NONE, segment};
 use crate::simultaneous::chance_of_all;
@@ -183,8 +185,8 @@ impl ModelSelection {
         ModelSelection { fits, scale: self.scale }.allowed(curve, seed).0
     }
 
-    /// Share of resampled runs in which each shape is best. Powers between the common ones take no part unless
-    /// they are best of all: one that wins narrowly over a line would keep another class in the set.
+    /// Share of resampled runs in which each shape is best. Powers between the common ones take no part
+    /// unless they are best of all: one that wins narrowly over a line would keep another class in the set.
     fn wins(&self, losses: &[Vec<f64>], penalty: f64, seed: u64) -> Vec<f64> {
         let trials = losses.first().map_or(0, Vec::len);
         let mut random = fastrand::Rng::with_seed(seed);
@@ -227,10 +229,10 @@ fn with_limit(curve: &Curve, steps: &[usize]) -> Option<Fit> {
     nearest(curve, limits, steps)
 }
 
-/// The trials as they count in the trimmed means: means of these rows, drawn with repetition, follow the means
-/// of resampled trials. A trimmed mean follows the winsorised deviations over the share of the values that it
-/// keeps (Huber, Robust Statistics, 1981, §3.3). Without this a single disturbed trial, drawn several times,
-/// would make any shape the best.
+/// The trials as they count in the trimmed means: means of these rows, drawn with repetition, follow the
+/// means of resampled trials. A trimmed mean follows the winsorised deviations over the share of the values
+/// that it keeps (Huber, Robust Statistics, 1981, §3.3). Without this a single disturbed trial, drawn several
+/// times, would make any shape the best.
 fn influential(curve: &Curve) -> Vec<Vec<f64>> {
     let mut rows = vec![vec![0.0; curve.blocks()]; curve.trials.len()];
     for (block, middle) in curve.means.iter().enumerate() {
@@ -312,6 +314,31 @@ pub(crate) fn lacks_fit(curve: &Curve, fit: &Fit, material: f64) -> bool {
             centre.is_some_and(|centre| centre.value.abs() > material && centre.is_beyond(level))
         })
 }
+
+/// Whether a shape follows the trials along these blocks, their level left aside: no block departs from it
+/// for certain by more than `material` and by a share of the shape's own change over them. A shape that lacks
+/// fit elsewhere may still show the way beyond them.
+pub(crate) fn follows(curve: &Curve, fit: &Fit, near: Range<usize>, material: f64) -> bool {
+    let shape = &fit.curve[near.clone()];
+    let most = shape.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = shape.iter().copied().fold(f64::INFINITY, f64::min);
+    let much = material.max(ASTRAY * (most - least));
+    let rests = |trial: &Vec<f64>| -> Vec<f64> {
+        let rests: Vec<f64> =
+            trial[near.clone()].iter().zip(shape).map(|(value, fitted)| value - fitted).collect();
+        let level = mean(&rests);
+        rests.iter().map(|rest| rest - level).collect()
+    };
+    let rests: Vec<Vec<f64>> = curve.trials.iter().map(rests).collect();
+    let level = CERTAIN / near.len() as f64;
+    !(0..near.len()).any(|block| {
+        let centre = Centre::new(&column(&rests, block));
+        centre.is_some_and(|centre| centre.value.abs() > much && centre.is_beyond(level))
+    })
+}
+
+/// A shape that leaves this share of its own change near an end does not show the cost beyond it.
+const ASTRAY: f64 = 0.2;
 
 /// How certain the remainder of a shape is, by each of three tests.
 const CERTAIN: f64 = 0.003;

@@ -2,6 +2,7 @@
 
 use crate::block::Grid;
 use crate::centre::{Centre, Interval, Student, exp, mean};
+use crate::ends::{EndSite, Ends};
 use crate::finding::{Asymptote, Bend, Segment, Step, Turn};
 use crate::flat::{Flatness, Layout};
 use crate::growth::growth;
@@ -137,11 +138,12 @@ impl ShapeSelection {
             models.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
             models
         });
-        Some(ShapeSelection::smooth(view, &fitted, case.settings))
+        Some(ShapeSelection::smooth(case, view, &fitted))
     }
 
     /// Where there are no steps.
-    fn smooth(view: &View, fitted: &Fitted, settings: &JudgeSettings) -> ShapeSelection {
+    fn smooth(case: &Case<'_>, view: &View, fitted: &Fitted) -> ShapeSelection {
+        let Case { common, settings, .. } = case;
         let Fitted { facing: Facing { curve, sign }, models, plain } = fitted;
         let models = models.clone().without_idle(curve);
         let grown = models.growing();
@@ -149,7 +151,8 @@ impl ShapeSelection {
         let Ways { turn, back } = Ways::new(&view.rows, &view.middles, view.alpha, settings.log_margin());
         let alike = grown.plainest(curve);
         let nearest = alike.first().copied();
-        let ends = nearest.filter(|_| !late).and_then(|best| ends(view, best, grown.close(curve), *sign));
+        let site = EndSite { view, sizes: &common.sizes, curve, sign: *sign };
+        let ends = nearest.filter(|_| !late).and_then(|best| site.ends(best, grown.close(curve), settings));
         let nothing = ShapeSelection { late, turn, back, ends, ..ShapeSelection::default() };
         let Some(best) = alike.into_iter().find(|fit| !lacks_fit(curve, fit, material(view))) else {
             return nothing;
@@ -217,7 +220,7 @@ impl ShapeSelection {
 }
 
 /// The remainder that a shape may leave: a share of the cost, and the part that its references may hide.
-fn material(view: &View) -> f64 {
+pub(crate) fn material(view: &View) -> f64 {
     MATERIAL.ln_1p().max(2.0 * view.controls.systematic)
 }
 
@@ -259,6 +262,7 @@ impl Parted {
         let Some(best) = models.plainest_with_its_steps(&facing.curve) else {
             return ShapeSelection::default();
         };
+        let site = EndSite { view, sizes: &common.sizes, curve: &facing.curve, sign: facing.sign };
         let (mut classes, share) = models.allowed(&facing.curve, settings.seed);
         // A cost with more than steps shows it in the stretches between them.
         classes.retain(|class| ![Class::Flat, Class::Composite, Class::Stepped].contains(class));
@@ -284,7 +288,7 @@ impl Parted {
             classes,
             share,
             limit: parts.iter().find_map(|part| part.limit),
-            ends: ends(view, best, models.close(&facing.curve), facing.sign),
+            ends: site.ends(best, models.close(&facing.curve), settings),
             fit: drawn(view, best, facing.sign),
             segments: parts.into_iter().map(|part| part.segment).collect(),
             steps: steps.clone(),
@@ -443,40 +447,12 @@ fn bend(
     })
 }
 
-fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Option<Interval> {
+pub(crate) fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Option<Interval> {
     let centre = place(curve, fit, edge)?;
     let distance = exp(centre.interval(&Student::new(settings.error_rate())));
     let at = |distance: f64| edge + distance;
     Some(Interval { value: at(distance.value), low: at(distance.low), high: at(distance.high) })
 }
-
-/// The growth beyond that from the middle of the first block to that of the last.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Ends {
-    /// In all.
-    pub(crate) growth: Interval,
-    /// The part before the middle of the first block.
-    pub(crate) before: f64,
-}
-
-/// Beyond the middles of the first and the last block only shapes give a value; those close to the best make
-/// the interval.
-fn ends<'a>(view: &View, best: &Fit, close: impl Iterator<Item = &'a Fit>, sign: f64) -> Option<Ends> {
-    let (first, last) = (view.ranges.first()?, view.ranges.last()?);
-    let middles = &view.middles;
-    let before = |fit: &Fit| fit.smooth_at(middles[0]) - fit.smooth_at(first.0 as f64);
-    let beyond = |fit: &Fit| {
-        let after = fit.smooth_at(last.1 as f64) - fit.smooth_at(middles[middles.len() - 1]);
-        sign * (before(fit) + after).clamp(0.0, FARTHEST)
-    };
-    let value = beyond(best);
-    let (low, high) = close.map(beyond).fold((value, value), |(low, high), of| (low.min(of), high.max(of)));
-    let before = (sign * before(best).clamp(0.0, FARTHEST)).exp();
-    Some(Ends { growth: exp(Interval { value, low, high }), before })
-}
-
-/// At most a factor of twenty is extrapolated beyond the middles.
-const FARTHEST: f64 = 3.0;
 
 /// The shape at the middle of each block, at the level of a typical trial.
 fn drawn(view: &View, fit: &Fit, sign: f64) -> Vec<(f64, f64)> {
