@@ -261,6 +261,8 @@ fn other_shapes() -> Vec<TruthCell> {
     let cliffs = [0.97, 0.9967, 1.0005].map(TrueShape::Cliff);
     let machines = [noises::LOW, noises::AR6, noises::QUIET, noises::REAL_SOCKET];
     cells.extend(cross(&cliffs, &machines, &[DENSE], &[10]));
+    let back = [0.97, 0.9967, 0.9985].map(TrueShape::CliffBack);
+    cells.extend(cross(&back, &machines, &[DENSE], &[10]));
     let limits = [1.02, 1.3, 3.0].map(TrueShape::Limit);
     cells.extend(cross(&limits, &[noises::LOW, noises::AR6], &[DENSE], &[10]));
     cells.extend(cross(&limits, &[noises::LOW], &[DENSE], &[40]));

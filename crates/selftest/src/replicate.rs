@@ -397,19 +397,14 @@ impl<'a> Setup<'a> {
         (!steps.is_empty()).then(|| steps.iter().all(found))
     }
 
-    /// Whether the growth of a cost that rises most near the largest n holds the truth; where the cliff is
-    /// inside the last block, any cost from the median of that block on, which is all that medians show.
+    /// Whether the growth of a cost that changes most near the largest n holds the truth.
     fn steep_end(&self, verdict: &Verdict) -> Option<bool> {
-        let (TrueShape::Cliff(_) | TrueShape::Limit(_), Some(block)) =
-            (self.cell.truth.shape, verdict.blocks.last())
-        else {
+        let shape = self.cell.truth.shape;
+        if !matches!(shape, TrueShape::Cliff(_) | TrueShape::CliffBack(_) | TrueShape::Limit(_)) {
             return None;
-        };
-        let first = self.in_range(verdict.n_low, verdict.n_low).next()?.1;
-        let most = self.in_range(verdict.n_high, verdict.n_high).next()?.1 / first;
-        let is_inside = self.true_steps().iter().any(|step| (block.n_low..=block.n_high).contains(step));
-        let least = if is_inside { self.block(block.n_low, block.n_high).0 / first } else { most };
-        Some(verdict.growth.low <= most && verdict.growth.high >= least)
+        }
+        let at = |n: u64| Some(self.in_range(n, n).next()?.1);
+        Some(holds(verdict.growth, at(verdict.n_high)? / at(verdict.n_low)?))
     }
 
     fn covered(&self, verdict: &Verdict, reference: f64) -> [Option<bool>; FIGURES] {

@@ -83,6 +83,8 @@ pub enum TrueShape {
     /// The same with its limit at this many times the largest n, inside the last two blocks or just beyond:
     /// the cost rises up to the limit and is 2,000-fold from there, and few n lie behind it.
     Cliff(f64),
+    /// The same, but the cost falls back to a tenth of that behind the limit.
+    CliffBack(f64),
     /// Falls along a line to this share.
     Falls(f64),
     /// Measurements lie on a flat line, and this share of them on one that triples; a trial keeps to its
@@ -162,10 +164,11 @@ impl Truth {
                     1.0 + BIND_SHARE * n.min(0.99 * limit) / (limit - n.min(0.99 * limit))
                 }
             }
-            TrueShape::Cliff(far) if n < far * high => {
+            TrueShape::Cliff(far) | TrueShape::CliffBack(far) if n < far * high => {
                 (1.0 + BIND_SHARE * n / (far * high - n)).min(BIND_CLIFF)
             }
             TrueShape::Cliff(_) => BIND_CLIFF,
+            TrueShape::CliffBack(_) => BIND_CLIFF / 10.0,
             TrueShape::Falls(to) => 1.0 - (1.0 - to) * along,
             _ => 1.0,
         }
@@ -183,7 +186,7 @@ impl Truth {
             TrueShape::Step(_, at) => vec![place(at)],
             TrueShape::Dent(_) => vec![place(DENT.0), place(DENT.1)],
             TrueShape::LimitThenStep => vec![BIND_LIMIT * high],
-            TrueShape::Cliff(far) if far < 1.0 => vec![far * high],
+            TrueShape::Cliff(far) | TrueShape::CliffBack(far) if far < 1.0 => vec![far * high],
             _ => Vec::new(),
         }
     }
@@ -217,6 +220,7 @@ fn name(shape: TrueShape) -> String {
         TrueShape::Dent(ratio) => format!("dent{}", percent(ratio)),
         TrueShape::LimitThenStep => "limit-then-step".into(),
         TrueShape::Cliff(far) => format!("cliff-{far}"),
+        TrueShape::CliffBack(far) => format!("cliff-back-{far}"),
         TrueShape::Falls(to) => format!("falls-{to}"),
         TrueShape::TwoLines(share, true) => format!("lines-sticky-{share}"),
         TrueShape::TwoLines(share, false) => format!("lines-{share}"),
@@ -251,7 +255,7 @@ fn right(shape: TrueShape) -> Vec<Class> {
         // It takes both words; they stand in `Verdict::classes`.
         TrueShape::LimitThenStep => vec![Composite],
         // Where the limit is inside the last block, a steep rise is all that medians of blocks show.
-        TrueShape::Cliff(_) => vec![Composite, ApproachingLimit],
+        TrueShape::Cliff(_) | TrueShape::CliffBack(_) => vec![Composite, ApproachingLimit],
         TrueShape::Falls(_) => vec![Decreasing],
         // A line with nine tenths is that of the medians; two lines begin to count at a tenth.
         TrueShape::TwoLines(share, _) if share >= 0.9 => vec![TwoLines, LinearLike],

@@ -88,6 +88,16 @@ fn names_are_unique() {
     assert_eq!(names.len(), count);
 }
 
+/// The cost rises to 2,000-fold and falls back to 200-fold within the last block, whose median is 49-fold.
+#[test]
+fn growth_is_covered_where_a_cost_falls_back_behind_a_cliff() {
+    let name = "cliff-back-0.9967/real-socket/dense/10";
+    let named: Vec<TruthCell> = all().into_iter().filter(|cell| cell.name() == name).collect();
+    let rows = table(&run(&named, Plan { replicates: 60, seed: 1 }, &|_| ()));
+    let row = rows.iter().find(|row| row.claim.contains("rises most near the largest n")).expect("a promise");
+    assert!(row.all.of == 60 && row.all.count >= 54, "{:?}", row.all);
+}
+
 #[test]
 fn a_replicate_is_printed_as_it_was_judged() {
     let cells = all();

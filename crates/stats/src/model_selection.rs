@@ -338,10 +338,10 @@ pub(crate) fn follows(curve: &Curve, fit: &Fit, near: Range<usize>, material: f6
 }
 
 /// A shape that leaves this share of its own change near an end does not show the cost beyond it.
-const ASTRAY: f64 = 0.2;
+pub(crate) const ASTRAY: f64 = 0.2;
 
 /// How certain the remainder of a shape is, by each of three tests.
-const CERTAIN: f64 = 0.003;
+pub(crate) const CERTAIN: f64 = 0.003;
 /// Polynomials on which rests are projected.
 const POLYNOMIALS: usize = 8;
 

@@ -151,8 +151,8 @@ impl ShapeSelection {
         let Ways { turn, back } = Ways::new(&view.rows, &view.middles, view.alpha, settings.log_margin());
         let alike = grown.plainest(curve);
         let nearest = alike.first().copied();
-        let site = EndSite { view, sizes: &common.sizes, curve, sign: *sign };
-        let ends = nearest.filter(|_| !late).and_then(|best| site.ends(best, grown.close(curve), settings));
+        let site = EndSite { view, common, curve, sign: *sign, settings };
+        let ends = site.ends(nearest.filter(|_| !late), grown.close(curve));
         let nothing = ShapeSelection { late, turn, back, ends, ..ShapeSelection::default() };
         let Some(best) = alike.into_iter().find(|fit| !lacks_fit(curve, fit, material(view))) else {
             return nothing;
@@ -262,7 +262,7 @@ impl Parted {
         let Some(best) = models.plainest_with_its_steps(&facing.curve) else {
             return ShapeSelection::default();
         };
-        let site = EndSite { view, sizes: &common.sizes, curve: &facing.curve, sign: facing.sign };
+        let site = EndSite { view, common, curve: &facing.curve, sign: facing.sign, settings };
         let (mut classes, share) = models.allowed(&facing.curve, settings.seed);
         // A cost with more than steps shows it in the stretches between them.
         classes.retain(|class| ![Class::Flat, Class::Composite, Class::Stepped].contains(class));
@@ -288,7 +288,7 @@ impl Parted {
             classes,
             share,
             limit: parts.iter().find_map(|part| part.limit),
-            ends: site.ends(best, models.close(&facing.curve), settings),
+            ends: site.ends(Some(best), models.close(&facing.curve)),
             fit: drawn(view, best, facing.sign),
             segments: parts.into_iter().map(|part| part.segment).collect(),
             steps: steps.clone(),
