@@ -113,3 +113,19 @@ fn a_replicate_is_printed_as_it_was_judged() {
         assert!(fields[4].parse::<f64>().expect("a number") > 0.0, "{line}");
     }
 }
+
+/// Errors of neighbouring blocks that are correlated, one disturbed trial, a power between the common ones
+/// that is best, and a simpler shape that lacks fit do not hide the truth.
+#[test]
+fn shapes_are_named_where_noise_lasts_and_trials_are_disturbed() {
+    for (name, at_least) in [
+        ("limit-1.3/ar6/dense/10", 59),
+        ("limit-3/low/dense/40", 12),
+        ("step+20-0.6/quiet/dense/10", 59),
+        ("hinge-0.1-1.5/low/dense/10", 60),
+    ] {
+        let named: Vec<TruthCell> = all().into_iter().filter(|cell| cell.name() == name).collect();
+        let counts = run(&named, Plan { replicates: 60, seed: 1 }, &|_| ()).remove(0);
+        assert!(counts.right() >= at_least && counts.wrong() == 0, "{name}: {} of 60", counts.right());
+    }
+}

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use crate::block::log_medians;
 use crate::centre::{Centre, Interval, Student, exp};
+use crate::curve::Curve;
 use crate::judge::JudgeSettings;
 use crate::model_selection::{ASTRAY, CERTAIN, follows, lacks_fit};
 use crate::range::Common;
-use crate::shape::{Curve, Family, Fit};
+use crate::shape::{Family, Fit};
 use crate::shape_selection::{interval, material};
 use crate::view::View;
 

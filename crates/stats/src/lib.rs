@@ -7,6 +7,7 @@
 //! | which class | `judge` combines the parts, `classify` chooses; `view` has the figures of every verdict |
 //! | flat, or small growth | `flat`, `growth` |
 //! | a shape, steps, a limit, several | `shape_selection`, on `shape`, `model_selection` and `step` |
+//! | the data of a fit, and their correlated errors | `curve`, `covariance` |
 //! | two lines | `two_lines`, on `lines`, `line_mixture`, `mixture` and `groups` |
 //! | modes, spikes | `modes`, `spikes`, on `baseline`; `finding` has the types |
 //! | references | `references` (their changes), `control` (the part removed) |
@@ -28,6 +29,8 @@ mod cluster;
 mod compare;
 mod contrast;
 mod control;
+mod covariance;
+mod curve;
 mod drift;
 mod ends;
 mod finding;

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use crate::block::column;
-use crate::centre::{Centre, influences, mean, tails};
+use crate::centre::{Centre, mean, tails};
+use crate::curve::{Curve, Edges};
 use crate::search::{nearest, smooth_fits};
-use crate::shape::{Curve, Edges, Family, Fit, NONE, segment};
+use crate::shape::{Family, Fit, NONE, segment};
 use crate::simultaneous::chance_of_all;
 use crate::verdict::Class;
 
@@ -17,6 +18,10 @@ const OFTEN: f64 = 0.05;
 /// Nor those from which the trials do not depart this surely in the direction of the best. The best of a
 /// dozen was chosen by the same data, so this is below 5 %.
 const EXCLUDED: f64 = 0.02;
+/// A departure as certain as this excludes a shape however often it is best: a resampled run is nearer to the
+/// worse of two shapes as soon as it is half of the way there, so that resampling alone asks for twice the
+/// distance.
+const EXCLUDED_ALONE: f64 = 0.004;
 /// Powers between the common ones need only be less likely.
 const EXCLUDED_BETWEEN: f64 = 0.1;
 /// Resampled runs.
@@ -146,11 +151,11 @@ impl ModelSelection {
     /// divided by the overdispersion (Burnham & Anderson, Model Selection, 2002, §2.5); it is hardly ever
     /// best when whole trials are resampled and the fits are kept (Kishino & Hasegawa, J. Mol. Evol. 29,
     /// 1989); and the trials depart from it, in the direction of the best, by Student's t over trials (after
-    /// Davidson & MacKinnon, Econometrica 49, 1981).
+    /// Davidson & MacKinnon, Econometrica 49, 1981). The second is not needed where the third is decisive.
     pub(crate) fn allowed(&self, curve: &Curve, seed: u64) -> (Vec<Class>, f64) {
         let Some(best) = self.fits.first() else { return (Vec::new(), 0.0) };
         let penalty = (curve.blocks() as f64).max(2.0).ln();
-        let rows = influential(curve);
+        let rows = curve.influential();
         let losses: Vec<Vec<f64>> = self.fits.iter().map(|fit| losses(curve, &rows, fit)).collect();
         let wins = self.wins(&losses, penalty, seed);
         let share = |class: Class| -> f64 {
@@ -161,9 +166,11 @@ impl ModelSelection {
             .iter()
             .filter(|fit| {
                 let is_worse = self.score(curve, fit) > self.score(curve, best) + CLOSE;
+                let chance = chance_of_departure(curve, fit, best);
                 match fit.family.is_between() {
-                    true => !departs(curve, fit, best, EXCLUDED_BETWEEN),
-                    false => !is_worse || share(fit.class()) >= OFTEN || !departs(curve, fit, best, EXCLUDED),
+                    true => chance >= EXCLUDED_BETWEEN,
+                    false if share(fit.class()) >= OFTEN => !is_worse || chance >= EXCLUDED_ALONE,
+                    false => !is_worse || chance >= EXCLUDED,
                 }
             })
             .map(Fit::class)
@@ -229,49 +236,28 @@ fn with_limit(curve: &Curve, steps: &[usize]) -> Option<Fit> {
     nearest(curve, limits, steps)
 }
 
-/// The trials as they count in the trimmed means: means of these rows, drawn with repetition, follow the
-/// means of resampled trials. A trimmed mean follows the winsorised deviations over the share of the values
-/// that it keeps (Huber, Robust Statistics, 1981, §3.3). Without this a single disturbed trial, drawn several
-/// times, would make any shape the best.
-fn influential(curve: &Curve) -> Vec<Vec<f64>> {
-    let mut rows = vec![vec![0.0; curve.blocks()]; curve.trials.len()];
-    for (block, middle) in curve.means.iter().enumerate() {
-        let values = column(&curve.trials, block);
-        let kept = Centre::new(&values).map_or(1.0, |centre| (centre.freedom + 1.0) / values.len() as f64);
-        for (row, influence) in rows.iter_mut().zip(influences(&values)) {
-            row[block] = middle + influence / kept;
-        }
-    }
-    rows
-}
-
 /// Weighted squared distance of each row from a shape, its own level left aside.
 fn losses(curve: &Curve, rows: &[Vec<f64>], fit: &Fit) -> Vec<f64> {
-    let total: f64 = curve.weights.iter().sum();
-    let of = |trial: &Vec<f64>| {
-        let (mut first, mut second) = (0.0, 0.0);
-        for ((value, fitted), weight) in trial.iter().zip(&fit.curve).zip(&curve.weights) {
-            let rest = value - fitted;
-            first += weight * rest;
-            second += weight * rest * rest;
-        }
-        second - first * first / total
-    };
-    rows.iter().map(of).collect()
+    let whole = Edges::new(&[], curve.blocks());
+    rows.iter().map(|row| whole.distance_of(curve, row, &fit.curve)).collect()
 }
 
-/// Whether the trials depart for certain from `fit` in the direction of `best`.
-fn departs(curve: &Curve, fit: &Fit, best: &Fit, level: f64) -> bool {
+/// The chance of trials that depart so far from `fit` in the direction of `best`; 1 in the other direction.
+fn chance_of_departure(curve: &Curve, fit: &Fit, best: &Fit) -> f64 {
     let difference: Vec<f64> = best.curve.iter().zip(&fit.curve).map(|(best, fit)| best - fit).collect();
     // Neither a level nor, with steps, a height of a step is a departure.
-    let direction = Edges::new(&fit.steps, curve.blocks()).within(curve, &difference);
+    let direction = curve.weighted(&Edges::new(&fit.steps, curve.blocks()).within(curve, &difference));
     let of = |trial: &Vec<f64>| -> f64 {
-        let rests = trial.iter().zip(&fit.curve).map(|(value, fitted)| value - fitted);
-        rests.zip(&direction).zip(&curve.weights).map(|((rest, way), weight)| weight * way * rest).sum()
+        trial
+            .iter()
+            .zip(&fit.curve)
+            .zip(&direction)
+            .map(|((value, fitted), way)| way * (value - fitted))
+            .sum()
     };
     let influences: Vec<f64> = curve.trials.iter().map(of).collect();
-    let Some(centre) = Centre::new(&influences) else { return false };
-    centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < level
+    let centre = Centre::new(&influences).filter(|centre| centre.value > 0.0);
+    centre.map_or(1.0, |centre| tails(centre.value / centre.error, centre.freedom))
 }
 
 /// Whether a shape leaves a certain remainder of more than `material`: then it is rejected, however much

@@ -1,7 +1,9 @@
 //! The best member of each family that has a parameter of its own, with the parameter's error.
 
 use crate::centre::{Centre, mean};
-use crate::shape::{Curve, Edges, Family, Fit, Law, golden};
+use crate::covariance::dot;
+use crate::curve::{Curve, Edges};
+use crate::shape::{Family, Fit, Law, golden};
 
 /// Places that are tried for the knee of a hinge and for a bend.
 const KNEES: usize = 12;
@@ -52,13 +54,15 @@ pub(crate) fn smooth_fits(curve: &Curve) -> Vec<Fit> {
 fn slopes_ratio(curve: &Curve, at: f64) -> f64 {
     let level = curve.means[0];
     // Normal equations of 1, min(n, at) and max(n - at, 0), each divided by the cost.
+    let part = |of: &dyn Fn(f64) -> f64| -> Vec<f64> {
+        curve.middles.iter().zip(&curve.means).map(|(n, mean)| of(*n) / (mean - level).exp()).collect()
+    };
+    let parts = [part(&|_| 1.0), part(&|n| n.min(at) / at), part(&|n| (n - at).max(0.0) / at)];
+    let weighted = parts.each_ref().map(|part| curve.weighted(part));
     let mut sums = [[0.0; 4]; 3];
-    for ((n, mean), weight) in curve.middles.iter().zip(&curve.means).zip(&curve.weights) {
-        let cost = (mean - level).exp();
-        let row = [1.0 / cost, n.min(at) / at / cost, (n - at).max(0.0) / at / cost, 1.0];
-        for (sums, left) in sums.iter_mut().zip(row) {
-            sums.iter_mut().zip(row).for_each(|(sum, right)| *sum += weight * left * right);
-        }
+    for (sums, weighted) in sums.iter_mut().zip(&weighted) {
+        sums.iter_mut().zip(&parts).for_each(|(sum, part)| *sum = dot(weighted, part));
+        sums[3] = weighted.iter().sum();
     }
     let Some([_, before, after]) = solve(sums) else { return 1.0 };
     match (before > 0.0, after > 0.0) {
@@ -142,20 +146,18 @@ pub(crate) fn searched_parameter(curve: &Curve, fit: &Fit) -> Option<Centre> {
         let ends = moved(STEP).into_iter().zip(moved(-STEP));
         ends.map(|(above, below)| (above - below) / (2.0 * STEP)).collect::<Vec<f64>>()
     });
-    let product = |one: &[f64], other: &[f64]| -> f64 {
-        one.iter().zip(other).zip(&curve.weights).map(|((one, other), weight)| weight * one * other).sum()
-    };
-    let most = slopes.iter().map(|slope| product(slope, slope)).fold(0.0, f64::max);
+    let weighted = slopes.each_ref().map(|slope| curve.weighted(slope));
+    let most = slopes.iter().zip(&weighted).map(|(slope, weighted)| dot(slope, weighted)).fold(0.0, f64::max);
     let influence = |trial: &Vec<f64>| -> Option<f64> {
         let rest: Vec<f64> = trial.iter().zip(&curve.means).map(|(value, mean)| value - mean).collect();
         let mut rows = [[0.0; 4]; 3];
         for (place, row) in rows.iter_mut().enumerate() {
             for (other, value) in row.iter_mut().enumerate().take(3) {
-                *value = product(&slopes[place], &slopes[other]);
+                *value = dot(&weighted[place], &slopes[other]);
             }
             // A parameter without effect keeps its value.
             row[place] += most * STILL;
-            row[3] = product(&slopes[place], &rest);
+            row[3] = dot(&weighted[place], &rest);
         }
         solve(rows).map(|[moved, ..]| moved)
     };

@@ -5,8 +5,8 @@
 //! (Generalized Linear Models, 1989, ch. 8) to first order. Each trial keeps a level of its own, and so does
 //! each stretch between two steps; the fit describes the cost inside.
 
-use crate::block::column;
-use crate::centre::{Centre, Interval, Student, mean};
+use crate::centre::{Centre, Interval, Student};
+use crate::curve::{Curve, Edges};
 use crate::verdict::Class;
 
 /// How a cost depends on n, but for its level and for steps.
@@ -144,78 +144,6 @@ const BETWEEN: [f64; 2] = [0.7, 1.5];
 
 /// On a logarithmic scale n = 0 lies as far below 1 as 1 lies below 2.
 pub(crate) const NONE: f64 = 0.5;
-
-/// The data of a fit: the mean curve of the trials in logarithms, and the trials around it.
-#[derive(Clone, Debug)]
-pub(crate) struct Curve {
-    /// The middle n of each block.
-    pub(crate) middles: Vec<f64>,
-    /// The largest n of the last block.
-    pub(crate) end: f64,
-    /// Mean over the trials.
-    pub(crate) means: Vec<f64>,
-    /// 1/error² of each mean, shrunk halfway to the average of all blocks.
-    pub(crate) weights: Vec<f64>,
-    /// Each trial less its own mean.
-    pub(crate) trials: Vec<Vec<f64>>,
-}
-
-/// Errors below this share of a cost are not believed: two blocks that agree to the last digit would
-/// decide everything.
-const FINEST: f64 = 0.001;
-
-impl Curve {
-    /// From log medians, a row per trial, a column per block between `middles` and `end`. A missing value
-    /// counts as that of the others; `systematic` is an error of each mean that more trials do not lower.
-    pub(crate) fn new(rows: &[Vec<f64>], middles: &[f64], end: u64, systematic: f64) -> Curve {
-        let centred = |row: &Vec<f64>| -> Vec<f64> {
-            let present: Vec<f64> = row.iter().copied().filter(|value| value.is_finite()).collect();
-            let level = mean(&present);
-            row.iter().map(|value| value - level).collect()
-        };
-        let mut trials: Vec<Vec<f64>> = rows.iter().map(centred).collect();
-        let centres: Vec<Centre> = (0..middles.len())
-            .map(|block| {
-                let unknown = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };
-                Centre::new(&column(&trials, block)).unwrap_or(unknown)
-            })
-            .collect();
-        for trial in &mut trials {
-            for (value, centre) in trial.iter_mut().zip(&centres) {
-                if !value.is_finite() {
-                    *value = centre.value;
-                }
-            }
-        }
-        let squares: Vec<f64> = centres.iter().map(|centre| centre.error.powi(2).min(1.0)).collect();
-        let common = mean(&squares);
-        let finest = FINEST.powi(2) + systematic.powi(2);
-        let weights = squares.iter().map(|square| 1.0 / (square.midpoint(common) + finest)).collect();
-        let means = centres.iter().map(|centre| centre.value).collect();
-        Curve { middles: middles.to_vec(), end: end as f64, means, weights, trials }
-    }
-
-    /// The same curve upside down: a falling cost is fitted as the rise of its reciprocal.
-    pub(crate) fn mirrored(&self) -> Curve {
-        let negative = |values: &Vec<f64>| values.iter().map(|value| -value).collect();
-        Curve {
-            means: negative(&self.means),
-            trials: self.trials.iter().map(negative).collect(),
-            ..self.clone()
-        }
-    }
-
-    /// The curve without one trial.
-    pub(crate) fn without(&self, trial: usize) -> Curve {
-        let rest = || self.trials.iter().enumerate().filter(|(place, _)| *place != trial);
-        let at = |block: usize| mean(&rest().map(|(_, row)| row[block]).collect::<Vec<f64>>());
-        Curve { means: (0..self.means.len()).map(at).collect(), ..self.clone() }
-    }
-
-    pub(crate) fn blocks(&self) -> usize {
-        self.means.len()
-    }
-}
 
 /// A fitted shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -386,58 +314,6 @@ pub(crate) fn golden(mut low: f64, mut high: f64, rounds: usize, distance: impl 
         }
     }
     low.midpoint(high)
-}
-
-/// The stretches between steps.
-pub(crate) struct Edges(Vec<(usize, usize)>);
-
-impl Edges {
-    pub(crate) fn new(steps: &[usize], blocks: usize) -> Edges {
-        let starts = std::iter::once(0).chain(steps.iter().copied());
-        let ends = steps.iter().copied().chain(std::iter::once(blocks));
-        Edges(starts.zip(ends).filter(|(start, end)| start < end).collect())
-    }
-
-    /// Mean of the remainder of `smooth` in each stretch.
-    fn levels<'a>(&'a self, curve: &'a Curve, smooth: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
-        self.0.iter().map(|&(start, end)| {
-            let (mut sum, mut total) = (0.0, 0.0);
-            let rests = curve.means[start..end].iter().zip(&smooth[start..end]);
-            for ((mean, smooth), weight) in rests.zip(&curve.weights[start..end]) {
-                sum += weight * (mean - smooth);
-                total += weight;
-            }
-            sum / total
-        })
-    }
-
-    fn distance(&self, curve: &Curve, smooth: &[f64]) -> f64 {
-        let of = |(&(start, end), level): (&(usize, usize), f64)| -> f64 {
-            (start..end)
-                .map(|block| curve.weights[block] * (curve.means[block] - smooth[block] - level).powi(2))
-                .sum()
-        };
-        self.0.iter().zip(self.levels(curve, smooth)).map(of).sum()
-    }
-
-    /// Values less the mean of their stretch.
-    pub(crate) fn within(&self, curve: &Curve, values: &[f64]) -> Vec<f64> {
-        let mut rest = values.to_vec();
-        for &(start, end) in &self.0 {
-            let total: f64 = curve.weights[start..end].iter().sum();
-            let sum: f64 = (start..end).map(|block| curve.weights[block] * values[block]).sum();
-            rest[start..end].iter_mut().for_each(|value| *value -= sum / total);
-        }
-        rest
-    }
-
-    fn curve(&self, curve: &Curve, smooth: &[f64]) -> Vec<f64> {
-        let mut fitted = smooth.to_vec();
-        for (&(start, end), level) in self.0.iter().zip(self.levels(curve, smooth)) {
-            fitted[start..end].iter_mut().for_each(|value| *value += level);
-        }
-        fitted
-    }
 }
 
 /// Fewer blocks than this on either side do not make a stretch of their own: where they are wide, a cliff

@@ -2,6 +2,7 @@
 
 use crate::block::Grid;
 use crate::centre::{Centre, Interval, Student, exp, mean};
+use crate::curve::Curve;
 use crate::ends::{EndSite, Ends};
 use crate::finding::{Asymptote, Bend, Segment, Step, Turn};
 use crate::flat::{Flatness, Layout};
@@ -10,7 +11,7 @@ use crate::judge::JudgeSettings;
 use crate::model_selection::{ModelSelection, lacks_fit};
 use crate::range::Common;
 use crate::search::place;
-use crate::shape::{Curve, Family, Fit};
+use crate::shape::{Family, Fit};
 use crate::step::{self, NEAR, Site};
 use crate::turn::Ways;
 use crate::verdict::Class;

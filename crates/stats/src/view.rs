@@ -3,6 +3,7 @@
 use crate::block::{Grid, Rows, against_baseline, column, log_medians, present_mean};
 use crate::centre::{Centre, Interval, Student, exp};
 use crate::control::{Adjustment, Controlled, Controls};
+use crate::curve::Curve;
 use crate::finding::LocalExponent;
 use crate::flat::{Flatness, Layout, ReferenceUncertainty};
 use crate::growth::{Blocks, growth, local_exponents, marginal_cost, top_decade_slope};
@@ -10,7 +11,7 @@ use crate::judge::JudgeSettings;
 use crate::median::{median, median_interval};
 use crate::range::{Common, is_cost};
 use crate::references::changes_of_references;
-use crate::shape::{Curve, Fit, NONE};
+use crate::shape::{Fit, NONE};
 use crate::verdict::Block;
 
 /// A block along which a shape changes by less than this, in logarithms, is its own middle.
