@@ -274,8 +274,10 @@ impl Parted {
             .chain(firsts.iter().copied())
             .chain(std::iter::once(view.ranges.len()))
             .collect();
-        let parts: Vec<Part> =
-            edges.windows(2).map(|edge| Part::new(common, view, (edge[0], edge[1]), settings)).collect();
+        let parts: Vec<Part> = edges
+            .windows(2)
+            .map(|edge| Part::new(common, view, (edge[0], edge[1]), edges.len() - 1, settings))
+            .collect();
         classes.push(Class::Stepped);
         match parts.iter().filter(|part| !part.changes.is_empty()).count() {
             0 | 1 => classes.extend(parts.iter().flat_map(|part| part.changes.iter().copied())),
@@ -356,7 +358,14 @@ struct Part {
 }
 
 impl Part {
-    fn new(common: &Common<'_>, view: &View, (start, end): (usize, usize), settings: &JudgeSettings) -> Part {
+    /// Of blocks `start..end`, one of so many stretches.
+    fn new(
+        common: &Common<'_>,
+        view: &View,
+        (start, end): (usize, usize),
+        stretches: usize,
+        settings: &JudgeSettings,
+    ) -> Part {
         let alpha = view.alpha;
         let margin = settings.log_margin();
         let rows: Vec<Vec<f64>> = view.rows.iter().map(|row| row[start..end].to_vec()).collect();
@@ -371,10 +380,12 @@ impl Part {
         let plain = |class: Class| Part { segment: segment(class), changes: Vec::new(), limit: None };
         let baseline_blocks = (end - start).div_ceil(4).min(NEAR);
         let layout = Layout { ranges, baseline_blocks };
-        let flatness = Flatness::new(&rows, &layout, alpha, settings.seed, view.controls);
-        if flatness.bound <= margin {
+        let flatness = |alpha: f64| Flatness::new(&rows, &layout, alpha, settings.seed, view.controls);
+        if flatness(alpha).bound <= margin {
             return plain(Class::Flat);
         }
+        // A change in any of the stretches is a claim about the whole cost: they share its error rate.
+        let flatness = flatness(alpha / stretches as f64);
         if flatness.rise.max(flatness.fall) <= 0.0 {
             return plain(Class::Inconclusive);
         }
