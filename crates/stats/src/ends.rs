@@ -9,7 +9,7 @@ use crate::judge::JudgeSettings;
 use crate::model_selection::{ASTRAY, CERTAIN, follows, lacks_fit};
 use crate::range::Common;
 use crate::shape::{Family, Fit};
-use crate::shape_selection::{interval, material};
+use crate::shape_selection::{LATE, interval, material};
 use crate::view::View;
 
 /// The growth beyond that from the median of the first block to that of the last.
@@ -19,6 +19,16 @@ pub(crate) struct Ends {
     pub(crate) growth: Interval,
     /// The part before the median of the first block.
     pub(crate) before: f64,
+    /// The logarithm of the part of the outer values of the last block, where no shape leads to them.
+    outer: f64,
+}
+
+impl Ends {
+    /// Whether that is most of all the change, which a shape of the medians then does not describe. The growth
+    /// between the medians is `between`.
+    pub(crate) fn is_mostly_outer(&self, between: f64) -> bool {
+        self.outer.abs() > (1.0 - LATE) * (between * self.growth.value).ln().abs()
+    }
 }
 
 /// The first and the last block, beyond whose medians a cost is carried on to the ends of n.
@@ -95,7 +105,8 @@ impl EndSite<'_> {
                 growth = Interval { value: sum + value, low: least + low, high: most + high };
             }
         }
-        Some(Ends { growth: exp(growth), before: before.exp() })
+        let outer = if let Source::Values(change) = last.source { change.value } else { 0.0 };
+        Some(Ends { growth: exp(growth), before: before.exp(), outer })
     }
 
     /// The growth of a shape, in its direction, between its own median of an end block and the end of n.

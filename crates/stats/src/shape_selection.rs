@@ -148,12 +148,13 @@ impl ShapeSelection {
         let Fitted { facing: Facing { curve, sign }, models, plain } = fitted;
         let models = models.clone().without_idle(curve);
         let grown = models.growing();
-        let late = grown.best().is_some_and(is_late);
+        let is_late = grown.best().is_some_and(is_late);
         let Ways { turn, back } = Ways::new(&view.rows, &view.middles, view.alpha, settings.log_margin());
         let alike = grown.plainest(curve);
         let nearest = alike.first().copied();
         let site = EndSite { view, common, curve, sign: *sign, settings };
-        let ends = site.ends(nearest.filter(|_| !late), grown.close(curve));
+        let ends = site.ends(nearest.filter(|_| !is_late), grown.close(curve));
+        let late = is_late || ends.is_some_and(|ends| ends.is_mostly_outer(view.growth().value));
         let nothing = ShapeSelection { late, turn, back, ends, ..ShapeSelection::default() };
         let Some(best) = alike.into_iter().find(|fit| !lacks_fit(curve, fit, material(view))) else {
             return nothing;
@@ -264,6 +265,10 @@ impl Parted {
             return ShapeSelection::default();
         };
         let site = EndSite { view, common, curve: &facing.curve, sign: facing.sign, settings };
+        let ends = site.ends(Some(best), models.close(&facing.curve));
+        if ends.is_some_and(|ends| ends.is_mostly_outer(view.growth().value)) {
+            return ShapeSelection { late: true, ends, ..ShapeSelection::default() };
+        }
         let (mut classes, share) = models.allowed(&facing.curve, settings.seed);
         // A cost with more than steps shows it in the stretches between them.
         classes.retain(|class| ![Class::Flat, Class::Composite, Class::Stepped].contains(class));
@@ -291,7 +296,7 @@ impl Parted {
             classes,
             share,
             limit: parts.iter().find_map(|part| part.limit),
-            ends: site.ends(Some(best), models.close(&facing.curve)),
+            ends,
             fit: drawn(view, best, facing.sign),
             segments: parts.into_iter().map(|part| part.segment).collect(),
             steps: steps.clone(),
@@ -312,7 +317,7 @@ const LATE_SHAPES: [Class; 4] =
     [Class::LinearLike, Class::Superlinear, Class::ApproachingLimit, Class::Stepped];
 
 /// The share of its change that a shape must have made before its last two blocks.
-const LATE: f64 = 0.3;
+pub(crate) const LATE: f64 = 0.3;
 
 /// The steps of a shape that pass every gate.
 fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step> {
