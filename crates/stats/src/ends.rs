@@ -118,34 +118,48 @@ impl EndSite<'_> {
     }
 
     /// A shape that `holds` along the medians of the last blocks, or without one the block, unless the outer
-    /// values certainly depart from it by more than the margin. A cost may rise steeply and fall back within
-    /// the last block: the median does not show it, and the shape leads twenty times too high.
+    /// values certainly depart from it. A cost may rise steeply and fall back within the last block: the
+    /// median does not show it, and the shape leads twenty times too high. Where neither shape nor blocks are
+    /// steep, the outer values are the end only if they differ grossly: the first calls after a pause are
+    /// slower by less.
     fn source(&self, end: &End, holds: Option<&Fit>) -> Source {
-        let outer = self.outer(end);
+        let by_medians = if holds.is_some() { Source::Shape } else { Source::Block };
+        let Some(outer) = self.outer(end) else { return by_medians };
         let rise = |fit: &Fit| end.outward * (self.of_block(fit, outer) - self.of_block(fit, end.range));
         let expected = holds.map_or(0.0, |fit| self.sign * rise(fit));
         let medians = log_medians(&self.common.trials, &[outer], self.settings.tick_seconds);
         let changes = medians.iter().zip(&self.view.raw).map(|(outer, raw)| outer[0] - raw[end.block]);
         let changes: Vec<f64> = changes.map(|change| end.outward * change).collect();
-        let far = self.settings.log_margin().max(ASTRAY * expected.abs());
+        let margin = self.settings.log_margin();
+        let is_steep = expected.abs() > margin || self.slope(end).abs() > margin;
+        let far = if is_steep { margin.max(ASTRAY * expected.abs()) } else { GROSS.ln() };
         let departs = |measured: &Centre| {
             let rest = Centre { value: measured.value - expected, ..*measured };
             rest.value.abs() > far && rest.is_beyond(CERTAIN)
         };
         match Centre::new(&changes).filter(departs) {
             Some(measured) => Source::Values(measured.interval(&Student::new(self.view.alpha))),
-            None if holds.is_some() => Source::Shape,
-            None => Source::Block,
+            None => by_medians,
         }
     }
 
-    /// The smallest and largest n of the outer values of an end block.
-    fn outer(&self, end: &End) -> (u64, u64) {
+    /// The change from the block next to an end block to it.
+    fn slope(&self, end: &End) -> f64 {
+        let inner = if end.block == 0 { 1 } else { end.block - 1 };
+        let mean = |block: usize| self.curve.means.get(block).copied().unwrap_or_default();
+        mean(end.block) - mean(inner)
+    }
+
+    /// The smallest and largest n of the outer values of an end block. `None` where these are so few that one
+    /// slow call, such as the first of a trial, decides.
+    fn outer(&self, end: &End) -> Option<(u64, u64)> {
         let within = self.sizes_within(end.range);
-        let count = (within.len() / OUTER).max(1);
-        let inner = if end.outward < 0.0 { Some(count - 1) } else { within.len().checked_sub(count) };
-        let inner = inner.and_then(|place| within.get(place)).map_or(end.n, |n| *n);
-        (inner.min(end.n), inner.max(end.n))
+        let count = within.len() / OUTER;
+        if count < FEWEST_OUTER {
+            return None;
+        }
+        let inner = if end.outward < 0.0 { within[count - 1] } else { within[within.len() - count] };
+        Some((inner.min(end.n), inner.max(end.n)))
     }
 
     fn sizes_within(&self, (low, high): (u64, u64)) -> &[u64] {
@@ -178,8 +192,14 @@ impl EndSite<'_> {
 /// Blocks at either end along which a shape must follow the trials, to be carried on beyond them.
 const CARRIES: usize = 3;
 
-/// The outer values of a block are this part of it, and at least one.
+/// A difference by this factor is gross.
+const GROSS: f64 = 2.0;
+
+/// The outer values of a block are this part of it.
 const OUTER: usize = 16;
+
+/// And at least so many.
+const FEWEST_OUTER: usize = 4;
 
 /// At most a factor of twenty is extrapolated beyond the middles.
 const FARTHEST: f64 = 3.0;
