@@ -24,8 +24,8 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Whether that is most of all the change, which a shape of the medians then does not describe. The growth
-    /// between the medians is `between`.
+    /// Whether that is most of all the change, which a shape of the medians then does not describe. The
+    /// growth between the medians is `between`.
     pub(crate) fn is_mostly_outer(&self, between: f64) -> bool {
         self.outer.abs() > (1.0 - LATE) * (between * self.growth.value).ln().abs()
     }
@@ -120,11 +120,11 @@ impl EndSite<'_> {
     /// A shape that `holds` along the medians of the last blocks, or without one the block, unless the outer
     /// values certainly depart from it. A cost may rise steeply and fall back within the last block: the
     /// median does not show it, and the shape leads twenty times too high. Where neither shape nor blocks are
-    /// steep, the outer values are the end only if they differ grossly: the first calls after a pause are
-    /// slower by less.
+    /// steep, the outer values are the end only if they are several and differ grossly: one slow call, such
+    /// as the first of a trial, does not decide.
     fn source(&self, end: &End, holds: Option<&Fit>) -> Source {
         let by_medians = if holds.is_some() { Source::Shape } else { Source::Block };
-        let Some(outer) = self.outer(end) else { return by_medians };
+        let outer = self.outer(end);
         let rise = |fit: &Fit| end.outward * (self.of_block(fit, outer) - self.of_block(fit, end.range));
         let expected = holds.map_or(0.0, |fit| self.sign * rise(fit));
         let medians = log_medians(&self.common.trials, &[outer], self.settings.tick_seconds);
@@ -132,6 +132,9 @@ impl EndSite<'_> {
         let changes: Vec<f64> = changes.map(|change| end.outward * change).collect();
         let margin = self.settings.log_margin();
         let is_steep = expected.abs() > margin || self.slope(end).abs() > margin;
+        if !is_steep && self.sizes_within(outer).len() < FEWEST_OUTER {
+            return by_medians;
+        }
         let far = if is_steep { margin.max(ASTRAY * expected.abs()) } else { GROSS.ln() };
         let departs = |measured: &Centre| {
             let rest = Centre { value: measured.value - expected, ..*measured };
@@ -150,16 +153,13 @@ impl EndSite<'_> {
         mean(end.block) - mean(inner)
     }
 
-    /// The smallest and largest n of the outer values of an end block. `None` where these are so few that one
-    /// slow call, such as the first of a trial, decides.
-    fn outer(&self, end: &End) -> Option<(u64, u64)> {
+    /// The smallest and largest n of the outer values of an end block.
+    fn outer(&self, end: &End) -> (u64, u64) {
         let within = self.sizes_within(end.range);
-        let count = within.len() / OUTER;
-        if count < FEWEST_OUTER {
-            return None;
-        }
-        let inner = if end.outward < 0.0 { within[count - 1] } else { within[within.len() - count] };
-        Some((inner.min(end.n), inner.max(end.n)))
+        let count = (within.len() / OUTER).max(1);
+        let inner = if end.outward < 0.0 { Some(count - 1) } else { within.len().checked_sub(count) };
+        let inner = inner.and_then(|place| within.get(place)).map_or(end.n, |n| *n);
+        (inner.min(end.n), inner.max(end.n))
     }
 
     fn sizes_within(&self, (low, high): (u64, u64)) -> &[u64] {
@@ -195,10 +195,10 @@ const CARRIES: usize = 3;
 /// A difference by this factor is gross.
 const GROSS: f64 = 2.0;
 
-/// The outer values of a block are this part of it.
+/// The outer values of a block are this part of it, and at least one.
 const OUTER: usize = 16;
 
-/// And at least so many.
+/// So many values do not hang on one slow call.
 const FEWEST_OUTER: usize = 4;
 
 /// At most a factor of twenty is extrapolated beyond the middles.
