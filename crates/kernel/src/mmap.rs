@@ -76,6 +76,7 @@ fn stride() -> u64 {
 }
 
 /// A file of empty pages, of which [`map_page`] maps every other one.
+#[cfg(unix)]
 pub(crate) fn empty_pages(path: &Path, pages: usize) -> io::Result<File> {
     let file = File::options().read(true).write(true).create_new(true).open(path)?;
     file.set_len(pages as u64 * stride())?;

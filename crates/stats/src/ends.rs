@@ -120,8 +120,8 @@ impl EndSite<'_> {
     /// A shape that `holds` along the medians of the last blocks, or without one the block, unless the outer
     /// values certainly depart from it. A cost may rise steeply and fall back within the last block: the
     /// median does not show it, and the shape leads twenty times too high. Where neither shape nor blocks are
-    /// steep, the outer values are the end only if they are several and differ grossly: one slow call, such
-    /// as the first of a trial, does not decide.
+    /// steep, the outer values are the end only if they differ grossly. Where no shape leads far they must be
+    /// several: one slow call, such as the first of a trial, does not decide.
     fn source(&self, end: &End, holds: Option<&Fit>) -> Source {
         let by_medians = if holds.is_some() { Source::Shape } else { Source::Block };
         let outer = self.outer(end);
@@ -131,10 +131,11 @@ impl EndSite<'_> {
         let changes = medians.iter().zip(&self.view.raw).map(|(outer, raw)| outer[0] - raw[end.block]);
         let changes: Vec<f64> = changes.map(|change| end.outward * change).collect();
         let margin = self.settings.log_margin();
-        let is_steep = expected.abs() > margin || self.slope(end).abs() > margin;
-        if !is_steep && self.sizes_within(outer).len() < FEWEST_OUTER {
+        let leads_far = expected.abs() > margin;
+        if !leads_far && self.sizes_within(outer).len() < FEWEST_OUTER {
             return by_medians;
         }
+        let is_steep = leads_far || self.slope(end).abs() > margin;
         let far = if is_steep { margin.max(ASTRAY * expected.abs()) } else { GROSS.ln() };
         let departs = |measured: &Centre| {
             let rest = Centre { value: measured.value - expected, ..*measured };
