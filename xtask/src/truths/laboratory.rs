@@ -98,17 +98,10 @@ impl Laboratory {
     /// # Errors
     /// As [`Laboratory::run`], and where nothing of the series was sampled.
     pub(super) fn blame(&self, arguments: &[&str], series: &str) -> Result<Found, AnyError> {
-        let file = self.unused(arguments[0]);
-        let options = ["--preset", "full", "--blame", "--trials", "10", "--out"];
-        let mut run = program(self.osdyno());
-        let output = run.arg("run").args(arguments).args(options).arg(&file).output()?;
-        if !output.status.success() && output.status.code() != Some(INCOMPLETE) {
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(format!("osdyno run {} failed: {}", arguments.join(" "), told.trim()).into());
-        }
-        let answer = read(program(self.osdyno()).arg("report").arg(&file).args(["--format", "json"]))?;
-        let blame = read(program(self.osdyno()).arg("blame").arg(&file).args(["--format", "json"]))?;
-        Found::read(&answer, series, String::new())?.read_blame(&blame, series)
+        let arguments = [arguments, &["--preset", "full", "--blame"]].concat();
+        let (file, found) = self.recorded(program(self.osdyno()), &arguments, series)?;
+        let blame = read(program(self.osdyno()).arg("blame").arg(file).args(["--format", "json"]))?;
+        found.read_blame(&blame, series)
     }
 
     /// Runs a workload under a limit, in the words of prlimit(1).
@@ -139,7 +132,17 @@ impl Laboratory {
         self.run_by(in_network(range, &self.osdyno()), arguments, series)
     }
 
-    fn run_by(&self, mut osdyno: Command, arguments: &[&str], series: &str) -> Result<Found, AnyError> {
+    fn run_by(&self, osdyno: Command, arguments: &[&str], series: &str) -> Result<Found, AnyError> {
+        self.recorded(osdyno, arguments, series).map(|(_, found)| found)
+    }
+
+    /// The same, with the run file.
+    fn recorded(
+        &self,
+        mut osdyno: Command,
+        arguments: &[&str],
+        series: &str,
+    ) -> Result<(PathBuf, Found), AnyError> {
         let file = self.unused(arguments[0]);
         osdyno.arg("run").args(arguments).args([
             "--trials",
@@ -155,7 +158,8 @@ impl Laboratory {
         }
         let answer = String::from_utf8(output.stdout)?;
         fs::write(file.with_extension("json"), &answer)?;
-        Found::read(&answer, series, told)
+        let found = Found::read(&answer, series, told)?;
+        Ok((file, found))
     }
 
     /// Waits for one ready descriptor among idle ones, by `poll` or `epoll`.

@@ -165,6 +165,15 @@ impl Comparison {
         })
     }
 
+    /// The contenders that a claim is about and that count, and the names of those that are too short.
+    fn counted<'a>(
+        &'a self,
+        claim: &'a GateClaim,
+        is_too_short: impl Fn(&Against<'a>) -> bool,
+    ) -> (Vec<Against<'a>>, BTreeSet<String>) {
+        claim.counted(self.entries(claim), is_too_short, |one| one.label(one.second))
+    }
+
     /// The workloads that a claim is about and that cannot be compared.
     fn refused(&self, claim: &GateClaim) -> Vec<GatedSeries> {
         let about = self.refused.iter().filter(|refused| claim.is_about(&refused.workload, false));
@@ -238,11 +247,10 @@ fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> CountedSerie
     let is_too_short = |one: &Against<'_>| {
         one.second.overall.as_ref().is_some_and(|ratio| ratio.evidence.is_coarser_than(margin))
     };
-    let (counted, too_short) =
-        claim.counted(compared.entries(claim), is_too_short, |one| one.label(one.second));
+    let (counted, too_short) = compared.counted(claim, is_too_short);
     let of_kind = |kind| -> Vec<Against<'_>> {
         let is_of = |one: &&Against<'_>| FigureKind::from_unit(one.ranking.unit) == kind;
-        counted.iter().copied().filter(|one| is_of(&one)).collect()
+        counted.iter().filter(is_of).copied().collect()
     };
     let families: Vec<Vec<Against<'_>>> =
         FigureKind::ALL.into_iter().map(of_kind).filter(|all| !all.is_empty()).collect();
@@ -335,8 +343,7 @@ fn grows(verdict: Option<&Verdict>, unit: Unit) -> Grows {
 fn growths(claim: &GateClaim, compared: &Comparison) -> CountedSeries {
     let looks = looks_of(compared);
     let is_too_short = |one: &Against<'_>| is_below_resolution(one.second.verdict.as_ref());
-    let (counted, too_short) =
-        claim.counted(compared.entries(claim), is_too_short, |one| one.label(one.second));
+    let (counted, too_short) = compared.counted(claim, is_too_short);
     let decide = |one: Against<'_>| {
         let [before, now] =
             [one.first, one.second].map(|entry| grows(entry.verdict.as_ref(), one.ranking.unit));
