@@ -121,7 +121,7 @@ impl EndSite<'_> {
     /// values certainly depart from it. A cost may rise steeply and fall back within the last block: the
     /// median does not show it, and the shape leads twenty times too high. Where neither shape nor blocks are
     /// steep, the outer values are the end only if they differ grossly. Where no shape leads far they must be
-    /// several: one slow call, such as the first of a trial, does not decide.
+    /// several, and at the smallest n always: the first calls of a trial are slow because they are the first.
     fn source(&self, end: &End, holds: Option<&Fit>) -> Source {
         let by_medians = if holds.is_some() { Source::Shape } else { Source::Block };
         let outer = self.outer(end);
@@ -132,7 +132,8 @@ impl EndSite<'_> {
         let changes: Vec<f64> = changes.map(|change| end.outward * change).collect();
         let margin = self.settings.log_margin();
         let leads_far = expected.abs() > margin;
-        if !leads_far && self.sizes_within(outer).len() < FEWEST_OUTER {
+        let may_decide = leads_far && end.outward > 0.0;
+        if !may_decide && self.sizes_within(outer).len() < FEWEST_OUTER {
             return by_medians;
         }
         let is_steep = leads_far || self.slope(end).abs() > margin;
