@@ -6,15 +6,18 @@ use record::{
     Direction, Exclusion, Expect, Recording, Run, Series, SeriesKey, SeriesKind, System, Trial, Unit,
     Variant, Workload,
 };
-use stats::{Class, JudgeSettings, Verdict};
+use stats::{Class, JudgeSettings, Scaling, Verdict};
 
 use crate::generator::{BoundsOf, GeneratorRemark, LimitedLevels};
+use crate::scaling;
 use crate::series::{Referenced, is_of, is_of_levels, measured, median, references, sweep};
 use crate::stops::{self, Stop};
 use crate::verdict::LINEAR;
 
 /// The smallest growth that matters, as a share, unless the user chooses another.
 pub const MARGIN: f64 = 0.10;
+/// A scaling goes on where this many times its trials may decide it: there are many, and some are noisy.
+const MORE_TRIALS: usize = 4;
 /// Error rate of each verdict.
 pub const ALPHA: f64 = 0.05;
 /// Seed of every bootstrap, so that the same record always gives the same verdicts.
@@ -40,6 +43,8 @@ pub struct Finding {
     pub detail: bool,
     /// Its verdict; `None` without values.
     pub verdict: Option<Verdict>,
+    /// How it scales; `None` unless it is the throughput of several workers.
+    pub scaling: Option<Scaling>,
     /// How its trials stopped short, when they did.
     pub stops: Vec<Stop>,
     /// Remarks of the record about its values. Warnings of statistics are in the verdict.
@@ -118,6 +123,14 @@ impl Finding {
             Class::Ambiguous if verdict.classes.is_empty() => self.steepness_excludes_it().then_some(false),
             _ => (!is_open).then_some(false),
         }
+    }
+
+    /// Whether a few more trials would make certain how it scales; `None` where it is no throughput of
+    /// workers.
+    pub(crate) fn is_scaling_open(&self) -> Option<bool> {
+        let scaling = self.scaling.as_ref()?;
+        let most = scaling.trials * MORE_TRIALS;
+        Some(scaling.trials_needed.is_some_and(|needed| needed as usize <= most))
     }
 
     /// Whether a cost that grows in no known shape is too steep for the expectation, or not steep enough. A
@@ -220,6 +233,7 @@ fn finding(
         references: references(workload, kind.direction).map(|kind| kind.name.clone()).collect(),
         detail: kind.detail,
         remarks: remarks(recording, &key).into_iter().chain(nothing).collect(),
+        scaling: scaling::of_series(recording, system, workload, &key, settings),
         verdict,
         stops: Vec::new(),
         measurements: values,

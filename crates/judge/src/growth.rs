@@ -87,7 +87,7 @@ pub fn can_be_sampled(recording: &Recording, key: &SeriesKey) -> bool {
         && match workload.shape {
             Shape::Curve => true,
             Shape::Job => !kind.companion,
-            Shape::Load => false,
+            Shape::Load | Shape::Scaling => false,
         }
 }
 

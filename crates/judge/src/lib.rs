@@ -30,6 +30,7 @@ pub mod hints;
 mod judgements;
 pub mod noise_floor;
 mod place;
+mod scaling;
 pub mod series;
 mod settlement;
 mod stops;

@@ -66,7 +66,11 @@ fn of_verdict(finding: &Finding) -> Option<String> {
         let early = verdict.trials < FEW && verdict.class != Class::Flat;
         early || vague || (verdict.class == Class::Inconclusive && verdict.trials_needed.is_some())
     };
-    finding.verdict.as_ref().is_some_and(may_change).then(|| finding.key.variant.clone())
+    let is_open = match finding.is_scaling_open() {
+        Some(is_open) => is_open,
+        None => finding.verdict.as_ref().is_some_and(may_change),
+    };
+    is_open.then(|| finding.key.variant.clone())
 }
 
 /// The variants whose distance from the best is unresolved, and the best, which they are compared with.

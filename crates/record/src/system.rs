@@ -120,6 +120,30 @@ pub struct Processors {
     /// The one that servers on this system are pinned to; `None` where the scheduler chooses, or there are
     /// none.
     pub server: Option<u32>,
+    /// Where workers of a scaling, which are spread over cores first, get processors of another kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub borders: Vec<ProcessorBorder>,
+}
+
+/// A place in the order in which workers get processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessorBorder {
+    /// So many workers have processors before it.
+    pub after: u32,
+    /// The kind of the next processor.
+    pub kind: ProcessorKind,
+}
+
+/// A kind of processors that share something with those before, or have less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessorKind {
+    /// Further threads of cores that are in use.
+    Sibling,
+    /// Slower cores.
+    Slower,
+    /// Another memory node.
+    Node,
 }
 
 /// The noise floor of one system, found by measuring it against itself (`osdyno run --aa`).

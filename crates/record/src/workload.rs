@@ -144,6 +144,8 @@ pub enum Shape {
     Load,
     /// A whole piece of work, timed with its phases.
     Job,
+    /// One operation by n workers at once.
+    Scaling,
 }
 
 /// The side that counts the values of a series.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::document::{Cell, Column, Document, Row, Section, Table, Text, Tone};
-use crate::overview::Kind;
+use crate::overview::{Kind, scalings};
 use crate::quantity::Quantity;
 use crate::words::{count, factor_with_interval, things};
 use crate::{compare, sentences, spark};
@@ -18,6 +18,8 @@ pub(crate) const VERDICT: usize = 4;
 /// A row for each series of each system, then the count of every word and the remarks on the numbers.
 pub fn document(findings: &Findings) -> Document {
     let mut document = Document::default();
+    scalings::sections(findings, true).into_iter().for_each(|section| document.push(section));
+    let findings = &scalings::without_scalings(findings);
     for system in &findings.systems {
         let series: Vec<&Finding> = findings.series.iter().filter(|f| f.key.system == system.name).collect();
         // Comparisons stand beneath their own series, and these have a heading of their own.

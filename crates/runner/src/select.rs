@@ -7,7 +7,7 @@ use workload::{Group, Variant, Workload};
 use crate::Error;
 
 /// Every group, in the order of lists and reports.
-pub const GROUPS: &[Group] = &[kernel::GROUP, servers::GROUP, jobs::GROUP, mail::GROUP];
+pub const GROUPS: &[Group] = &[kernel::GROUP, cores::GROUP, servers::GROUP, jobs::GROUP, mail::GROUP];
 
 /// Every workload.
 pub fn workloads() -> impl Iterator<Item = &'static Workload> + Clone {
@@ -40,6 +40,9 @@ const DEFAULT_RUN: &[&str] = &[
     "mount/bind",
     "thread",
     "mmap/read",
+    "cores-map/threads",
+    "cores-fault/threads",
+    "cores-create/processes-shared",
     "files",
     "ready/poll",
     "ready/epoll",

@@ -2,7 +2,7 @@
 //! itself.
 
 use record::{Background, System};
-use workload::{Ceiling, Extent, Sizes, Workload, is_near, most_by_processors};
+use workload::{Ceiling, Extent, Sizes, Workload, is_near, most_by_processors, most_workers};
 
 use crate::Target;
 use crate::plan::{Item, RunPlan};
@@ -125,7 +125,9 @@ fn extent(plan: &RunPlan, item: &Item, system: &System) -> Extent {
     let ceiling = Ceiling::tightest(&needs, &workload.fixed_needs_of(item.variant.name), system);
     let mut wanted = wanted(plan, workload, ceiling.as_ref());
     // The number of processors is the top of such a workload, not a shortage.
-    if let (None, Some(most)) = (plan.n, most_by_processors(&needs, system)) {
+    let most = most_by_processors(&needs, system)
+        .or_else(|| most_workers(workload, system, matches!(plan.reach, Reach::Limit)));
+    if let (None, Some(most)) = (plan.n, most) {
         wanted = wanted.min(most);
     }
     Extent::within(ceiling, wanted, workload, system)
@@ -191,7 +193,13 @@ mod tests {
             environment: [].into(),
             warnings: Vec::new(),
             limits: [(resource::DESCRIPTORS.to_owned(), vec![limit])].into(),
-            processors: Some(Processors { online: 4, usable: vec![3, 1], trial: None, server: None }),
+            processors: Some(Processors {
+                online: 4,
+                usable: vec![3, 1],
+                trial: None,
+                server: None,
+                borders: Vec::new(),
+            }),
             noise_floor: None,
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use workload::Shape;
+
 use crate::first_trials::FirstTrials;
 use crate::plan::{Item, RunPlan};
 
@@ -9,6 +11,9 @@ use crate::plan::{Item, RunPlan};
 /// connections are made and servers started, and if each response takes a new process, four rounds of a
 /// thousand connections take seconds.
 const WINDOWS: u32 = 30;
+
+/// A window of workers is not longer than this, unless the user wants that: it has ten thousand operations.
+const SCALING_MAX: Duration = Duration::from_millis(80);
 
 /// The times of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +41,12 @@ impl Timeouts {
         first: Option<(Duration, FirstTrials)>,
     ) -> Timeouts {
         let window = match item.workload.sizes.levels(top) {
-            Some(levels) => plan.window.or_else(|| Some(workload::window(plan.allowance, levels.len()))),
+            Some(levels) => plan.window.or_else(|| {
+                let window = workload::window(plan.allowance, levels.len());
+                // The operations of workers are short, and many.
+                let most = if item.workload.shape == Shape::Scaling { SCALING_MAX } else { Duration::MAX };
+                Some(window.min(most))
+            }),
             None => plan.window.filter(|_| item.is_load()),
         };
         let windows = window.unwrap_or_default() * levels(item, n);

@@ -108,11 +108,11 @@ impl PrecisionMatrix {
 }
 
 /// The lower triangle L whose product with its transpose is a symmetric matrix, L·Lᵀ.
-struct CholeskyFactor(Vec<Vec<f64>>);
+pub(crate) struct CholeskyFactor(Vec<Vec<f64>>);
 
 impl CholeskyFactor {
     /// From the lower triangle; `None` where the matrix is not positive definite.
-    fn new(mut rows: Vec<Vec<f64>>) -> Option<CholeskyFactor> {
+    pub(crate) fn new(mut rows: Vec<Vec<f64>>) -> Option<CholeskyFactor> {
         for row in 0..rows.len() {
             for column in 0..=row {
                 let (above, current) = rows.split_at(row);
@@ -136,7 +136,7 @@ impl CholeskyFactor {
     }
 
     /// The vector whose product with the matrix is `values`.
-    fn solve(&self, values: &[f64]) -> Vec<f64> {
+    pub(crate) fn solve(&self, values: &[f64]) -> Vec<f64> {
         self.backward(&self.forward(values))
     }
 

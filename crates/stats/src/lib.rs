@@ -11,6 +11,7 @@
 //! | two lines | `two_lines`, on `lines`, `line_mixture`, `mixture` and `groups` |
 //! | modes, spikes | `modes`, `spikes`, on `baseline`; `finding` has the types |
 //! | references | `references` (their changes), `control` (the part removed) |
+//! | throughput of several workers | `scaling` |
 //! | two systems | `contrast`, on `boots` and `prior`; `compare` has the answer |
 //! | several systems | `multiplicity`, `geometric_mean`, `rank`, `noise_floor` |
 //! | may a build fail | `gate` |
@@ -53,6 +54,7 @@ mod prior;
 mod range;
 mod rank;
 mod references;
+mod scaling;
 mod search;
 mod shape;
 mod shape_selection;
@@ -88,6 +90,7 @@ pub use part::{TrialPart, mean_of_trials, part_of_whole};
 pub use prior::moderate;
 pub use range::steady_range;
 pub use rank::{Match, Rank, ranks};
+pub use scaling::{Scaling, ScalingBend, ScalingClass, ScalingLaw, ScalingTrial, Speedup, scaling};
 pub use sweep::{N_MAX, Sweep};
 pub use threshold::{Attempt, Threshold, threshold};
 pub use verdict::{Block, Class, Verdict, Warning};

@@ -6,7 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use host::{FrameReader, FrameWriter};
-use record::{Condition, ConditionWeight, Examination, Line, Processors, ResourceLimit, System, resource};
+use record::{
+    Condition, ConditionWeight, Examination, Line, ProcessorBorder, ProcessorKind, Processors, ResourceLimit,
+    System, resource,
+};
+use sys::cpu::BorderKind;
 use sys::environment;
 use sys::limit::{self, FolderResource, Resource};
 
@@ -53,7 +57,17 @@ fn processors() -> Option<Processors> {
     let online = sys::cpu::topology().map(|topology| topology.cpus.len()).ok().filter(|&count| count > 0);
     let online = u32::try_from(online.unwrap_or_else(sys::cpu::count)).ok()?;
     let usable = sys::cpu::preferred().unwrap_or_default();
-    Some(Processors { online, usable, trial: None, server: None })
+    let placed = sys::cpu::placed(sys::cpu::Placement::Spread).unwrap_or_default();
+    let border = |border: &sys::cpu::Border| ProcessorBorder {
+        after: u32::try_from(border.after).unwrap_or(u32::MAX),
+        kind: match border.kind {
+            BorderKind::Sibling => ProcessorKind::Sibling,
+            BorderKind::Slower => ProcessorKind::Slower,
+            BorderKind::Node => ProcessorKind::Node,
+        },
+    };
+    let borders = placed.borders.iter().map(border).collect();
+    Some(Processors { online, usable, trial: None, server: None, borders })
 }
 
 /// How long the reference operation is repeated.

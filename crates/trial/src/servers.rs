@@ -1,7 +1,7 @@
-//! The groups that osdyno itself measures, loads and jobs, with the roles that these need beside those of
-//! every trial: a load starts the program again as the server under test, or as the sink and the DNS server
-//! that stand opposite a client, and a server that executes a program for every connection starts it once
-//! more for each.
+//! The groups that osdyno itself measures, scalings, loads and jobs, with the roles that these need beside
+//! those of every trial: a load starts the program again as the server under test, or as the sink and the
+//! DNS server that stand opposite a client, and a server that executes a program for every connection starts
+//! it once more for each.
 
 use std::io;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use workload::Group;
 
 use crate::Done;
 
-const GROUPS: [Group; 3] = [servers::GROUP, jobs::GROUP, mail::GROUP];
+const GROUPS: [Group; 4] = [cores::GROUP, servers::GROUP, jobs::GROUP, mail::GROUP];
 
 /// The role in which a server that executes a program for every connection starts this one.
 const SESSION: &str = "session";

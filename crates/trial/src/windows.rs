@@ -34,7 +34,7 @@ pub(crate) fn profiles(
     let of = |series| {
         let intervals = match workload.shape {
             Shape::Job => Intervals::of_phases(phase_times, series)?,
-            Shape::Curve | Shape::Load => Intervals::new(workload, order, slots, series)?,
+            Shape::Curve | Shape::Load | Shape::Scaling => Intervals::new(workload, order, slots, series)?,
         };
         Some(Line::Profile(profile(sampled, &names, order, series, &intervals, clocks)))
     };

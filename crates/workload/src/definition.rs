@@ -6,12 +6,14 @@ use crate::levels::{self, Sizes};
 use crate::operation::Operation;
 use crate::outcome::TrialError;
 use crate::reference::REFERENCES;
+use crate::scaling;
 use crate::setting::Setting;
 use crate::trial::Trial;
 
-/// A workload, of one of three shapes. A curve times an operation at every n while objects are added, and
+/// A workload, of one of four shapes. A curve times an operation at every n while objects are added, and
 /// again while they are removed. A load is held for a time at some levels of n. A job is timed as a whole.
-/// [`Workload::CURVE`], [`Workload::LOAD`] and [`Workload::JOB`] have the usual values of a shape.
+/// A scaling has n workers, which repeat an operation at once. [`Workload::CURVE`], [`Workload::LOAD`],
+/// [`Workload::JOB`] and [`Workload::SCALING`] have the usual values of a shape.
 #[derive(Debug)]
 pub struct Workload {
     /// Name on the command line.
@@ -196,6 +198,18 @@ impl Workload {
         ..Workload::CURVE
     };
 
+    /// The defaults of scalings, for `..Workload::SCALING`: numbers of workers, on all processors.
+    pub const SCALING: Workload = Workload {
+        grows: "workers",
+        shape: Shape::Scaling,
+        sizes: Sizes::Levels(scaling::worker_counts),
+        all_processors: true,
+        operations: scaling::OPERATIONS,
+        settings: scaling::SETTINGS,
+        classic_n: 2,
+        ..Workload::CURVE
+    };
+
     /// The same, measured at these levels where any are given. It lives as long as the process, as all
     /// definitions do.
     pub fn at_levels(&'static self, levels: &[u64]) -> &'static Workload {
@@ -217,7 +231,11 @@ impl Workload {
 
     /// The page: question, method and expected answer, in Markdown.
     pub fn page(&self) -> String {
-        record::page(self.source)
+        let page = record::page(self.source);
+        match self.shape {
+            Shape::Scaling => format!("{page}\n\n{}", scaling::PAGE),
+            _ => page,
+        }
     }
 
     /// The page's first sentence.

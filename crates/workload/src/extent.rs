@@ -3,7 +3,7 @@
 //!
 //! A run plans with this, and `osdyno doctor` predicts with it: they cannot differ.
 
-use record::{ResourceLimit, System, resource};
+use record::{ResourceLimit, Shape, System, resource};
 
 use crate::definition::{Need, Workload};
 use crate::helpers::{DESCRIPTORS_OF_HELPER, HELPERS_MAX};
@@ -153,6 +153,13 @@ fn taken(need: &Need) -> u64 {
 pub fn most_by_processors(needs: &[Need], system: &System) -> Option<u64> {
     let online = system.processors.as_ref().map(|processors| u64::from(processors.online));
     online?.checked_div(amount(needs, resource::PROCESSORS))
+}
+
+/// The most workers of a scaling that have a processor each, and twice as many `beyond` that.
+pub fn most_workers(workload: &Workload, system: &System, beyond: bool) -> Option<u64> {
+    let usable = system.processors.as_ref().map(|processors| processors.usable.len().max(1) as u64);
+    let usable = usable.filter(|_| workload.shape == Shape::Scaling);
+    usable.map(|usable| if beyond { 2 * usable } else { usable })
 }
 
 /// Whether n comes so near to the wanted one that helpers are not needed.

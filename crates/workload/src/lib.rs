@@ -23,6 +23,7 @@ mod operation;
 mod outcome;
 mod own;
 mod reference;
+mod scaling;
 #[cfg(feature = "server")]
 pub mod server;
 mod setting;
@@ -37,7 +38,7 @@ mod web_files;
 
 pub use curve::Lap;
 pub use definition::{Declaration, Experiment, Group, Linkage, Need, Variant, Workload};
-pub use extent::{Ceiling, Extent, is_near, most_by_processors};
+pub use extent::{Ceiling, Extent, is_near, most_by_processors, most_workers};
 #[cfg(target_os = "linux")]
 pub use futex_waiters::{FutexRelease, FutexWaiters};
 pub use job::{JobRecorder, PhaseTime};
@@ -48,6 +49,7 @@ pub use outcome::{EarlyEnd, ProgramEnded, TrialError};
 pub use own::{OwnFolder, OwnNetwork};
 pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
 pub use reference::REFERENCE_STRIDE;
+pub use scaling::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Worker};
 pub use setting::{Setting, Values};
 #[cfg(target_os = "linux")]
 pub use sleepers::{Sleepers, SleepersRelease};

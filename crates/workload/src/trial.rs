@@ -311,6 +311,11 @@ impl<'a> Trial<'a> {
         objects.into_iter()
     }
 
+    /// Puts them in random order.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        self.random.shuffle(items);
+    }
+
     /// The reason why the way up ended early, if it did.
     pub fn ended(&self) -> Option<&EarlyEnd> {
         self.ended.as_ref()

@@ -16,8 +16,9 @@ struct Kind {
 
 const WORKLOAD: &str = "const WORKLOAD: Workload";
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind { folder: "crates/kernel/src", list: "lib.rs", mark: WORKLOAD },
+    Kind { folder: "crates/cores/src", list: "lib.rs", mark: WORKLOAD },
     Kind { folder: "crates/servers/src", list: "lib.rs", mark: WORKLOAD },
     Kind { folder: "crates/jobs/src", list: "lib.rs", mark: WORKLOAD },
     Kind { folder: "crates/mail/src/loads", list: "mod.rs", mark: WORKLOAD },

@@ -5,8 +5,8 @@ use judge::{Finding, Findings, LimitedLevels};
 use record::{Direction, Expect};
 use serde::Serialize;
 use stats::{
-    Bend, Block, Class, Interval, Lines, LocalExponent, Modes, Period, ReferenceStanding, Repeated, Segment,
-    Spikes, Step, Turn, Verdict,
+    Bend, Block, Class, Interval, Lines, LocalExponent, Modes, Period, ReferenceStanding, Repeated, Scaling,
+    Segment, Spikes, Step, Turn, Verdict,
 };
 
 use super::{TrialStopAnswer, plain};
@@ -40,6 +40,8 @@ pub struct SeriesAnswer<'a> {
     pub measurements: usize,
     /// How many trials.
     pub trials: usize,
+    /// How throughput follows the number of workers; `None` of other series.
+    pub scaling: Option<&'a Scaling>,
     /// Its class.
     pub verdict: Class,
     /// Those that are not excluded; of `composite` its parts, of `ambiguous` the candidates.
@@ -241,6 +243,7 @@ impl<'a> SeriesAnswer<'a> {
             as_expected: findings.as_expected(finding),
             measurements: finding.measurements,
             trials: finding.trials,
+            scaling: finding.scaling.as_ref(),
             verdict: v.map_or(Class::Inconclusive, |v| v.class),
             classes: v.map_or(&[], |v| &v.classes),
             words: v.map(|v| plain(&sentences::verdict_with_growth(v, finding.unit))),

@@ -8,6 +8,7 @@ mod kind;
 mod lists;
 mod names;
 mod remarks;
+pub(crate) mod scalings;
 mod systems;
 
 use judge::compare::Comparison;
@@ -39,6 +40,7 @@ pub(crate) mod yields {
     pub(super) const CHANGES: Yields = Yields { order: 2, rows_min: 1 };
     pub(super) const SYSTEMS: Yields = Yields { order: 3, rows_min: 1 };
     pub(super) const CONTENDERS: Yields = Yields { order: 4, rows_min: 2 };
+    pub(super) const SCALINGS: Yields = Yields { order: 5, rows_min: 6 };
     pub(super) const CHANGED: Yields = Yields { order: 5, rows_min: 1 };
     pub(super) const GROWTHS: Yields = Yields { order: 6, rows_min: 1 };
 }
@@ -55,11 +57,13 @@ pub fn document_after_machine(findings: &Findings, systems: Option<&Comparison>)
 }
 
 fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known: bool) -> Document {
-    let all = findings.series.len();
+    let all = scalings::without_scalings(findings).series.len();
     let mut findings = findings.without_details();
     if is_machine_known {
         findings.notes.retain(|note| !matches!(note, Note::Readiness { .. }));
     }
+    let scalings = scalings::sections(&findings, false);
+    findings = scalings::without_scalings(&findings);
     let findings = &findings;
     let mut document = Document::default();
     machine(findings, is_machine_known, &mut document);
@@ -67,7 +71,10 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
         document.blocks.extend(systems::blocks(systems));
     }
     let highlights = judge::highlights(findings);
-    document.push(growths(findings, &highlights));
+    if !findings.series.is_empty() || scalings.is_empty() {
+        document.push(growths(findings, &highlights));
+    }
+    document.blocks.extend(scalings.into_iter().map(Into::into));
     // Costs at one level are in the table that follows, where there is one.
     let is_in_table =
         |list: &&List<'_>| systems.is_none() && matches!(list.series, Some((Kind::OneLevel, _)));

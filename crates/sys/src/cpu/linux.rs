@@ -1,8 +1,8 @@
 //! Linux: /sys/devices/system/cpu (Documentation/ABI/stable/sysfs-devices-system-cpu).
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-pub(super) use super::affinity::{allowed, pin};
 use super::topology::{Cache, CacheKind, Cpu, Topology};
 use crate::Unsupported;
 use crate::pseudo_file::{cpu_list, number, text};
@@ -11,6 +11,44 @@ const CPUS: &str = "/sys/devices/system/cpu";
 
 /// Equal speed, where the kernel reports no speeds.
 const FULL_CAPACITY: u32 = 1024;
+
+/// A mask that grows until the kernel's own fits: kernels are built for up to 8,192 processors.
+const MASK_WORDS_MAX: usize = 1 << 12;
+const WORD_BITS: usize = u64::BITS as usize;
+
+pub(super) fn allowed() -> Result<Vec<u32>, Unsupported> {
+    let mut words = vec![0_u64; 16];
+    loop {
+        let bytes = words.len() * size_of::<u64>();
+        // SAFETY: the call writes at most `bytes` into the mask, which has as many.
+        if unsafe { libc::sched_getaffinity(0, bytes, words.as_mut_ptr().cast()) } == 0 {
+            break;
+        }
+        // The mask of the kernel is longer.
+        let is_short = io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL);
+        if !is_short || words.len() >= MASK_WORDS_MAX {
+            return Err(Unsupported("the processors of this thread cannot be read; perhaps in a sandbox"));
+        }
+        words.resize(2 * words.len(), 0);
+    }
+    let is_set = |cpu: &usize| words[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1 == 1;
+    Ok((0..words.len() * WORD_BITS).filter(is_set).map(|cpu| cpu as u32).collect())
+}
+
+pub(super) fn pin(cpu: u32) -> io::Result<()> {
+    let cpu = cpu as usize;
+    if cpu >= MASK_WORDS_MAX * WORD_BITS {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    let mut words = vec![0_u64; cpu / WORD_BITS + 1];
+    words[cpu / WORD_BITS] = 1 << (cpu % WORD_BITS);
+    let bytes = words.len() * size_of::<u64>();
+    // SAFETY: the call reads `bytes` of the mask, which has as many.
+    match unsafe { libc::sched_setaffinity(0, bytes, words.as_ptr().cast()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
 
 pub(super) fn topology() -> Result<Topology, Unsupported> {
     let online = text(Path::new(CPUS).join("online")).ok_or(Unsupported("/sys is not there to be read"))?;

@@ -20,7 +20,7 @@ use other as system;
 
 mod topology;
 
-pub use topology::{Cache, CacheKind, Cpu, Topology};
+pub use topology::{Border, BorderKind, Cache, CacheKind, Cpu, Placed, Placement, Topology};
 
 /// Reads the topology.
 ///
@@ -64,6 +64,14 @@ pub fn preferred() -> Result<Vec<u32>, Unsupported> {
     Ok(rank(&allowed()?, &topology().unwrap_or_default()))
 }
 
+/// The allowed processors in the order in which workers get them.
+///
+/// # Errors
+/// [`Unsupported`] where threads cannot be bound to processors.
+pub fn placed(placement: Placement) -> Result<Placed, Unsupported> {
+    Ok(topology().unwrap_or_default().placed(&allowed()?, placement))
+}
+
 fn rank(allowed: &[u32], topology: &Topology) -> Vec<u32> {
     let mut ranked = allowed.to_vec();
     let housekeeping = topology.siblings(0);
@@ -77,8 +85,8 @@ fn rank(allowed: &[u32], topology: &Topology) -> Vec<u32> {
     ranked
 }
 
-/// Affinity of a thread on Linux, FreeBSD and DragonFly: sched_setaffinity(2).
-#[cfg(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly"))]
+/// Affinity of a thread on FreeBSD and DragonFly: sched_setaffinity(2), up to 1,024 processors.
+#[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
 mod affinity {
     use std::io;
 

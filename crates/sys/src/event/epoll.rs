@@ -129,6 +129,39 @@ impl<const EDGE: bool> Set<EDGE> {
     }
 }
 
+/// A set that several threads wait on, for the events of descriptors that each of them adds.
+#[derive(Debug)]
+pub struct SharedSet(OwnedFd);
+
+impl SharedSet {
+    /// An empty set.
+    ///
+    /// # Errors
+    /// Those of epoll_create1(2).
+    pub fn new() -> io::Result<SharedSet> {
+        Ok(SharedSet(epoll::create(CreateFlags::CLOEXEC)?))
+    }
+
+    /// Watches until the descriptor is readable.
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2).
+    pub fn watch(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(epoll::add(&self.0, descriptor, EventData::new_u64(0), EventFlags::IN)?)
+    }
+
+    /// Returns whether a descriptor is readable, by one epoll_wait(2) that does not wait.
+    ///
+    /// # Errors
+    /// Those of epoll_wait(2).
+    #[inline]
+    pub fn is_ready(&self) -> io::Result<bool> {
+        let mut events = [const { MaybeUninit::uninit() }; 1];
+        let (ready, _) = epoll::wait(&self.0, &mut events[..], Some(&rustix::time::Timespec::default()))?;
+        Ok(!ready.is_empty())
+    }
+}
+
 /// A set with one descriptor, which wakes no more than one of those that wait for it. Threads may share it.
 #[derive(Debug)]
 pub struct ExclusiveWatch(OwnedFd);

@@ -38,7 +38,7 @@ use crate::handle::Handle;
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
 pub use devpoll::DevPoll;
 #[cfg(target_os = "linux")]
-pub use epoll::{Epoll, EpollEdge, ExclusiveWatch};
+pub use epoll::{Epoll, EpollEdge, ExclusiveWatch, SharedSet};
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
 pub use event_ports::EventPorts;
 pub use flag::Flag;

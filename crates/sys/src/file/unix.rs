@@ -153,6 +153,14 @@ pub fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<u
     file.read_at(buffer, offset)
 }
 
+/// One pwrite(2), and how many bytes it wrote.
+///
+/// # Errors
+/// Those of pwrite(2).
+pub fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    file.write_at(bytes, offset)
+}
+
 /// Standard output as a file, by another descriptor.
 ///
 /// # Errors

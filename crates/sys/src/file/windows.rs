@@ -141,6 +141,15 @@ pub fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<u
     file.seek_read(buffer, offset)
 }
 
+/// One write at the offset, and how many bytes it wrote.
+///
+/// # Errors
+/// Those of WriteFile.
+pub fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    use std::os::windows::fs::FileExt;
+    file.seek_write(bytes, offset)
+}
+
 /// Standard output as a file, by another handle.
 ///
 /// # Errors

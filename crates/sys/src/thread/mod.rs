@@ -11,7 +11,18 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 #[cfg(target_os = "linux")]
 pub use linux::{is_asleep, thread_number};
-pub use platform::{Member, ThreadGroup, cpu_ns};
+pub use platform::{Member, ThreadGroup, cpu_ns, involuntary_switches};
+
+/// How long the calling thread could have run and waited for a processor, in nanoseconds; `None` where the
+/// system does not count that. See Documentation/scheduler/sched-stats.rst.
+pub fn run_delay_ns() -> Option<u64> {
+    cfg_select! {
+        target_os = "linux" => {
+            crate::pseudo_file::text("/proc/thread-self/schedstat")?.split(' ').nth(1)?.parse().ok()
+        }
+        _ => { None }
+    }
+}
 
 #[cfg(target_os = "linux")]
 mod linux {

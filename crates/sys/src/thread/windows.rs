@@ -91,3 +91,8 @@ pub fn cpu_ns() -> io::Result<u64> {
     let ticks = |time: FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
     Ok((ticks(times[2]) + ticks(times[3])) * NANOSECONDS_PER_TICK)
 }
+
+/// Windows does not count that for a thread.
+pub fn involuntary_switches() -> Option<u64> {
+    None
+}

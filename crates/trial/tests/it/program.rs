@@ -84,7 +84,8 @@ fn supervise_order(workload: &Workload, order: TrialParameters) -> (Trial, Vec<S
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let order =
         TrialParameters { scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(), ..order };
-    let program = match workload.server || jobs::GROUP.find(workload.name).is_some() {
+    let is_of_osdyno = [cores::GROUP, jobs::GROUP].iter().any(|group| group.find(workload.name).is_some());
+    let program = match workload.server || is_of_osdyno {
         true => env!("CARGO_BIN_EXE_osdyno-trial-servers"),
         false => env!("CARGO_BIN_EXE_osdyno-trial"),
     };
@@ -208,6 +209,39 @@ fn every_workload_is_measured_at_every_n_or_level() {
             scope.spawn(|| expect_all(workload));
         }
     });
+}
+
+/// A level that did not count, on a machine that is busy with other tests, has a remark and no value.
+#[test]
+fn every_scaling_is_measured_in_every_variant() {
+    let mut levels_that_count = 0;
+    for &workload in cores::GROUP.workloads {
+        for variant in workload.variants {
+            let name = format!("{}/{}", workload.name, variant.name);
+            let (trial, all) = supervise(workload, variant.name, 3);
+            let is_void = |level: u64| {
+                let remark = format!("The level of {level} workers does not count: ");
+                trial.warnings.iter().any(|warning| warning.starts_with(&remark))
+            };
+            match &trial.outcome {
+                Outcome::Complete => {}
+                Outcome::Unsupported { reason } if !reason.is_empty() => continue,
+                Outcome::Failed { .. } if [1, 2, 3].into_iter().all(is_void) => continue,
+                outcome => panic!("{name}: {outcome:?} {:?}", trial.warnings),
+            }
+            let named: Vec<&str> = all.iter().map(|series| series.name.as_str()).collect();
+            let expected: Vec<&str> = workload.measured().map(|operation| operation.name).collect();
+            assert_eq!(named, expected, "{name}");
+            for series in &all {
+                let levels: Vec<u64> = series.points().map(|(n, _)| n).collect();
+                let counted: Vec<u64> = [1, 2, 3].into_iter().filter(|&level| !is_void(level)).collect();
+                assert_eq!(levels, counted, "{name} {}: {:?}", series.name, trial.warnings);
+                assert!(series.values.iter().all(|&value| value >= 0.0), "{name}: {series:?}");
+                levels_that_count += levels.len();
+            }
+        }
+    }
+    assert!(levels_that_count > 0, "no level counted");
 }
 
 /// One time in [`REFERENCE_STRIDE`], at an n that lies between those of two operations, both ways, without

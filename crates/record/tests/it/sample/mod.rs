@@ -70,7 +70,13 @@ pub(crate) fn head() -> Vec<Line> {
             environment: [("kernel.release".into(), "6.18.44".into())].into(),
             warnings: vec!["Steal time was seen.".into()],
             limits: [("descriptors".into(), vec![limit()])].into(),
-            processors: Some(Processors { online: 2, usable: vec![0, 1], trial: Some(1), server: None }),
+            processors: Some(Processors {
+                online: 2,
+                usable: vec![0, 1],
+                trial: Some(1),
+                server: None,
+                borders: Vec::new(),
+            }),
             noise_floor: Some(noise_floor()),
         }),
         Line::Workload(Workload {

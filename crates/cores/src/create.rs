@@ -1,0 +1,37 @@
+//! Creating and removing a file, by several workers at once.
+//!
+//! **Question.** Do P processors create and remove P times as many files as one?
+//!
+//! **Method.** Each worker repeats the creation of an empty file, its close(2) and its unlink(2): in a folder
+//! of its own, or all in one folder under different names.
+//!
+//! **Expected answer.** Own folders share the journal and the tables of inodes of the file system. One folder
+//! has one lock, so that changes of it are serial.
+
+use sys::file::{Path, close, create_new, unlink};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "cores-create",
+    source: workload::page!("create.rs"),
+    variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
+    run: Ok(run),
+    ..Workload::SCALING
+};
+
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
+    trial.scale(
+        |_| Ok(()),
+        |(), worker| {
+            let owner = if is_shared { "all".to_owned() } else { worker.number().to_string() };
+            let own = folder.join(owner);
+            std::fs::create_dir_all(&own)?;
+            let path = Path::try_from(own.join(worker.number().to_string()).as_path())?;
+            worker.repeat(|| {
+                close(create_new(&path)?)?;
+                unlink(&path)
+            })
+        },
+    )
+}

@@ -1,0 +1,41 @@
+//! The first access to pages, by several workers at once.
+//!
+//! **Question.** Do P processors get P times as many pages of memory as one?
+//!
+//! **Method.** Each worker has a mapping of its own, writes into each of its pages, and gives them back by
+//! madvise(2); that is one operation. Threads have one address space, processes one each.
+//!
+//! **Expected answer.** Processes scale until the lists of free pages and the clearing of memory end that.
+//! Threads do nearly, since faults take the lock of a mapping only (Linux 6.4); before that the lock of the
+//! address space moved between processors.
+
+use sys::memory::{MemoryRegion, page_bytes};
+use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+
+/// As many as the page tables of 256 KiB need; more would measure the memory itself.
+const PAGES: usize = 64;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "cores-fault",
+    source: workload::page!("fault.rs"),
+    variants: &[THREADS, PROCESSES],
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("memory is given back page by page on Unix only") }
+    },
+    ..Workload::SCALING
+};
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    trial.scale(
+        |_| Ok(()),
+        |(), worker| {
+            let mut region = MemoryRegion::map(PAGES * page_bytes(), true)?;
+            worker.repeat(|| {
+                region.touch();
+                region.discard()
+            })
+        },
+    )
+}

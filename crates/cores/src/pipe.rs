@@ -1,0 +1,35 @@
+//! A byte through a pipe, by several workers at once.
+//!
+//! **Question.** Do P processors send P times as many bytes through pipes as one?
+//!
+//! **Method.** Each worker writes a byte into a pipe and reads one: through a pipe of its own, or all through
+//! the same pipe, where each may read the byte of another.
+//!
+//! **Expected answer.** Own pipes scale. One pipe has one lock.
+
+use sys::channel::Channel;
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "cores-pipe",
+    source: workload::page!("pipe.rs"),
+    variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("pipes are used on Unix only") }
+    },
+    ..Workload::SCALING
+};
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let is_shared = trial.is_shared();
+    trial.scale(
+        |_| Channel::pipe(),
+        |shared, worker| {
+            let own = Channel::pipe()?;
+            let channel = if is_shared { shared } else { &own };
+            worker.repeat(|| channel.pass(1).map(drop))
+        },
+    )
+}

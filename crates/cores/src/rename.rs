@@ -1,0 +1,44 @@
+//! Renaming a file, by several workers at once.
+//!
+//! **Question.** Do P processors rename P times as many files as one?
+//!
+//! **Method.** Each worker renames a file of its own to another name and back, by one rename(2) for each
+//! repetition: in a folder of its own, or all in one folder.
+//!
+//! **Expected answer.** Own folders share `rename_lock` and the journal of the file system; one folder has
+//! one lock, so that renames in it are serial.
+
+use std::fs::File;
+
+use sys::file::Path;
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "cores-rename",
+    source: workload::page!("rename.rs"),
+    variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
+    run: Ok(run),
+    ..Workload::SCALING
+};
+
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
+    trial.scale(
+        |_| Ok(()),
+        |(), worker| {
+            let owner = if is_shared { "all".to_owned() } else { worker.number().to_string() };
+            let own = folder.join(owner);
+            std::fs::create_dir_all(&own)?;
+            let names = ["one", "other"].map(|name| own.join(format!("{}-{name}", worker.number())));
+            File::create(&names[0])?;
+            let [mut from, mut to] =
+                [Path::try_from(names[0].as_path())?, Path::try_from(names[1].as_path())?];
+            worker.repeat(|| {
+                sys::file::rename(&from, &to)?;
+                std::mem::swap(&mut from, &mut to);
+                Ok(())
+            })?;
+            sys::file::unlink(&from)
+        },
+    )
+}

@@ -1,0 +1,33 @@
+//! Entering the kernel and returning, by several workers at once.
+//!
+//! **Question.** Do P processors enter the kernel P times as often as one?
+//!
+//! **Method.** Each worker repeats getppid(2), which reads one number that nobody writes.
+//!
+//! **Expected answer.** It scales. A loss is that of the machine: siblings of a core, its clock, its host.
+
+use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "cores-syscall",
+    source: workload::page!("syscall.rs"),
+    variants: &[THREADS, PROCESSES],
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("this system has no getppid(2)") }
+    },
+    ..Workload::SCALING
+};
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    trial.scale(
+        |_| Ok(()),
+        |(), worker| {
+            worker.repeat(|| {
+                std::hint::black_box(sys::process::parent());
+                Ok(())
+            })
+        },
+    )
+}

@@ -1,0 +1,37 @@
+//! Setting a timer, by several workers at once.
+//!
+//! **Question.** Do P processors set P times as many timers as one?
+//!
+//! **Method.** Each worker sets a timer (timerfd_create(2)) of its own to a time that does not come, and sets
+//! it again: two timerfd_settime(2), one with a later and one with an earlier time.
+//!
+//! **Expected answer.** It scales: each processor has a tree of timers.
+
+use std::time::Duration;
+
+use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "cores-timer",
+    source: workload::page!("timer.rs"),
+    variants: &[THREADS, PROCESSES],
+    run: cfg_select! {
+        target_os = "linux" => { Ok(run) }
+        _ => { Err("timerfd exists on Linux only") }
+    },
+    ..Workload::SCALING
+};
+
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    trial.scale(
+        |_| Ok(()),
+        |(), worker| {
+            let timer = sys::timer::KernelTimer::descriptor()?;
+            worker.repeat(|| {
+                timer.set(Some(Duration::from_secs(200)))?;
+                timer.set(Some(Duration::from_secs(100)))
+            })
+        },
+    )
+}

@@ -1,0 +1,125 @@
+//! Operations by several workers at once: how the throughput of each scales, the worst first.
+
+use judge::{Finding, Findings};
+use record::System;
+use stats::{Scaling, ScalingClass};
+
+use super::yields;
+use crate::document::{Cell, Column, Names, Row, Section, Table, Text, Tone};
+use crate::quantity::Quantity;
+use crate::sentences;
+use crate::words::{count, factor, factor_with_interval, percent};
+
+/// Columns of the table.
+const WORDS: usize = 3;
+/// The words are wrapped where room is short, to this width at least.
+const WORDS_WIDTH_MIN: usize = 32;
+
+/// Lines that a list of names may take on a screen.
+const LINES_MAX: usize = 3;
+
+/// One scaling.
+type Scaled<'a> = (&'a Finding, &'a Scaling);
+
+/// The scalings of each system; none without any. `is_whole` leaves nothing out.
+pub(crate) fn sections(findings: &Findings, is_whole: bool) -> Vec<Section> {
+    findings.systems.iter().filter_map(|system| section(findings, system, is_whole)).collect()
+}
+
+/// The findings without those that these sections show: the series of scalings.
+pub(crate) fn without_scalings(findings: &Findings) -> Findings {
+    let mut findings = findings.clone();
+    let is_scaling = |name: &str| {
+        let shown = findings.series.iter().filter(|finding| finding.scaling.is_some());
+        shown.map(|finding| &finding.key.workload).any(|workload| workload == name)
+    };
+    let series = findings.series.iter().filter(|finding| !is_scaling(&finding.key.workload)).cloned();
+    findings.series = series.collect();
+    findings
+}
+
+fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Section> {
+    let of_system = findings.series.iter().filter(|finding| finding.key.system == system.name);
+    let mut all: Vec<Scaled<'_>> =
+        of_system.filter_map(|finding| Some((finding, finding.scaling.as_ref()?))).collect();
+    all.sort_by(|one, other| efficiency(one.1).total_cmp(&efficiency(other.1)));
+    let top = all.iter().filter_map(|(_, scaling)| scaling.speedups.last()).map(|last| last.workers).max()?;
+    let of = |is_wanted: fn(ScalingClass) -> bool| -> Vec<Scaled<'_>> {
+        all.iter().copied().filter(|(_, scaling)| is_wanted(scaling.class)).collect()
+    };
+    let scales = of(|class| class == ScalingClass::Scales);
+    let undecided = of(|class| class == ScalingClass::Undecided);
+    let loses = of(|class| !matches!(class, ScalingClass::Scales | ScalingClass::Undecided));
+
+    let name = if findings.systems.len() > 1 { format!(" on {}", system.name) } else { String::new() };
+    let counts = [(loses.len(), "lose"), (scales.len(), "scale"), (undecided.len(), "undecided")];
+    let counts = counts.into_iter().filter(|(number, _)| *number > 0);
+    let counts: Vec<String> =
+        counts.map(|(number, word)| format!("{} {word}", count(number as u64))).collect();
+    let title =
+        format!("{} workers at once{name}, each on its own processor: {}", count(top), counts.join(" · "));
+    let mut section = Section::new(Text::toned(title, Tone::Strong));
+    section.push(table((findings, system), &loses, &all, top));
+    let label = |(finding, _): &Scaled<'_>| sentences::variant_label(findings, finding);
+    let lines_max = if is_whole { usize::MAX } else { LINES_MAX };
+    let names = |label: &str, items: Vec<String>, behind: &str| Names {
+        label: label.to_owned(),
+        items,
+        behind: behind.to_owned(),
+        lines_max,
+    };
+    let within = format!("Scale within {}", percent(findings.margin));
+    section.push(names(&within, scales.iter().map(label).collect(), ""));
+    let so_far = |one: &Scaled<'_>| {
+        let last = one.1.speedups.last().map(|last| format!(" ({})", factor(last.ratio.value)));
+        label(one) + &last.unwrap_or_default()
+    };
+    section.push(names("Undecided", undecided.iter().map(so_far).collect(), ""));
+    Some(section)
+}
+
+/// Those that certainly lose, the worst first.
+fn table(
+    (findings, system): (&Findings, &System),
+    loses: &[Scaled<'_>],
+    all: &[Scaled<'_>],
+    top: u64,
+) -> Table {
+    let headings = [String::new(), "1 worker".to_owned(), format!("{} workers", count(top)), String::new()];
+    let mut table = Table::of_columns(headings.map(Column::from).to_vec());
+    (table.wraps, table.wraps_at) = (WORDS, WORDS_WIDTH_MIN);
+    (table.yields, table.more) = (Some(yields::SCALINGS), " that lose: --verbose");
+    for &(finding, scaling) in loses {
+        let tone = sentences::tone_of_scaling(scaling.class);
+        let one = finding.verdict.as_ref().map(|verdict| finding.unit.cost(verdict.cost_low.value));
+        let most = scaling.speedups.last().map(|last| factor_with_interval(last.ratio));
+        let words =
+            sentences::scaling(scaling, system.processors.as_ref()) + &better((finding, scaling), all);
+        let (one, most) = (one.unwrap_or_default(), most.unwrap_or_default());
+        let name = sentences::variant_label(findings, finding);
+        let sentence = format!("{name}: {one} by one worker, {most}; {words}");
+        table.push(Row {
+            cells: vec![name.into(), one.into(), most.into(), Cell::toned(words, tone)],
+            sentence: Some(Text::toned(sentence, tone)),
+            ..Row::default()
+        });
+    }
+    table
+}
+
+/// Throughput of each of the most workers over that of one.
+fn efficiency(scaling: &Scaling) -> f64 {
+    scaling.speedups.last().map_or(1.0, |last| last.efficiency.value)
+}
+
+/// `; processes reach ×1.9 (1.8–2.0)`: the variant of the same operation that certainly scales better.
+fn better((finding, scaling): Scaled<'_>, all: &[Scaled<'_>]) -> String {
+    let Some(own) = scaling.speedups.last().map(|last| last.efficiency) else { return String::new() };
+    let others = all.iter().filter(|(other, _)| other.key.workload == finding.key.workload);
+    let better = others.filter_map(|(other, scaling)| Some((other, scaling.speedups.last()?)));
+    let better = better.filter(|(_, last)| last.efficiency.low > own.high);
+    let best = better.max_by(|one, other| one.1.efficiency.value.total_cmp(&other.1.efficiency.value));
+    best.map_or_else(String::new, |(other, last)| {
+        format!("; {} reach {}", other.key.variant, factor_with_interval(last.ratio))
+    })
+}

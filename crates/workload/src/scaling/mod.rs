@@ -1,0 +1,493 @@
+//! The driver of a scaling: at each number of workers, all of them repeat the operation at once.
+
+mod round;
+
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::Duration;
+
+use sys::clock::Clock;
+use sys::cpu::{Placed, Placement};
+
+use crate::definition::Variant;
+use crate::operation::Operation;
+use crate::outcome::TrialError;
+use crate::setting::{Setting, Values};
+use crate::trial::Trial;
+use record::{Expect, Unit};
+use round::{Board, Leader, LeaderStep, Member, MemberStep, Round, RoundTimes, Usage, Void, refuse};
+
+/// The values of each level, of every scaling.
+pub(crate) const OPERATIONS: &[Operation] = &[
+    value(RATE, Unit::PerSecond, "operations per second of all workers"),
+    value(REFERENCE, Unit::PerSecond, "the same of a loop in user space").companion().detail(),
+    value(SLOWEST, Unit::PerSecond, "operations per second of the slowest worker").companion().detail(),
+    value(FASTEST, Unit::PerSecond, "operations per second of the fastest worker").companion().detail(),
+    value(CPU, Unit::Seconds, "processor time of all workers for each operation").companion().detail(),
+    value(SWITCHES, Unit::PerSecond, "how often the system took the processor from a worker")
+        .companion()
+        .detail(),
+];
+
+/// The pages say how it scales, which no growth over n does.
+const fn value(name: &'static str, unit: Unit, summary: &'static str) -> Operation {
+    Operation::reported(name, unit, Expect::Any, summary)
+}
+
+/// Operations per second of all workers.
+const RATE: &str = "rate";
+/// The same of a loop in user space.
+const REFERENCE: &str = "reference";
+const SLOWEST: &str = "slowest";
+const FASTEST: &str = "fastest";
+const CPU: &str = "cpu";
+const SWITCHES: &str = "switches";
+
+/// The setting of every scaling.
+pub(crate) const SETTINGS: &[Setting] = &[Setting {
+    name: PLACEMENT,
+    default: "spread",
+    values: Values::OneOf(&["spread", "compact", "node"]),
+    summary: "the processor of the next worker",
+}];
+
+const PLACEMENT: &str = "placement";
+
+/// The part of every page that is the same.
+pub(crate) const PAGE: &str = "\
+**Workers.** At each number of workers all of them wait for each other, repeat the operation for a \
+window, and count. The value is the operations per second of all, each by its own clock. Before it, \
+in a window of a quarter, all repeat a loop in user space: a loss that this has too is the \
+machine's. Levels come in random order. A level does not count where a worker was missing or late, \
+or waited a quarter of the window for a processor. Each worker has a processor: with `--set \
+placement=spread` the next one is another core, with `--set placement=compact` the next thread of \
+the same core, with `--set placement=node` one of the same memory node. Numbers beyond the \
+processors are measured with `--preset full` or `-n`, and judged apart.";
+
+/// Threads, each with an object of its own.
+pub const THREADS: Variant =
+    Variant { name: "threads", summary: "threads of one process, each with an object of its own" };
+/// Processes, each with an object of its own.
+pub const PROCESSES: Variant =
+    Variant { name: "processes", summary: "processes, each with an object of its own" };
+/// Threads with one object.
+pub const THREADS_SHARED: Variant =
+    Variant { name: "threads-shared", summary: "threads of one process, all on one object" };
+/// Processes with one object.
+pub const PROCESSES_SHARED: Variant =
+    Variant { name: "processes-shared", summary: "processes, all on one object" };
+
+/// How a variant makes workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WorkerKind {
+    Thread,
+    Process,
+}
+
+/// The rounds of a level, in their order; each number is known to all workers.
+const REFERENCE_ROUND: u64 = 1;
+const OPERATION_ROUND: u64 = 2;
+
+/// The reference is repeated for this part of the window of the operation.
+const REFERENCE_PART: f64 = 0.25;
+/// How long workers may take to arrive, to end an operation that is under way, and to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often the leader looks while workers arrive or end, and whether one has ended during a window.
+const WATCH: Duration = Duration::from_micros(200);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The numbers of workers up to `top`: 1, 2, 3, 4, 6, 8, 12, 16 and so on, with `top` itself.
+pub(crate) fn worker_counts(top: u64) -> Vec<u64> {
+    let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(2));
+    let counts = powers.flat_map(|power| [Some(power), (power > 1).then(|| power + power / 2)]).flatten();
+    let below = counts.take_while(|&count| count < top);
+    below.chain((top > 0).then_some(top)).collect()
+}
+
+/// One of the workers that repeat an operation at once.
+#[derive(Debug)]
+pub struct Worker<'a> {
+    board: Board<'a>,
+    clock: &'a Clock,
+    number: usize,
+    workers: usize,
+}
+
+impl Worker<'_> {
+    /// Its number, from 0.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// How many there are.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Repeats the operation together with all other workers; each return of it counts once. To be called
+    /// once, after all that must not be measured.
+    ///
+    /// # Errors
+    /// That of the operation, which voids the level.
+    pub fn repeat(&mut self, operation: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+        let mut word = self.number as u64;
+        self.round(REFERENCE_ROUND, || {
+            word = reference(word);
+            Ok(())
+        })?;
+        std::hint::black_box(word);
+        self.round(OPERATION_ROUND, operation)
+    }
+
+    fn round(&self, round: u64, mut operation: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+        let delay_ns = || sys::thread::run_delay_ns().unwrap_or(0);
+        let switches = || sys::thread::involuntary_switches().unwrap_or(0);
+        let before = (delay_ns(), switches());
+        let mut member = Member::arrive(self.board, self.number, round);
+        let mut cpu_ns = 0;
+        loop {
+            let begin = || {
+                cpu_ns = sys::thread::cpu_ns().unwrap_or(0);
+                self.clock.now()
+            };
+            match member.step(begin) {
+                MemberStep::Wait => thread::yield_now(),
+                MemberStep::Operate => operation()?,
+                MemberStep::Over => break,
+            }
+        }
+        let now = self.clock.now();
+        let usage = Usage {
+            cpu_ns: sys::thread::cpu_ns().unwrap_or(0).saturating_sub(cpu_ns),
+            delay_ns: delay_ns().saturating_sub(before.0),
+            switches: switches().saturating_sub(before.1),
+        };
+        member.conclude(now, usage);
+        Ok(())
+    }
+}
+
+/// Some tens of nanoseconds of work that shares nothing.
+#[inline]
+fn reference(mut word: u64) -> u64 {
+    for _ in 0..32 {
+        // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+        word = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    }
+    word
+}
+
+/// The results of one level.
+struct Held {
+    reference: Round,
+    operation: Round,
+}
+
+/// Why a level has no values.
+enum NotHeld {
+    /// Its own setup was refused.
+    Refused(io::Error),
+    /// It does not count, and why.
+    Void(String),
+}
+
+impl From<Void> for NotHeld {
+    fn from(void: Void) -> NotHeld {
+        match void {
+            Void::Refused { errno: 0 } => NotHeld::Refused(io::Error::other("a worker failed")),
+            Void::Refused { errno } => NotHeld::Refused(io::Error::from_raw_os_error(errno)),
+            void => NotHeld::Void(void.to_string()),
+        }
+    }
+}
+
+impl Trial<'_> {
+    /// Measures a scaling: at each number of workers, in random order, `prepare` makes all that they share,
+    /// and `work` is called in each of them, sets up the worker's own, and repeats the operation
+    /// ([`Worker::repeat`]). A level at which something went wrong has no values, and a remark says why.
+    ///
+    /// # Errors
+    /// [`TrialError`] when no level could be held.
+    pub fn scale<S: Sync>(
+        &mut self,
+        prepare: impl Fn(usize) -> io::Result<S>,
+        work: impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync,
+    ) -> Result<(), TrialError> {
+        let placed = self.placed();
+        let kind = self.worker_kind();
+        let mut levels: Vec<(usize, u64)> = self.levels().into_iter().enumerate().collect();
+        let top = levels.iter().map(|(_, level)| *level).max().unwrap_or(0);
+        self.shuffle(&mut levels);
+        let mut refused = None;
+        let mut held_any = false;
+        for (row, level) in levels {
+            self.slots.set_top(level);
+            let group = WorkerGroup {
+                clock: self.clock,
+                cpus: &placed.cpus,
+                workers: level as usize,
+                kind,
+                window: self.window(),
+            };
+            match group.hold(&prepare, &work) {
+                Ok(held) => {
+                    held_any = true;
+                    self.keep_level(row, &held);
+                }
+                Err(NotHeld::Refused(error)) => {
+                    self.remark(format!("The level of {level} workers was refused: {error}."));
+                    refused.get_or_insert(error);
+                }
+                Err(NotHeld::Void(why)) => {
+                    self.remark(format!("The level of {level} workers does not count: {why}."));
+                }
+            }
+        }
+        self.slots.set_top(top);
+        self.n = top as usize;
+        match (held_any, refused) {
+            (false, Some(error)) => Err(TrialError { attempted: "to start the workers".to_owned(), error }),
+            (false, None) => Err(TrialError {
+                attempted: "to hold a level".to_owned(),
+                error: io::Error::other("no level counts"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn keep_level(&mut self, row: usize, held: &Held) {
+        let per_tick = self.clock.seconds_per_tick();
+        let rates = |round: &Round| -> Vec<f64> {
+            let each = round.counts.iter().zip(&round.ticks);
+            each.map(|(&count, &ticks)| count as f64 / (ticks as f64 * per_tick)).collect()
+        };
+        let own = rates(&held.operation);
+        let count: u64 = held.operation.counts.iter().sum();
+        let window = held.operation.ticks.iter().max().map_or(0.0, |&ticks| ticks as f64 * per_tick);
+        let usage = held.operation.usage;
+        let values = [
+            (RATE, own.iter().sum()),
+            (REFERENCE, rates(&held.reference).iter().sum()),
+            (SLOWEST, own.iter().copied().fold(f64::INFINITY, f64::min)),
+            (FASTEST, own.iter().copied().fold(0.0, f64::max)),
+            (CPU, usage.cpu_ns as f64 * 1e-9 / count as f64),
+            (SWITCHES, usage.switches as f64 / window),
+        ];
+        for (name, value) in values {
+            let index = self.workload.measured().position(|operation| operation.name == name);
+            if let Some(index) = index {
+                self.slots.report(index, row, value);
+            }
+        }
+    }
+
+    /// The processors of the workers, in their order; none where threads cannot be bound.
+    fn placed(&mut self) -> Placed {
+        let placement = match self.setting(PLACEMENT) {
+            Ok("compact") => Placement::Compact,
+            Ok("node") => Placement::Node,
+            _ => Placement::Spread,
+        };
+        sys::cpu::placed(placement).unwrap_or_else(|reason| {
+            self.remark(format!("Workers are not bound to processors, because {reason}."));
+            Placed::default()
+        })
+    }
+
+    fn worker_kind(&self) -> WorkerKind {
+        let threads = [THREADS.name, THREADS_SHARED.name];
+        if threads.contains(&self.variant()) { WorkerKind::Thread } else { WorkerKind::Process }
+    }
+
+    /// Whether the workers of this variant share one object.
+    pub fn is_shared(&self) -> bool {
+        [THREADS_SHARED.name, PROCESSES_SHARED.name].contains(&self.variant())
+    }
+}
+
+/// The workers of one level.
+struct WorkerGroup<'a> {
+    clock: &'a Clock,
+    cpus: &'a [u32],
+    workers: usize,
+    kind: WorkerKind,
+    window: Duration,
+}
+
+impl WorkerGroup<'_> {
+    fn hold<S: Sync>(
+        &self,
+        prepare: &impl Fn(usize) -> io::Result<S>,
+        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
+    ) -> Result<Held, NotHeld> {
+        let usable = || (sys::cpu::allowed().ok(), sys::cpu::count());
+        let before = usable();
+        let memory = sys::memory::Shared::create(Board::needed(self.workers)).map_err(NotHeld::Refused)?;
+        let shared = prepare(self.workers).map_err(NotHeld::Refused)?;
+        let held = match self.kind {
+            WorkerKind::Thread => self.by_threads(memory.slots(), &shared, work),
+            WorkerKind::Process => self.by_processes(memory.slots(), &shared, work),
+        };
+        let held = held?;
+        match usable() == before {
+            true => Ok(held),
+            false => Err(NotHeld::Void("the usable processors changed meanwhile".to_owned())),
+        }
+    }
+
+    /// What one worker does.
+    fn play<S>(
+        &self,
+        (board, number): (Board<'_>, usize),
+        shared: &S,
+        work: &impl Fn(&S, &mut Worker<'_>) -> io::Result<()>,
+    ) {
+        if let Some(&cpu) = self.cpus.get(number % self.cpus.len().max(1)) {
+            // A processor that has just gone away shows in the placement of the next level.
+            let _ = sys::cpu::pin(cpu);
+        }
+        let mut worker = Worker { board, clock: self.clock, number, workers: self.workers };
+        if let Err(error) = work(shared, &mut worker) {
+            // Whichever round the leader is in, it learns of it.
+            refuse(board, number, error.raw_os_error().unwrap_or(0));
+        }
+    }
+
+    fn by_threads<S: Sync>(
+        &self,
+        numbers: &[AtomicU64],
+        shared: &S,
+        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
+    ) -> Result<Held, NotHeld> {
+        let board = Board::new(numbers);
+        thread::scope(|scope| {
+            for number in 0..self.workers {
+                let play = move || self.play((board, number), shared, work);
+                if let Err(error) = thread::Builder::new().spawn_scoped(scope, play) {
+                    board.release();
+                    return Err(NotHeld::Refused(error));
+                }
+            }
+            self.lead(board, || None)
+        })
+    }
+
+    #[cfg(unix)]
+    fn by_processes<S: Sync>(
+        &self,
+        numbers: &[AtomicU64],
+        shared: &S,
+        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
+    ) -> Result<Held, NotHeld> {
+        let board = Board::new(numbers);
+        let mut processes = WorkerProcesses(Vec::with_capacity(self.workers));
+        for number in 0..self.workers {
+            let work = || {
+                self.play((board, number), shared, work);
+                0
+            };
+            match sys::process::fork(work) {
+                Ok(process) => processes.0.push(Some(process)),
+                Err(error) => {
+                    board.release();
+                    return Err(NotHeld::Refused(error));
+                }
+            }
+        }
+        let held = self.lead(board, || processes.ended())?;
+        processes.await_all(PATIENCE);
+        Ok(held)
+    }
+
+    #[cfg(not(unix))]
+    fn by_processes<S: Sync>(
+        &self,
+        _: &[AtomicU64],
+        _: &S,
+        _: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
+    ) -> Result<Held, NotHeld> {
+        Err(NotHeld::Refused(sys::Unsupported("workers are processes where there is fork(2)").into()))
+    }
+
+    /// Leads both rounds. `ended` returns a worker that has just ended.
+    fn lead(&self, board: Board<'_>, mut ended: impl FnMut() -> Option<usize>) -> Result<Held, NotHeld> {
+        let mut round = |number, window: Duration| {
+            let ticks = |time: Duration| (time.as_secs_f64() / self.clock.seconds_per_tick()) as u64;
+            let times = RoundTimes {
+                window: ticks(window),
+                patience: ticks(PATIENCE),
+                ticks_per_ns: 1e-9 / self.clock.seconds_per_tick(),
+            };
+            // With more workers than processors all of them wait in turns.
+            let may_wait = self.workers > self.cpus.len().max(1);
+            let mut leader = Leader::begin(board, self.workers, number, times, self.clock.now());
+            if may_wait {
+                leader.expect_waits();
+            }
+            loop {
+                match leader.step(self.clock.now(), ended()) {
+                    LeaderStep::Watch => thread::sleep(WATCH),
+                    LeaderStep::WaitUntil(until) => {
+                        let left =
+                            until.saturating_sub(self.clock.now()) as f64 * self.clock.seconds_per_tick();
+                        thread::sleep(LOOK.min(Duration::from_secs_f64(left)));
+                    }
+                    LeaderStep::Over(round) => return round.map_err(NotHeld::from),
+                }
+            }
+        };
+        let reference = round(REFERENCE_ROUND, self.window.mul_f64(REFERENCE_PART))?;
+        let operation = round(OPERATION_ROUND, self.window)?;
+        Ok(Held { reference, operation })
+    }
+}
+
+/// The processes of workers; those that are left are killed.
+#[cfg(unix)]
+struct WorkerProcesses(Vec<Option<u32>>);
+
+#[cfg(unix)]
+impl WorkerProcesses {
+    /// The number of a worker that has ended and was not known to.
+    fn ended(&mut self) -> Option<usize> {
+        let (process, _) = sys::process::ended_child().ok().flatten()?;
+        let worker = self.0.iter().position(|known| *known == Some(process))?;
+        self.0[worker] = None;
+        Some(worker)
+    }
+
+    fn await_all(&mut self, patience: Duration) {
+        let begun = std::time::Instant::now();
+        while self.0.iter().any(Option::is_some) && begun.elapsed() < patience {
+            if self.ended().is_none() {
+                thread::sleep(WATCH);
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for WorkerProcesses {
+    fn drop(&mut self) {
+        for process in self.0.iter().flatten() {
+            let _ = sys::process::kill(*process);
+        }
+        self.await_all(PATIENCE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::worker_counts;
+
+    #[test]
+    fn numbers_of_workers_rise_to_the_top() {
+        assert_eq!(worker_counts(0), [0; 0]);
+        assert_eq!(worker_counts(2), [1, 2]);
+        assert_eq!(worker_counts(4), [1, 2, 3, 4]);
+        assert_eq!(worker_counts(20), [1, 2, 3, 4, 6, 8, 12, 16, 20]);
+        assert_eq!(worker_counts(256).len(), 16);
+    }
+}
