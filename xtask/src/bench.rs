@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: osdyno's own figures against bare C, alternately, on this machine. A benchmark, not
-//! a test: the ratios stand in docs/performance.md with the date and the machine. `bench objects` measures
-//! the curves of `bench/objects.c` alone.
+//! a test: the ratios stand in docs/performance.md with the date and the machine. `bench classics`,
+//! `bench objects` and `bench cores` measure a part.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,18 @@ const OBJECTS: [(&str, &str, [&str; 2]); 8] = [
     ("mount/tmpfs", "500", ["mount", "unmount"]),
 ];
 
+/// Scalings that `cores.c` measures too, and how it makes workers.
+const CORES: [(&str, &str, &str); 8] = [
+    ("syscall", "threads", "threads"),
+    ("open", "processes", "processes"),
+    ("file-read", "threads", "threads"),
+    ("file-write", "processes-shared", "processes"),
+    ("create", "threads-shared", "threads"),
+    ("map", "threads", "threads"),
+    ("fault", "processes", "processes"),
+    ("pipe", "threads", "threads"),
+];
+
 /// The values of osdyno and of bare C, or of two others, in nanoseconds.
 type Pair = (f64, f64);
 
@@ -37,7 +49,7 @@ type Pair = (f64, f64);
 ///
 /// # Errors
 /// When something cannot be built or does not measure.
-pub fn run(is_objects_only: bool) -> Result<(), AnyError> {
+pub fn run(only: Option<&str>) -> Result<(), AnyError> {
     show(cargo().args(["build", "--release", "--package", "osdyno"]))?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
@@ -45,10 +57,17 @@ pub fn run(is_objects_only: bool) -> Result<(), AnyError> {
     std::fs::create_dir_all(&folder)?;
     let osdyno = target.join("release/osdyno");
     let cpu = (std::thread::available_parallelism()?.get() - 1).to_string();
-    if !is_objects_only {
+    let is_wanted = |part: &str| only.is_none_or(|only| only == part);
+    if is_wanted("classics") {
         classics(&folder, &osdyno, &cpu)?;
     }
-    objects(&folder, &osdyno, &cpu)
+    if is_wanted("objects") {
+        objects(&folder, &osdyno, &cpu)?;
+    }
+    if is_wanted("cores") {
+        cores(&folder, &osdyno)?;
+    }
+    Ok(())
 }
 
 /// The curves of 2003.
@@ -106,6 +125,45 @@ fn objects(folder: &Path, osdyno: &Path, cpu: &str) -> Result<(), AnyError> {
         |(curve, _, operations): (&str, &str, [&str; 2])| operations.map(|one| format!("{curve} {one}"));
     print(&OBJECTS.into_iter().flat_map(name).collect::<Vec<String>>(), &rows);
     Ok(())
+}
+
+/// Operations by one worker and by two at once.
+fn cores(folder: &Path, osdyno: &Path) -> Result<(), AnyError> {
+    let bare_cores = compile(folder, "cores", &["-pthread"])?;
+    let mut rows = Vec::new();
+    for round in 1..=ROUNDS {
+        eprint!("\rround {round} of {ROUNDS}");
+        let mut row = Vec::new();
+        for (operation, variant, means) in CORES {
+            let place = folder.join("cores-files");
+            std::fs::create_dir(&place)?;
+            let words = [operation, means].map(Path::new).into_iter().chain([&*place]);
+            let bare = bare(&bare_cores, &words.collect::<Vec<&Path>>());
+            std::fs::remove_dir_all(&place)?;
+            let workload = format!("cores-{operation}");
+            let ours = measure(osdyno, folder, &[&format!("{workload}/{variant}")], "2")?;
+            for (workers, bare) in [1.0, 2.0].into_iter().zip(bare?) {
+                row.push((1e9 / rate(&ours, &workload, workers)?, bare));
+            }
+        }
+        rows.push(row);
+    }
+    let name = |(operation, variant, _): (&str, &str, &str)| {
+        ["1 worker", "2 workers"].map(|workers| format!("{operation}/{variant}, {workers}"))
+    };
+    print(&CORES.into_iter().flat_map(name).collect::<Vec<String>>(), &rows);
+    Ok(())
+}
+
+/// Operations per second of so many workers.
+fn rate(measured: &[Value], workload: &str, workers: f64) -> Result<f64, AnyError> {
+    let of = |entry: &&Value| entry["workload"] == workload && entry["series"] == "rate";
+    let entry = measured.iter().find(of);
+    let list = |name: &str| {
+        entry.and_then(|entry| entry[name].as_array()).into_iter().flatten().filter_map(Value::as_f64)
+    };
+    let found = list("n").zip(list("value")).find(|(n, _)| *n == workers);
+    found.map(|(_, rate)| rate).ok_or_else(|| format!("{workload} has no level of {workers} workers").into())
 }
 
 fn print(names: &[String], rows: &[Vec<Pair>]) {

@@ -17,7 +17,7 @@ cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; 
 cargo xtask other-systems            all systems that no test runs: linked where that is possible, or checked
 cargo xtask wine                     a newer Wine for the tests of Windows, in target/wine
 cargo xtask mail-servers             mail servers for the tests of `mail`, in target/mail-servers
-cargo xtask bench [objects]          osdyno's own figures against bare C, alternately; some curves alone
+cargo xtask bench [PART]             osdyno's figures against bare C: classics, objects, cores; or all
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask answers                  docs/answers.md, from the doc comments of the types of answers
@@ -35,8 +35,8 @@ fn main() -> ExitCode {
         ["docs"] => docs::run(),
         ["wine"] => wine::obtain(),
         ["mail-servers"] => mail_servers::obtain(),
-        ["bench"] => bench::run(false),
-        ["bench", "objects"] => bench::run(true),
+        ["bench"] => bench::run(None),
+        ["bench", part @ ("classics" | "objects" | "cores")] => bench::run(Some(part)),
         ["answers"] => answers::run(),
         ["pictures"] => pictures::run(),
         ["readme"] => readme::run(),

@@ -103,6 +103,11 @@ pub(crate) fn references(systems: &[&System]) -> Vec<usize> {
     systems.iter().map(|system| first(system)).collect()
 }
 
+/// Whether an emulator executes the instructions of a system: it may execute all of its processors in turns.
+pub(crate) fn is_emulated(system: &System) -> bool {
+    engine(system) == EMULATOR
+}
+
 /// The executor of the instructions of a system: its processor, an emulator, or KVM; without a fact, the real
 /// processor.
 ///

@@ -94,6 +94,8 @@ pub enum Remark {
     },
     /// Remarks of trials about the generator of their load.
     Generator(GeneratorRemark),
+    /// The processors are emulated, so how throughput scales over them is not judged.
+    Emulated,
     /// So many helper processes made objects too, and each n that lies so far apart was measured.
     Helpers {
         /// How many processes.
@@ -224,6 +226,8 @@ fn finding(
     let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
     let values = measured.iter().map(|series| sweep(series).values.len()).sum();
     let are_zero = measured.iter().flat_map(|series| &series.values).all(|&value| value == 0.0);
+    let is_emulated = scaling::is_emulated_throughput(system, workload, &key);
+    let emulated = is_emulated.then_some(Remark::Emulated);
     let nothing = (verdict.is_none() && values > 0).then_some(Remark::NothingToJudge { values, are_zero });
     Finding {
         label: label(&key, both_ways),
@@ -232,7 +236,7 @@ fn finding(
         expect: kind.expect_of(variant),
         references: references(workload, kind.direction).map(|kind| kind.name.clone()).collect(),
         detail: kind.detail,
-        remarks: remarks(recording, &key).into_iter().chain(nothing).collect(),
+        remarks: remarks(recording, &key).into_iter().chain(nothing).chain(emulated).collect(),
         scaling: scaling::of_series(recording, system, workload, &key, settings),
         verdict,
         stops: Vec::new(),

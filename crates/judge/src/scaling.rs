@@ -3,11 +3,22 @@
 use record::{Processors, Recording, SeriesKey, Shape, System, Workload};
 use stats::{JudgeSettings, Scaling, ScalingTrial};
 
+use crate::environment::is_emulated;
 use crate::series::{measured, sweep};
 
 /// The series of a scaling: operations per second of all workers, and of the loop that shares nothing.
 const RATE: &str = "rate";
 const REFERENCE: &str = "reference";
+
+/// Whether the series is the throughput of a scaling that is not judged: the speeds of emulated processors
+/// say nothing of real ones.
+pub(crate) fn is_emulated_throughput(system: &System, workload: &Workload, key: &SeriesKey) -> bool {
+    is_throughput(workload, key) && is_emulated(system)
+}
+
+fn is_throughput(workload: &Workload, key: &SeriesKey) -> bool {
+    workload.shape == Shape::Scaling && key.name == RATE
+}
 
 /// Judges the series, if it is the throughput of a scaling.
 pub(crate) fn of_series(
@@ -17,7 +28,7 @@ pub(crate) fn of_series(
     key: &SeriesKey,
     settings: &JudgeSettings,
 ) -> Option<Scaling> {
-    if workload.shape != Shape::Scaling || key.name != RATE {
+    if !is_throughput(workload, key) || is_emulated(system) {
         return None;
     }
     let references = SeriesKey { name: REFERENCE.to_owned(), ..key.clone() };

@@ -22,6 +22,8 @@ pub struct EmulatedMachine {
     pub memory_mib: u32,
     /// Its processors.
     pub processors: u32,
+    /// Its memory nodes, between which processors and memory are divided; no more than it has processors.
+    pub nodes: u32,
     /// The run's folder, with the programs that measure in the guest.
     pub folder: PathBuf,
 }
@@ -89,13 +91,52 @@ impl EmulatedMachine {
             ("-append", format!("{WORDS} {}", self.variant.words())),
         ];
         arguments.extend(own.into_iter().flat_map(|(option, value)| [option.to_owned(), value]));
+        arguments.extend(self.node_arguments());
         arguments
+    }
+
+    /// The arguments for several memory nodes: each has a part of the processors and of the memory.
+    fn node_arguments(&self) -> Vec<String> {
+        let nodes = self.nodes.min(self.processors).min(self.memory_mib);
+        if nodes < 2 {
+            return Vec::new();
+        }
+        let begin = |node: u32, all: u32| u64::from(node) * u64::from(all) / u64::from(nodes);
+        let of_node = |node: u32| {
+            let part = |all| (begin(node, all), begin(node + 1, all));
+            let ((first, end), (from, to)) = (part(self.processors), part(self.memory_mib));
+            let memory = format!("memory-backend-ram,id=memory{node},size={}M", to - from);
+            let last = end - 1;
+            let node = format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}");
+            ["-object".to_owned(), memory, "-numa".to_owned(), node]
+        };
+        (0..nodes).flat_map(of_node).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nodes_divide_processors_and_memory() {
+        let machine = |processors, nodes| EmulatedMachine {
+            emulator: Vec::new(),
+            kernel: PathBuf::new(),
+            variant: KernelVariant::default(),
+            accelerator: Accelerator::Tcg,
+            memory_mib: 1000,
+            processors,
+            nodes,
+            folder: PathBuf::new(),
+        };
+        assert!(machine(4, 1).node_arguments().is_empty());
+        let arguments = machine(5, 2).node_arguments();
+        assert_eq!(arguments[1], "memory-backend-ram,id=memory0,size=500M");
+        assert_eq!(arguments[3], "node,nodeid=0,cpus=0-1,memdev=memory0");
+        assert_eq!(arguments[7], "node,nodeid=1,cpus=2-4,memdev=memory1");
+        assert_eq!(machine(2, 8).node_arguments().len(), 8, "no node is without a processor");
+    }
 
     #[test]
     fn an_old_emulator_is_known_by_its_version() {

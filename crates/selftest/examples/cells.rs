@@ -5,6 +5,7 @@ use std::error::Error;
 use std::io::{self, Write};
 
 use selftest::run::{Plan, dump, run};
+use selftest::scalings;
 use selftest::sheets::sheets;
 use selftest::text;
 use wildmatch::WildMatch;
@@ -43,7 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let all_counts = run(&cells, plan, &|_| ());
     if tables {
-        return Ok(text::markdown(&sheets(&all_counts), &mut out)?);
+        return Ok(text::markdown(
+            &sheets(&all_counts, &scalings::table(&scalings::counts(plan, |name| glob.matches(name)))),
+            &mut out,
+        )?);
     }
     Ok(text::cells(&all_counts, &mut out)?)
 }

@@ -22,6 +22,7 @@ pub mod real;
 pub mod replicate;
 pub mod rivals;
 pub mod run;
+pub mod scalings;
 pub mod sheets;
 pub mod suites;
 pub mod table;

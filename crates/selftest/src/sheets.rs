@@ -20,10 +20,12 @@ pub struct Sheet {
     pub rows: Vec<Vec<String>>,
 }
 
-/// All tables that have a row.
-pub fn sheets(all_counts: &[CellCounts]) -> Vec<Sheet> {
-    let all = [promises, power, families, others_on_constants, others_on_growth, others_on_systems, builds];
-    all.iter().map(|sheet| sheet(all_counts)).filter(|sheet| !sheet.rows.is_empty()).collect()
+/// All tables that have a row; `scalings` are the promises about scaling.
+pub fn sheets(all_counts: &[CellCounts], scalings: &[CellRow]) -> Vec<Sheet> {
+    let rest = [power, families, others_on_constants, others_on_growth, others_on_systems, builds];
+    let promised = [promises("Targets", &table(all_counts)), promises("Targets of scalings", scalings)];
+    let all = promised.into_iter().chain(rest.iter().map(|sheet| sheet(all_counts)));
+    all.filter(|sheet| !sheet.rows.is_empty()).collect()
 }
 
 /// The words of [`CLASSES`].
@@ -50,7 +52,7 @@ fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) -> Sheet {
     Sheet { title, head: head.iter().map(|name| (*name).to_owned()).collect(), rows }
 }
 
-fn promises(all_counts: &[CellCounts]) -> Sheet {
+fn promises(title: &'static str, rows: &[CellRow]) -> Sheet {
     let row = |row: &CellRow| {
         vec![
             row.claim.to_owned(),
@@ -63,7 +65,7 @@ fn promises(all_counts: &[CellCounts]) -> Sheet {
         ]
     };
     let head = ["promise", "target", "measured", "replicates", "cells", "worst cell", ""];
-    sheet("Targets", &head, table(all_counts).iter().map(row).collect())
+    sheet(title, &head, rows.iter().map(row).collect())
 }
 
 fn power(all_counts: &[CellCounts]) -> Sheet {

@@ -49,38 +49,37 @@ pub fn table(all_counts: &[CellCounts]) -> Vec<CellRow> {
 
 impl Promise {
     fn row(&self, all_counts: &[CellCounts]) -> Option<CellRow> {
-        let rates: Vec<(&CellCounts, Rate)> = all_counts
-            .iter()
-            .filter_map(|counts| Some((counts, (self.count)(counts)?)))
-            .filter(|(_, rate)| rate.of > 0)
-            .collect();
-        let (worst, worst_rate) = *rates
-            .iter()
-            .max_by(|a, b| self.target.excess(a.1.value()).total_cmp(&self.target.excess(b.1.value())))?;
-        let all = rates.iter().fold(Rate::default(), |sum, (_, rate)| Rate {
-            count: sum.count + rate.count,
-            of: sum.of + rate.of,
-        });
-        let together = |rate: &Rate| rate.interval(ERROR / rates.len() as f64);
-        let beyond = |(_, rate): &(&CellCounts, Rate)| !self.target.touches(together(rate));
-        Some(CellRow {
-            claim: self.claim,
-            target: self.target,
-            all,
-            interval: all.interval(ERROR),
-            cells: rates.len(),
-            worst: worst.cell.name(),
-            worst_rate,
-            worst_interval: together(&worst_rate),
-            standing: if rates.iter().any(beyond) || !self.target.touches(all.interval(ERROR)) {
-                Standing::Missed
-            } else if self.target.excess(all.value()) > 0.0 {
-                Standing::Open
-            } else {
-                Standing::Kept
-            },
-        })
+        let rates = all_counts.iter().filter_map(|counts| Some((counts.cell.name(), (self.count)(counts)?)));
+        row(self.claim, self.target, rates.filter(|(_, rate)| rate.of > 0).collect())
     }
+}
+
+/// A promise and its rate in each cell; `None` without a cell.
+pub(crate) fn row(claim: &'static str, target: RateTarget, rates: Vec<(String, Rate)>) -> Option<CellRow> {
+    let excess = |rate: &Rate| target.excess(rate.value());
+    let (worst, worst_rate) = rates.iter().max_by(|a, b| excess(&a.1).total_cmp(&excess(&b.1)))?.clone();
+    let all = rates
+        .iter()
+        .fold(Rate::default(), |sum, (_, rate)| Rate { count: sum.count + rate.count, of: sum.of + rate.of });
+    let together = |rate: &Rate| rate.interval(ERROR / rates.len() as f64);
+    let beyond = |(_, rate): &(String, Rate)| !target.touches(together(rate));
+    Some(CellRow {
+        claim,
+        target,
+        all,
+        interval: all.interval(ERROR),
+        cells: rates.len(),
+        worst,
+        worst_rate,
+        worst_interval: together(&worst_rate),
+        standing: if rates.iter().any(beyond) || !target.touches(all.interval(ERROR)) {
+            Standing::Missed
+        } else if excess(&all) > 0.0 {
+            Standing::Open
+        } else {
+            Standing::Kept
+        },
+    })
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::mem::discriminant;
 
 use selftest::cells::{Asked, TruthCell, all};
 use selftest::run::{Plan, dump, run};
+use selftest::scalings;
 use selftest::sheets::sheets;
-use selftest::table::table;
+use selftest::table::{Standing, table};
 use selftest::text;
 
 const FEW: Plan = Plan { replicates: 3, seed: 7 };
@@ -57,10 +58,19 @@ fn every_replicate_is_judged_and_counted() {
 
     let mut text = Vec::new();
     text::cells(&all_counts, &mut text).expect("a vector takes all");
-    text::markdown(&sheets(&all_counts), &mut text).expect("a vector takes all");
+    text::markdown(&sheets(&all_counts, &[]), &mut text).expect("a vector takes all");
     let text = String::from_utf8(text).expect("text");
     assert!(rows.iter().all(|row| text.contains(row.claim)));
     assert!(all_counts.iter().all(|counts| text.contains(&counts.cell.name())));
+}
+
+/// Of 126 truths and noises; `osdyno selftest` has more replicates.
+#[test]
+fn scalings_keep_their_promises() {
+    let counts = scalings::counts(Plan { replicates: 40, seed: 7 }, |_| true);
+    let rows = scalings::table(&counts);
+    assert_eq!(rows.len(), 4);
+    assert!(rows.iter().all(|row| row.standing != Standing::Missed), "{rows:?}");
 }
 
 /// `cargo xtask verify` has a thousand builds of every cell.

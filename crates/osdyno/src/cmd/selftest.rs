@@ -11,6 +11,7 @@ use ::report::document::{Document, Element, Section, Table};
 use ::selftest::cells::{TruthCell, all};
 use ::selftest::counts::{CLASSES, CellCounts};
 use ::selftest::run::{Plan, dump, run};
+use ::selftest::scalings;
 use ::selftest::sheets::{Sheet, sheets, standing, word};
 use ::selftest::table::{CellRow, Rate, RateTarget, Standing, table};
 use ::selftest::text;
@@ -76,24 +77,26 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let cells = cells(&args.only)?;
+    let (cells, scalings) = cells(&args.only)?;
     let plan =
         Plan { replicates: if args.nightly { NIGHTLY } else { args.replicates.get() }, seed: args.seed };
     let bar = bar(cells.len() as u64 * plan.replicates, console);
     let all_counts = run(&cells, plan, &|replicates| bar.inc(replicates));
     bar.finish_and_clear();
 
-    let rows = table(&all_counts);
+    let is_wanted = |name: &str| scalings.iter().any(|wanted| wanted == name);
+    let scalings = scalings::table(&scalings::counts(plan, is_wanted));
+    let rows: Vec<CellRow> = table(&all_counts).into_iter().chain(scalings.iter().cloned()).collect();
     match args.format {
         Format::Text => console.print(
-            &SelftestAnswer::new(&all_counts, &rows, plan).document(!args.only.is_empty()),
+            &SelftestAnswer::new(&all_counts, (&rows, &scalings), plan).document(!args.only.is_empty()),
             Length::Short,
         )?,
         Format::Markdown => {
             writeln!(out, "`{}`, {}: {}.\n", command(args, plan), today(), extent(&all_counts, plan))?;
-            text::markdown(&sheets(&all_counts), &mut out)?;
+            text::markdown(&sheets(&all_counts, &scalings), &mut out)?;
         }
-        Format::Json => write_json(&SelftestAnswer::new(&all_counts, &rows, plan), &mut out)?,
+        Format::Json => write_json(&SelftestAnswer::new(&all_counts, (&rows, &scalings), plan), &mut out)?,
     }
     out.flush()?;
     let missed: Vec<&CellRow> = rows.iter().filter(|row| row.standing == Standing::Missed).collect();
@@ -104,16 +107,20 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
     Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn cells(only: &[String]) -> Result<Vec<TruthCell>, Failure> {
+/// The cells of sweeps, and the names of those of scalings.
+fn cells(only: &[String]) -> Result<(Vec<TruthCell>, Vec<String>), Failure> {
     let globs: Vec<WildMatch> = only.iter().map(|glob| WildMatch::new(glob)).collect();
     let mut cells = all();
-    cells.retain(|cell| globs.is_empty() || globs.iter().any(|glob| glob.matches(&cell.name())));
-    if cells.is_empty() {
+    let is_wanted = |name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
+    cells.retain(|cell| is_wanted(&cell.name()));
+    let mut scalings = scalings::names();
+    scalings.retain(|name| is_wanted(name));
+    if cells.is_empty() && scalings.is_empty() {
         let text =
             format!("no cell is called {}; a name is like step+20-0.6/low/log20/10", only.join(" or "));
         return Err(Failure::Usage(text));
     }
-    Ok(cells)
+    Ok((cells, scalings))
 }
 
 fn replicate(wanted: &str) -> Result<(TruthCell, u64), Failure> {
@@ -162,6 +169,9 @@ struct SelftestAnswer<'a> {
     /// The counts.
     #[serde(skip)]
     all_counts: &'a [CellCounts],
+    /// The promises about scaling.
+    #[serde(skip)]
+    scalings: &'a [CellRow],
     /// The promises.
     #[serde(skip)]
     rows: &'a [CellRow],
@@ -225,7 +235,11 @@ struct CellAnswer {
 }
 
 impl<'a> SelftestAnswer<'a> {
-    fn new(all_counts: &'a [CellCounts], rows: &'a [CellRow], plan: Plan) -> SelftestAnswer<'a> {
+    fn new(
+        all_counts: &'a [CellCounts],
+        (rows, scalings): (&'a [CellRow], &'a [CellRow]),
+        plan: Plan,
+    ) -> SelftestAnswer<'a> {
         let promise = |row: &'a CellRow| {
             let (least, most) = match row.target {
                 RateTarget::AtMost(most) => (0.0, most),
@@ -262,6 +276,7 @@ impl<'a> SelftestAnswer<'a> {
             promises: rows.iter().map(promise).collect(),
             cells: all_counts.iter().map(cell).collect(),
             all_counts,
+            scalings,
             rows,
         }
     }
@@ -275,7 +290,7 @@ impl<'a> SelftestAnswer<'a> {
             let _ = text::cells(self.all_counts, &mut cells);
             document.push(Element::Code(String::from_utf8_lossy(&cells).into_owned()));
         }
-        for Sheet { title, head, rows } in sheets(self.all_counts) {
+        for Sheet { title, head, rows } in sheets(self.all_counts, self.scalings) {
             let columns = head.into_iter().map(Into::into).collect();
             let mut table = Table { is_split: true, ..Table::of_columns(columns) };
             rows.into_iter().for_each(|row| table.push(row));

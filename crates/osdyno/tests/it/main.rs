@@ -13,6 +13,7 @@ mod browser;
 mod command;
 mod compare;
 mod conformance;
+mod cores;
 mod doctor;
 mod far;
 mod faults;

@@ -49,7 +49,10 @@ pub(super) fn is_shown(source: &Source<'_>) -> bool {
 
 /// The series that have a growth of their own, each with how much worse it gets.
 fn rows<'a>(source: &Source<'a>) -> Vec<(Numbered<'a>, f64, Growth)> {
-    let is_shown = |finding: &Finding| !finding.detail && !source.findings.is_ranked_elsewhere(finding);
+    let is_shown = |finding: &Finding| {
+        let is_elsewhere = finding.scaling.is_some() || source.findings.is_ranked_elsewhere(finding);
+        !finding.detail && !is_elsewhere
+    };
     let row = |(i, finding): Numbered<'a>| {
         let growth = Growth::from_verdict(finding.verdict.as_ref()?)?;
         let worse = growth.ratio.value.ln() * if finding.unit.more_is_better() { -1.0 } else { 1.0 };

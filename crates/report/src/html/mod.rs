@@ -15,6 +15,7 @@ mod phases;
 mod picture;
 pub(crate) mod plot;
 pub(crate) mod scale;
+mod scalings;
 pub(crate) mod sheet;
 mod source;
 pub(crate) mod svg;
@@ -57,6 +58,7 @@ pub fn write(
     if let Some(systems) = systems {
         compare::write_systems(findings, systems, out)?;
     }
+    blocks(&scalings::blocks(source), 2, out)?;
     blocks(&growths::section(source).map(Into::into).into_iter().collect::<Vec<_>>(), 2, out)?;
     cards::write(source, out)?;
     writeln!(out, "<div id=\"measurements\">")?;

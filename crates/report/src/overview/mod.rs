@@ -171,5 +171,7 @@ fn remarks(findings: &Findings, details: usize, document: &mut Document) {
     (table.tone, table.yields, table.more) = (Tone::Faint, Some(yields::REMARKS), " remarks: --verbose");
     remarks::of(findings).into_iter().for_each(|remark| table.push([remark]));
     document.push(table);
-    document.say(Text::toned(remarks::of_verbose(findings, details), Tone::Faint));
+    if !findings.series.is_empty() || details > 0 {
+        document.say(Text::toned(remarks::of_verbose(findings, details), Tone::Faint));
+    }
 }

@@ -57,6 +57,7 @@ pub fn remark(remark: &Remark) -> String {
         Remark::OfTrials { text, trials, of } if trials == of => text.clone(),
         Remark::OfTrials { text, trials, of } => format!("{text} ({trials} of {of} trials)"),
         Remark::Generator(remark) => of_generator(remark),
+        Remark::Emulated => "Scaling is not judged, because an emulator executes the processors.".to_owned(),
         Remark::Helpers { helpers, stride } => format!(
             "One object in {stride} was made and timed by the trial, and the others by {}, because one \
              process cannot hold so many.",

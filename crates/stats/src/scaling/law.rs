@@ -13,7 +13,11 @@ const LACKS_FIT: f64 = 0.01;
 /// …and one of them is larger than this share.
 const MATERIAL: f64 = 0.01;
 /// The rival of a law is worse by so much on the scale of twice the log likelihood.
-const WORSE: f64 = 6.0;
+const WORSE: f64 = 10.0;
+/// The law has no negative share; so much is noise.
+const LEAST_SERIAL: f64 = -0.02;
+/// Error rate of the claim that κ is not 0.
+const TURNS: f64 = 0.005;
 /// Steps of a fit.
 const STEPS: usize = 60;
 /// The descriptions that are named.
@@ -212,8 +216,8 @@ impl Models {
             let shape = move |workers, [ratio, _]: [f64; 2]| bend_at(workers, after_workers, ratio);
             Some((after, Model::fit(&data, 1, [0.5, 0.0], &shape)?))
         };
-        // Two numbers at least on each side, one worker among the lower.
-        let inner = levels.iter().take(levels.len().saturating_sub(2)).filter_map(broken);
+        // A break that a single number shows is the rival of a law, but is not named.
+        let inner = levels.iter().take(levels.len().saturating_sub(1)).filter_map(broken);
         let best = inner.min_by(|one, other| one.1.misfit(variance).total_cmp(&other.1.misfit(variance)));
         let law_misfit = law.misfit(variance);
         let bend_misfit = best.as_ref().map_or(f64::INFINITY, |(_, model)| model.misfit(variance));
@@ -221,7 +225,9 @@ impl Models {
         if !law.lacks_fit(seed) && law_misfit + WORSE < bend_misfit {
             models.law = law_of(&law, &data, &student);
         }
+        let is_shown = |after: u64| levels.iter().filter(|level| **level > after).count() > 1;
         if let Some((after, model)) = best.filter(|_| bend_misfit + WORSE < law_misfit)
+            && is_shown(after)
             && !model.lacks_fit(seed)
         {
             let ratio = Centre::new(&model.of_trials(&data, 0))?.interval(&student);
@@ -235,8 +241,13 @@ impl Models {
 fn law_of(model: &Model, data: &Data, student: &Student) -> Option<ScalingLaw> {
     let (serials, coherences) = (model.of_trials(data, 0), model.of_trials(data, 1));
     let serial = Centre::new(&serials)?.interval(student);
-    let coherence = Centre::new(&coherences)?.interval(student);
-    let is_certain = coherence.low > 0.0;
+    if serial.value < LEAST_SERIAL {
+        return None;
+    }
+    let coherence = Centre::new(&coherences)?;
+    // That throughput falls is the stronger claim, of which fewer may be wrong.
+    let is_certain = coherence.value > 0.0 && coherence.is_beyond(TURNS);
+    let coherence = coherence.interval(student);
     let ceiling = (serial.low > 0.0 && !is_certain && coherence.high > 0.0).then(|| Interval {
         value: 1.0 / serial.value,
         low: 1.0 / serial.high,

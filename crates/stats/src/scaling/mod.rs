@@ -80,6 +80,13 @@ pub enum ScalingClass {
     Undecided,
 }
 
+impl ScalingClass {
+    /// Whether something is lost for certain, so that there is something to describe.
+    fn is_loss(self) -> bool {
+        !matches!(self, ScalingClass::Scales | ScalingClass::Undecided)
+    }
+}
+
 /// The Universal Scalability Law.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScalingLaw {
@@ -104,6 +111,8 @@ pub struct ScalingBend {
     pub is_border: bool,
 }
 
+/// Error rate of the claim that several do less than one.
+const NEGATIVE: f64 = 0.01;
 /// Trials that have a number of workers, at least this share.
 const MOST_TRIALS: f64 = 0.75;
 
@@ -135,7 +144,7 @@ pub fn scaling(
         ScalingClass::Undecided
     } else if speedups.iter().all(|speedup| speedup.efficiency.low >= least) {
         ScalingClass::Scales
-    } else if first.ratio.high < 1.0 {
+    } else if does_less_than_one(&trials, first.workers) {
         ScalingClass::Negative
     } else if !loses {
         ScalingClass::Undecided
@@ -158,10 +167,16 @@ pub fn scaling(
             .flatten(),
         speedups,
         oversubscribed,
-        law: law.filter(|_| class != ScalingClass::Scales),
-        bend: bend.filter(|_| class != ScalingClass::Scales),
+        law: law.filter(|_| class.is_loss()),
+        bend: bend.filter(|_| class.is_loss()),
         loss,
     })
+}
+
+/// Whether several workers do less than one. Fewer of such claims may be wrong than of a loss.
+fn does_less_than_one(trials: &[Logs], workers: u64) -> bool {
+    let centre = Centre::new(&trials.iter().map(|trial| trial.speedup(workers)).collect::<Vec<f64>>());
+    centre.is_some_and(|centre| centre.value < 0.0 && centre.is_beyond(NEGATIVE))
 }
 
 /// The logarithms of one trial, against one worker.

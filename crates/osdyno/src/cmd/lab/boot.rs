@@ -36,6 +36,7 @@ pub(super) fn boot(args: &Args) -> Done {
         accelerator: args.machine.chosen(),
         memory_mib: args.machine.memory,
         processors: args.machine.processors,
+        nodes: args.machine.numa,
         folder: args.folder.clone(),
     };
     Err(Failure::Refused(machine.boot().to_string()))
@@ -86,6 +87,7 @@ fn command(
         ("accel", accelerator.to_string()),
         ("memory", machine.memory.to_string()),
         ("processors", machine.processors.to_string()),
+        ("numa", machine.numa.to_string()),
         ("qemu", machine.qemu.clone()),
     ];
     command.extend(variants::words(variant));

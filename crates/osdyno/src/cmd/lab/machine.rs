@@ -23,6 +23,12 @@ pub(super) struct Args {
         value_parser = clap::value_parser!(u32).range(1..=255)
     )]
     pub(super) processors: u32,
+    /// Memory nodes of each guest of --kernel, between which its processors and its memory are divided
+    #[arg(
+        long, value_name = "COUNT", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
+    pub(super) numa: u32,
     /// Emulator: QEMU, and arguments for it; split into words like a shell command
     #[arg(long, value_name = "COMMAND", default_value = EmulatedMachine::EMULATOR)]
     pub(super) qemu: String,
@@ -71,9 +77,10 @@ impl Args {
         let qemu = (self.qemu != EmulatedMachine::EMULATOR).then(|| ["--qemu".to_owned(), self.qemu.clone()]);
         let processors =
             (self.processors != 1).then(|| ["--processors".to_owned(), self.processors.to_string()]);
+        let numa = (self.numa != 1).then(|| ["--numa".to_owned(), self.numa.to_string()]);
         let accel = self.accel.to_possible_value().filter(|_| self.accel != Acceleration::Auto);
         let accel = accel.map(|value| ["--accel".to_owned(), value.get_name().to_owned()]);
-        [memory, processors, qemu, accel].into_iter().flatten().flatten().collect()
+        [memory, processors, numa, qemu, accel].into_iter().flatten().flatten().collect()
     }
 
     /// The command of the emulator in words.
