@@ -31,8 +31,8 @@ use judge::Findings;
 use judge::compare::Comparison;
 use record::Recording;
 
-use crate::compare;
 use crate::document::page::{blocks, head as write_head};
+use crate::{compare, overview};
 pub use escape::esc;
 pub use load::{LoadMoment, LoadPlots};
 pub use page::{close, open};
@@ -47,7 +47,7 @@ pub fn write(
     systems: Option<&Comparison>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let asked = &findings.without_details();
+    let asked = &overview::scalings::without_scalings(&findings.without_details());
     let highlights = &judge::highlights(asked);
     let source = &Source { recording, findings, asked, highlights, budget: Budget::of(findings) };
     // Where and how imported numbers were measured is unknown.

@@ -103,10 +103,11 @@ pub(super) fn head(findings: &Findings, asked: &Findings) -> Vec<Element> {
         percent(findings.margin),
         sentences::confidence(findings.alpha)
     );
-    let mut head = vec![
-        Text::from(overview::counts(asked)).into(),
-        Text::linked("Flat", Tone::Faint, "#v-flat").and(Text::toned(bound, Tone::Faint)).into(),
-    ];
+    let mut head: Vec<Element> = Vec::new();
+    if !asked.series.is_empty() || findings.series.is_empty() {
+        head.push(Text::from(overview::counts(asked)).into());
+        head.push(Text::linked("Flat", Tone::Faint, "#v-flat").and(Text::toned(bound, Tone::Faint)).into());
+    }
     let surprises = sentences::surprises(asked).into_iter().chain(sentences::backgrounds(findings));
     head.extend(surprises.map(|words| Text::from(sentences::capital(&words) + ".").into()));
     let notes = sentences::notes(findings);

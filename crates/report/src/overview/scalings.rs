@@ -85,8 +85,10 @@ fn table(
     all: &[Scaled<'_>],
     top: u64,
 ) -> Table {
-    let headings = [String::new(), "1 worker".to_owned(), format!("{} workers", count(top)), String::new()];
-    let mut table = Table::of_columns(headings.map(Column::from).to_vec());
+    let most = format!("{} workers", count(top));
+    let words = Column::default().class("verdict");
+    let columns = vec![Column::default(), Column::number("1 worker"), Column::number(&most), words];
+    let mut table = Table::of_columns(columns);
     (table.wraps, table.wraps_at) = (WORDS, WORDS_WIDTH_MIN);
     (table.yields, table.more) = (Some(yields::SCALINGS), " that lose: --verbose");
     for &(finding, scaling) in loses {
