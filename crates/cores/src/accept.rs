@@ -9,11 +9,7 @@
 //!
 //! **Expected answer.** Own listeners scale better: each has a queue of its own.
 
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-
-use sys::tcp::{Connection, Listener, Listening, Waiting};
-use workload::{PROCESSES_SHARED, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+use workload::{PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-accept",
@@ -26,8 +22,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(target_os = "linux")]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use std::io;
+    use std::net::{Ipv4Addr, SocketAddr};
+    use sys::tcp::{Connection, Listener, Listening, Waiting};
+
     let is_shared = trial.is_shared();
     trial.scale(
         |workers| {

@@ -9,10 +9,7 @@
 //! **Expected answer.** Own listeners scale. One has one queue with one lock, and all look for free ports in
 //! one range.
 
-use std::net::{Ipv4Addr, SocketAddr};
-
-use sys::tcp::{Connection, Listener, Listening, Waiting};
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-connect",
@@ -25,13 +22,21 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::SCALING
 };
 
-fn listener() -> std::io::Result<Listener> {
+#[cfg(target_os = "linux")]
+fn listener() -> std::io::Result<sys::tcp::Listener> {
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    use sys::tcp::{Listener, Listening};
+
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     Listener::bind(any, Listening { blocking: true, ..Listening::default() })
 }
 
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(target_os = "linux")]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use sys::tcp::{Connection, Waiting};
+
     let is_shared = trial.is_shared();
     trial.scale(
         |_| listener(),

@@ -8,7 +8,7 @@
 //!
 //! **Expected answer.** Own sets scale. One set has one list of ready descriptors, under one lock.
 
-use workload::{PROCESSES, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+use workload::{PROCESSES, THREADS, THREADS_SHARED, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-epoll",
@@ -28,7 +28,7 @@ mod measured {
 
     use sys::event::{Flag, SharedSet};
 
-    use super::*;
+    use workload::{Trial, TrialError};
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let is_shared = trial.is_shared();

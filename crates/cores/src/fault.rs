@@ -9,10 +9,10 @@
 //! Threads do nearly, since faults take the lock of a mapping only (Linux 6.4); before that the lock of the
 //! address space moved between processors.
 
-use sys::memory::{MemoryRegion, page_bytes};
-use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+use workload::{PROCESSES, THREADS, Workload};
 
 /// As many as the page tables of 256 KiB need; more would measure the memory itself.
+#[cfg(target_os = "linux")]
 const PAGES: usize = 64;
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -20,14 +20,16 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: workload::page!("fault.rs"),
     variants: &[THREADS, PROCESSES],
     run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("memory is given back page by page on Unix only") }
+        target_os = "linux" => { Ok(run) }
+        _ => { Err("memory is given back page by page on Linux only") }
     },
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(target_os = "linux")]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use sys::memory::{MemoryRegion, page_bytes};
+
     trial.scale(
         |_| Ok(()),
         |(), worker| {

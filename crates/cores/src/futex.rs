@@ -8,8 +8,7 @@
 //! **Expected answer.** Own words scale, apart from those that fall into one list of the table by chance. One
 //! word has one list, under one lock, which a wake takes only if somebody waits: it scales nearly.
 
-use sys::futex::{FutexScope, FutexWord};
-use workload::{PROCESSES, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+use workload::{PROCESSES, THREADS, THREADS_SHARED, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-futex",
@@ -22,8 +21,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(target_os = "linux")]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use sys::futex::{FutexScope, FutexWord};
+
     let is_shared = trial.is_shared();
     trial.scale(
         |_| Ok(FutexWord::default()),

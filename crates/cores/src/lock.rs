@@ -8,10 +8,7 @@
 //! **Expected answer.** Own files scale but for a lock of each processor's list (`file_lock_list`). One file
 //! has one list of locks under one lock.
 
-use std::fs::File;
-
-use sys::lock::{LockOwner, lock_byte, unlock_byte};
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-lock",
@@ -24,8 +21,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(target_os = "linux")]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use std::fs::File;
+    use sys::lock::{LockOwner, lock_byte, unlock_byte};
+
     let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
     trial.scale(
         |_| Ok(()),

@@ -8,21 +8,22 @@
 //! **Expected answer.** Processes scale. Threads take the lock of their address space (`mmap_lock`) for
 //! writing, so that they are serial.
 
-use sys::memory::{MemoryRegion, page_bytes};
-use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+use workload::{PROCESSES, THREADS, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-map",
     source: workload::page!("map.rs"),
     variants: &[THREADS, PROCESSES],
     run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("memory is mapped by mmap(2) on Unix only") }
+        target_os = "linux" => { Ok(run) }
+        _ => { Err("memory is mapped by mmap(2) on Linux only") }
     },
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(target_os = "linux")]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use sys::memory::{MemoryRegion, page_bytes};
+
     trial.scale(|_| Ok(()), |(), worker| worker.repeat(|| MemoryRegion::map(page_bytes(), true)?.unmap()))
 }

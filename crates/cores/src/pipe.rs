@@ -7,8 +7,7 @@
 //!
 //! **Expected answer.** Own pipes scale. One pipe has one lock.
 
-use sys::channel::Channel;
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-pipe",
@@ -21,8 +20,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(unix)]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use sys::channel::Channel;
+
     let is_shared = trial.is_shared();
     trial.scale(
         |_| Channel::pipe(),

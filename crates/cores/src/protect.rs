@@ -9,22 +9,23 @@
 //! **Expected answer.** Processes scale. Threads take the lock of their address space (`mmap_lock`) for
 //! writing: the middle page becomes a mapping by itself and is merged again.
 
-use sys::memory::{MemoryRegion, page_bytes};
-use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+use workload::{PROCESSES, THREADS, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-protect",
     source: workload::page!("protect.rs"),
     variants: &[THREADS, PROCESSES],
     run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("protections are changed by mprotect(2) on Unix only") }
+        target_os = "linux" => { Ok(run) }
+        _ => { Err("protections are changed by mprotect(2) on Linux only") }
     },
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(target_os = "linux")]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use sys::memory::{MemoryRegion, page_bytes};
+
     trial.scale(
         |_| Ok(()),
         |(), worker| {

@@ -9,7 +9,7 @@
 //! processes is under one lock (`tasklist_lock`). Threads take the lock of their address space too, which is
 //! copied.
 
-use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+use workload::{PROCESSES, THREADS, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-spawn",
@@ -22,7 +22,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(unix)]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     trial.scale(|_| Ok(()), |(), worker| worker.repeat(sys::process::try_fork))
 }

@@ -6,7 +6,7 @@
 //!
 //! **Expected answer.** It scales. A loss is that of the machine: siblings of a core, its clock, its host.
 
-use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+use workload::{PROCESSES, THREADS, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-syscall",
@@ -19,8 +19,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(unix)]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     trial.scale(
         |_| Ok(()),
         |(), worker| {

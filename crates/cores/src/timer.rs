@@ -7,9 +7,7 @@
 //!
 //! **Expected answer.** It scales: each processor has a tree of timers.
 
-use std::time::Duration;
-
-use workload::{PROCESSES, THREADS, Trial, TrialError, Workload};
+use workload::{PROCESSES, THREADS, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-timer",
@@ -22,8 +20,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::SCALING
 };
 
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(target_os = "linux")]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
+    use std::time::Duration;
+
     trial.scale(
         |_| Ok(()),
         |(), worker| {
