@@ -74,11 +74,11 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     if !findings.series.is_empty() || scalings.is_empty() {
         document.push(growths(findings, &highlights));
     }
-    document.blocks.extend(scalings.into_iter().map(Into::into));
     // Costs at one level are in the table that follows, where there is one.
     let is_in_table =
         |list: &&List<'_>| systems.is_none() && matches!(list.series, Some((Kind::OneLevel, _)));
     lists(findings).iter().filter(|list| !is_in_table(list)).for_each(|list| document.push(list.names()));
+    document.blocks.extend(scalings.into_iter().map(Into::into));
     if systems.is_none() {
         let (changed, shown) = changed(findings, &highlights);
         document.blocks.extend(changed.map(Into::into));
