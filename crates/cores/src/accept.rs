@@ -3,9 +3,10 @@
 //! **Question.** Should the workers of a server share one listening socket, or have one each on the same port
 //! (SO_REUSEPORT)?
 //!
-//! **Method.** Each worker connects to the port and accepts a connection, perhaps that of another worker, and
-//! closes both ends with a reset: with `…-shared` from one listener, otherwise from one of its own, to which
-//! it connects until the kernel has chosen it, because a hash of the addresses selects the listener.
+//! **Method.** Each worker connects to the port, accepts a connection without waiting, perhaps that of
+//! another worker, and closes both ends with a reset: with `…-shared` from one listener, otherwise from one
+//! of its own. The kernel selects the listener by a hash of the addresses, so that some queues are empty for
+//! a moment: then the worker goes on, and another worker accepts two.
 //!
 //! **Expected answer.** Own listeners scale better: each has a queue of its own.
 
@@ -28,22 +29,16 @@ fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use std::net::{Ipv4Addr, SocketAddr};
     use sys::tcp::{Connection, Listener, Listening, Waiting};
 
-    let is_shared = trial.is_shared();
     trial.scale(
-        |workers| {
+        |objects| {
             let how = Listening { share_port: true, ..Listening::default() };
             let first = Listener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), how)?;
-            let mut listeners = vec![first];
-            let address = listeners[0].address()?;
-            let more = if is_shared { 0 } else { workers - 1 };
-            for _ in 0..more {
-                listeners.push(Listener::bind(address, how)?);
-            }
-            Ok(listeners)
+            let address = first.address()?;
+            let more = (1..objects).map(|_| Listener::bind(address, how));
+            std::iter::once(Ok(first)).chain(more).collect::<io::Result<Vec<Listener>>>()
         },
         |listeners, worker| {
-            let listener = listeners.get(worker.number()).or(listeners.first());
-            let listener = listener.ok_or(io::ErrorKind::NotFound)?;
+            let listener = listeners.get(worker.object()).ok_or(io::ErrorKind::NotFound)?;
             let address = listener.address()?;
             worker.repeat(|| {
                 let client = Connection::connect(address, None, Waiting::Blocking)?;

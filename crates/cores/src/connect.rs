@@ -37,16 +37,15 @@ fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use std::net::{Ipv4Addr, SocketAddr};
     use sys::tcp::{Connection, Waiting};
 
-    let is_shared = trial.is_shared();
     trial.scale(
         |_| listener(),
         |shared, worker| {
             let own = listener()?;
-            let listener = if is_shared { shared } else { &own };
+            let listener = worker.choose(shared, &own);
             let address = listener.address()?;
             let [high, low] = (worker.number() as u16 + 1).to_be_bytes();
             let from = SocketAddr::from((Ipv4Addr::new(127, 1, high, low), 0));
-            let from = (!is_shared).then_some(from);
+            let from = (!worker.is_shared()).then_some(from);
             worker.repeat(|| {
                 let client = Connection::connect(address, from, Waiting::Blocking)?;
                 client.reset_on_close()?;

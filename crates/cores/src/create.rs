@@ -20,13 +20,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
+    let folder = trial.own_folder()?;
     trial.scale(
         |_| Ok(()),
         |(), worker| {
-            let owner = if is_shared { "all".to_owned() } else { worker.number().to_string() };
-            let own = folder.join(owner);
-            std::fs::create_dir_all(&own)?;
+            let own = folder.of_object(worker)?;
             let path = Path::try_from(own.join(worker.number().to_string()).as_path())?;
             worker.repeat(|| {
                 close(create_new(&path)?)?;

@@ -31,13 +31,13 @@ mod measured {
     use workload::{Trial, TrialError};
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        let is_shared = trial.is_shared();
         trial.scale(
             |_| SharedSet::new(),
             |shared, worker| {
                 let (own, flag) = (SharedSet::new()?, Flag::new()?);
-                let set = if is_shared { shared } else { &own };
+                let set = worker.choose(shared, &own);
                 set.watch(flag.as_fd())?;
+                let is_shared = worker.is_shared();
                 worker.repeat(|| {
                     flag.raise()?;
                     let found = set.is_ready()?;

@@ -23,15 +23,15 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
+    let folder = trial.own_folder()?;
     trial.scale(
-        |workers| {
+        |objects| {
             let page = vec![1; page_bytes()];
-            (0..workers).try_for_each(|worker| std::fs::write(folder.join(worker.to_string()), &page))
+            (0..objects).try_for_each(|object| std::fs::write(folder.join(object.to_string()), &page))
         },
         |(), worker| {
-            let owner = if is_shared { 0 } else { worker.number() };
-            let file = File::open(folder.join(owner.to_string()))?;
+            let object = worker.object().to_string();
+            let file = File::open(folder.join(object))?;
             let mut page = vec![0; page_bytes()];
             worker.repeat(|| read_at(&file, &mut page, 0))
         },

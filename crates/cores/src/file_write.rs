@@ -23,21 +23,20 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
+    let folder = trial.own_folder()?;
     trial.scale(
-        |workers| {
-            let pages = vec![1; page_bytes() * workers];
-            (0..workers).try_for_each(|worker| std::fs::write(folder.join(worker.to_string()), &pages))
-        },
+        |_| Ok(()),
         |(), worker| {
-            let owner = if is_shared { 0 } else { worker.number() };
-            let file = File::options().write(true).open(folder.join(owner.to_string()))?;
+            let path = folder.join(worker.object().to_string());
+            let file = File::options().write(true).create(true).truncate(false).open(path)?;
             let page = vec![2; page_bytes()];
             let offset = (page_bytes() * worker.number()) as u64;
-            worker.repeat(|| match sys::file::write_at(&file, &page, offset)? {
+            let write = || match sys::file::write_at(&file, &page, offset)? {
                 written if written == page.len() => Ok(()),
                 _ => Err(io::ErrorKind::WriteZero.into()),
-            })
+            };
+            write()?;
+            worker.repeat(write)
         },
     )
 }

@@ -25,12 +25,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use sys::futex::{FutexScope, FutexWord};
 
-    let is_shared = trial.is_shared();
     trial.scale(
         |_| Ok(FutexWord::default()),
         |shared, worker| {
             let own = FutexWord::default();
-            let word = if is_shared { shared } else { &own };
+            let word = worker.choose(shared, &own);
             worker.repeat(|| word.wake(FutexScope::Process, 1).map(drop))
         },
     )

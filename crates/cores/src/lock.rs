@@ -26,12 +26,12 @@ fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use std::fs::File;
     use sys::lock::{LockOwner, lock_byte, unlock_byte};
 
-    let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
+    let folder = trial.own_folder()?;
     trial.scale(
         |_| Ok(()),
         |(), worker| {
-            let owner = if is_shared { 0 } else { worker.number() };
-            let path = folder.join(owner.to_string());
+            let object = worker.object().to_string();
+            let path = folder.join(object);
             let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
             let byte = worker.number() as u64;
             worker.repeat(|| {

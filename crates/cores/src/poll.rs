@@ -23,12 +23,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let is_shared = trial.is_shared();
     trial.scale(
         |_| Flag::new(),
         |shared, worker| {
             let own = Flag::new()?;
-            let flag = if is_shared { shared } else { &own };
+            let flag = worker.choose(shared, &own);
             let mut poll = Poll::new()?;
             poll.add(flag.handle(), 0, Interest::Read)?;
             let mut events = Vec::with_capacity(1);

@@ -22,13 +22,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
+    let folder = trial.own_folder()?;
     trial.scale(
         |_| Ok(()),
         |(), worker| {
-            let owner = if is_shared { "all".to_owned() } else { worker.number().to_string() };
-            let own = folder.join(owner);
-            std::fs::create_dir_all(&own)?;
+            let own = folder.of_object(worker)?;
             let names = ["one", "other"].map(|name| own.join(format!("{}-{name}", worker.number())));
             File::create(&names[0])?;
             let [mut from, mut to] =

@@ -7,9 +7,7 @@
 //! **Expected answer.** Own files scale: the walk of a path takes no lock and writes nothing (RCU). The end
 //! of it takes a reference to the file, so the same file moves its counter between processors.
 
-use std::fs::File;
-
-use sys::file::{Path, status};
+use sys::file::status;
 use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Trial, TrialError, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -21,18 +19,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let (folder, is_shared) = (trial.own_folder()?, trial.is_shared());
+    let folder = trial.own_folder()?;
     trial.scale(
-        |workers| {
-            for worker in 0..workers {
-                std::fs::create_dir_all(folder.join(worker.to_string()))?;
-                File::create(folder.join(worker.to_string()).join("file"))?;
-            }
-            Ok(())
-        },
+        |_| Ok(()),
         |(), worker| {
-            let owner = if is_shared { 0 } else { worker.number() };
-            let path = Path::try_from(folder.join(owner.to_string()).join("file").as_path())?;
+            let path = folder.file_of_object(worker)?;
             worker.repeat(|| status(&path))
         },
     )

@@ -24,12 +24,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use sys::channel::Channel;
 
-    let is_shared = trial.is_shared();
     trial.scale(
         |_| Channel::socket_pair(),
         |shared, worker| {
             let own = Channel::socket_pair()?;
-            let channel = if is_shared { shared } else { &own };
+            let channel = worker.choose(shared, &own);
             worker.repeat(|| channel.pass(1).map(drop))
         },
     )

@@ -9,15 +9,13 @@ use record::{
 use stats::{Class, JudgeSettings, Scaling, Verdict};
 
 use crate::generator::{BoundsOf, GeneratorRemark, LimitedLevels};
-use crate::scaling;
+use crate::scaling::{self, NotScaled};
 use crate::series::{Referenced, is_of, is_of_levels, measured, median, references, sweep};
 use crate::stops::{self, Stop};
 use crate::verdict::LINEAR;
 
 /// The smallest growth that matters, as a share, unless the user chooses another.
 pub const MARGIN: f64 = 0.10;
-/// A scaling goes on where this many times its trials may decide it: there are many, and some are noisy.
-const MORE_TRIALS: usize = 4;
 /// Error rate of each verdict.
 pub const ALPHA: f64 = 0.05;
 /// Seed of every bootstrap, so that the same record always gives the same verdicts.
@@ -94,8 +92,8 @@ pub enum Remark {
     },
     /// Remarks of trials about the generator of their load.
     Generator(GeneratorRemark),
-    /// The processors are emulated, so how throughput scales over them is not judged.
-    Emulated,
+    /// It is not judged how throughput scales over processors.
+    NotScaled(NotScaled),
     /// So many helper processes made objects too, and each n that lies so far apart was measured.
     Helpers {
         /// How many processes.
@@ -125,14 +123,6 @@ impl Finding {
             Class::Ambiguous if verdict.classes.is_empty() => self.steepness_excludes_it().then_some(false),
             _ => (!is_open).then_some(false),
         }
-    }
-
-    /// Whether a few more trials would make certain how it scales; `None` where it is no throughput of
-    /// workers.
-    pub(crate) fn is_scaling_open(&self) -> Option<bool> {
-        let scaling = self.scaling.as_ref()?;
-        let most = scaling.trials * MORE_TRIALS;
-        Some(scaling.trials_needed.is_some_and(|needed| needed as usize <= most))
     }
 
     /// Whether a cost that grows in no known shape is too steep for the expectation, or not steep enough. A
@@ -226,8 +216,9 @@ fn finding(
     let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
     let values = measured.iter().map(|series| sweep(series).values.len()).sum();
     let are_zero = measured.iter().flat_map(|series| &series.values).all(|&value| value == 0.0);
-    let is_emulated = scaling::is_emulated_throughput(system, workload, &key);
-    let emulated = is_emulated.then_some(Remark::Emulated);
+    let scaling = scaling::of_series(recording, system, workload, &key, settings);
+    let not_scaled = scaling.as_ref().and_then(|scaling| scaling.as_ref().err());
+    let not_scaled = not_scaled.map(|why| Remark::NotScaled(*why));
     let nothing = (verdict.is_none() && values > 0).then_some(Remark::NothingToJudge { values, are_zero });
     Finding {
         label: label(&key, both_ways),
@@ -236,8 +227,8 @@ fn finding(
         expect: kind.expect_of(variant),
         references: references(workload, kind.direction).map(|kind| kind.name.clone()).collect(),
         detail: kind.detail,
-        remarks: remarks(recording, &key).into_iter().chain(nothing).chain(emulated).collect(),
-        scaling: scaling::of_series(recording, system, workload, &key, settings),
+        remarks: remarks(recording, &key).into_iter().chain(nothing).chain(not_scaled).collect(),
+        scaling: scaling.and_then(Result::ok),
         verdict,
         stops: Vec::new(),
         measurements: values,

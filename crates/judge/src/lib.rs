@@ -45,6 +45,7 @@ pub use growth::{Growth, GrowthEnd, GrowthWindows, can_be_sampled, worse_before_
 pub use highlight::{Highlight, highlights, improves, worsens, worst};
 pub use judgements::Judgements;
 pub use place::Place;
+pub use scaling::NotScaled;
 pub use settlement::Settlement;
 pub use stops::{Cause, Stop};
 pub use undecided::{MeasuredVariant, undecided};

@@ -1,6 +1,6 @@
 //! How the throughput of several workers scales.
 
-use record::{Processors, Recording, SeriesKey, Shape, System, Workload};
+use record::{Recording, SeriesKey, Shape, System, Workload};
 use stats::{JudgeSettings, Scaling, ScalingTrial};
 
 use crate::environment::is_emulated;
@@ -10,30 +10,40 @@ use crate::series::{measured, sweep};
 const RATE: &str = "rate";
 const REFERENCE: &str = "reference";
 
-/// Whether the series is the throughput of a scaling that is not judged: the speeds of emulated processors
-/// say nothing of real ones.
-pub(crate) fn is_emulated_throughput(system: &System, workload: &Workload, key: &SeriesKey) -> bool {
-    is_throughput(workload, key) && is_emulated(system)
+/// The setting that places workers, and its value for which the record has the borders.
+const PLACEMENT: &str = "placement";
+const SPREAD: &str = "spread";
+
+/// A scaling goes on where this many times its trials may decide it: there are many, and some are noisy.
+const MORE_TRIALS: usize = 4;
+
+/// Why it is not judged how throughput scales.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotScaled {
+    /// The processors are emulated: their speeds say nothing of real ones.
+    Emulated,
+    /// Only one worker was measured, on the only usable processor.
+    OneProcessor,
 }
 
-fn is_throughput(workload: &Workload, key: &SeriesKey) -> bool {
-    workload.shape == Shape::Scaling && key.name == RATE
-}
-
-/// Judges the series, if it is the throughput of a scaling.
+/// Judges the series, or says why not; `None` unless it is the throughput of a scaling.
 pub(crate) fn of_series(
     recording: &Recording,
     system: &System,
     workload: &Workload,
     key: &SeriesKey,
     settings: &JudgeSettings,
-) -> Option<Scaling> {
-    if !is_throughput(workload, key) || is_emulated(system) {
+) -> Option<Result<Scaling, NotScaled>> {
+    if workload.shape != Shape::Scaling || key.name != RATE {
         return None;
+    }
+    if is_emulated(system) {
+        return Some(Err(NotScaled::Emulated));
     }
     let references = SeriesKey { name: REFERENCE.to_owned(), ..key.clone() };
     let references = measured(recording, &references);
-    let rates = measured(recording, key).into_iter().map(|series| {
+    let rates = measured(recording, key);
+    let trials = rates.iter().map(|series| {
         let points = |series| {
             let sweep = sweep(series);
             (0..sweep.values.len()).map(|place| (sweep.n(place), sweep.values[place])).collect()
@@ -44,13 +54,27 @@ pub(crate) fn of_series(
             references: reference.map_or_else(Vec::new, |reference| points(reference)),
         }
     });
-    let trials: Vec<ScalingTrial> = rates.collect();
-    let processors = system.processors.as_ref();
-    let usable = processors.map_or(1, |processors| processors.usable.len().max(1) as u64);
-    let borders = processors.map_or_else(Vec::new, borders);
-    stats::scaling(&trials, usable, &borders, settings)
+    let trials: Vec<ScalingTrial> = trials.collect();
+    let usable = system.processors.as_ref().map_or(1, |processors| processors.usable.len().max(1) as u64);
+    let has_several = trials.iter().flat_map(|trial| &trial.rates).any(|(workers, _)| *workers > 1);
+    if usable == 1 && !trials.is_empty() && !has_several {
+        return Some(Err(NotScaled::OneProcessor));
+    }
+    stats::scaling(&trials, usable, &borders(recording, system, key), settings).map(Ok)
 }
 
-fn borders(processors: &Processors) -> Vec<u64> {
-    processors.borders.iter().map(|border| u64::from(border.after)).collect()
+/// Whether a few more trials would make it certain.
+pub(crate) fn is_open(scaling: &Scaling) -> bool {
+    let most = scaling.trials * MORE_TRIALS;
+    scaling.trials_needed.is_some_and(|needed| needed as usize <= most)
+}
+
+/// The numbers of workers after which processors of another kind begin, where that is known.
+fn borders(recording: &Recording, system: &System, key: &SeriesKey) -> Vec<u64> {
+    let of_key = recording.trials.iter().map(|trial| &trial.order);
+    let mut of_key = of_key.filter(|order| order.system == key.system && order.workload == key.workload);
+    let is_spread = of_key.all(|order| order.settings.get(PLACEMENT).is_none_or(|value| value == SPREAD));
+    let processors = system.processors.as_ref().filter(|_| is_spread);
+    let borders = processors.map_or(&[][..], |processors| &processors.borders);
+    borders.iter().map(|border| u64::from(border.after)).collect()
 }

@@ -11,6 +11,7 @@ use stats::{Class, Verdict};
 use crate::compare::{self, Comparison, Ranking, RankingEntry};
 use crate::finding::Finding;
 use crate::findings::Findings;
+use crate::scaling;
 
 /// Growth that is known less precisely than this, high over low, deserves more trials.
 const GROWTH_SPREAD: f64 = 1.2;
@@ -66,8 +67,8 @@ fn of_verdict(finding: &Finding) -> Option<String> {
         let early = verdict.trials < FEW && verdict.class != Class::Flat;
         early || vague || (verdict.class == Class::Inconclusive && verdict.trials_needed.is_some())
     };
-    let is_open = match finding.is_scaling_open() {
-        Some(is_open) => is_open,
+    let is_open = match &finding.scaling {
+        Some(scaling) => scaling::is_open(scaling),
         None => finding.verdict.as_ref().is_some_and(may_change),
     };
     is_open.then(|| finding.key.variant.clone())

@@ -19,7 +19,7 @@ pub(crate) const VERDICT: usize = 4;
 pub fn document(findings: &Findings) -> Document {
     let mut document = Document::default();
     scalings::sections(findings, true).into_iter().for_each(|section| document.push(section));
-    let findings = &scalings::without_scalings(findings);
+    let findings = &scalings::without_scalings(findings.clone());
     for system in &findings.systems {
         let series: Vec<&Finding> = findings.series.iter().filter(|f| f.key.system == system.name).collect();
         // Comparisons stand beneath their own series, and these have a heading of their own.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sys::namespace::{NamespaceKind, Namespaces, permit, renew};
 use sys::route::RouteSocket;
 
-use crate::{Trial, TrialError};
+use crate::{Trial, TrialError, Worker};
 
 /// The trial's own folder, which is removed with all that is in it when this is dropped. Where the trial is
 /// killed, the janitor of the run removes it with the scratch folder.
@@ -45,6 +45,26 @@ impl OwnFolder {
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The folder in it of the object of a worker, which the first that comes makes.
+    ///
+    /// # Errors
+    /// Those of mkdir(2).
+    pub fn of_object(&self, worker: &Worker<'_>) -> io::Result<PathBuf> {
+        let own = self.join(worker.object().to_string());
+        std::fs::create_dir_all(&own)?;
+        Ok(own)
+    }
+
+    /// An empty file in that folder.
+    ///
+    /// # Errors
+    /// Those of mkdir(2) and open(2).
+    pub fn file_of_object(&self, worker: &Worker<'_>) -> io::Result<sys::file::Path> {
+        let path = self.of_object(worker)?.join("file");
+        std::fs::File::options().write(true).create(true).truncate(false).open(&path)?;
+        sys::file::Path::try_from(path.as_path())
     }
 
     /// The path of a name in it.

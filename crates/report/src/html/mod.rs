@@ -47,7 +47,7 @@ pub fn write(
     systems: Option<&Comparison>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let asked = &overview::scalings::without_scalings(&findings.without_details());
+    let asked = &overview::scalings::without_scalings(findings.without_details());
     let highlights = &judge::highlights(asked);
     let source = &Source { recording, findings, asked, highlights, budget: Budget::of(findings) };
     // Where and how imported numbers were measured is unknown.

@@ -57,13 +57,13 @@ pub fn document_after_machine(findings: &Findings, systems: Option<&Comparison>)
 }
 
 fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known: bool) -> Document {
-    let all = scalings::without_scalings(findings).series.len();
-    let mut findings = findings.without_details();
+    let scalings = scalings::sections(findings, false);
+    let mut findings = scalings::without_scalings(findings.clone());
+    let details = findings.series.iter().filter(|finding| finding.detail).count();
+    findings.series.retain(|finding| !finding.detail);
     if is_machine_known {
         findings.notes.retain(|note| !matches!(note, Note::Readiness { .. }));
     }
-    let scalings = scalings::sections(&findings, false);
-    findings = scalings::without_scalings(&findings);
     let findings = &findings;
     let mut document = Document::default();
     machine(findings, is_machine_known, &mut document);
@@ -87,7 +87,7 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     for compared in findings.comparisons.iter().filter(|compared| compared::is_shown(compared)) {
         document.blocks.extend(compared::section(findings, compared).map(Into::into));
     }
-    remarks(findings, all - findings.series.len(), &mut document);
+    remarks(findings, details, &mut document);
     document
 }
 

@@ -1,5 +1,7 @@
 //! Operations by several workers at once: how the throughput of each scales, the worst first.
 
+use std::collections::BTreeSet;
+
 use judge::{Finding, Findings};
 use record::System;
 use stats::{Scaling, ScalingClass};
@@ -26,15 +28,11 @@ pub(crate) fn sections(findings: &Findings, is_whole: bool) -> Vec<Section> {
     findings.systems.iter().filter_map(|system| section(findings, system, is_whole)).collect()
 }
 
-/// The findings without those that these sections show: the series of scalings.
-pub(crate) fn without_scalings(findings: &Findings) -> Findings {
-    let mut findings = findings.clone();
-    let is_scaling = |name: &str| {
-        let shown = findings.series.iter().filter(|finding| finding.scaling.is_some());
-        shown.map(|finding| &finding.key.workload).any(|workload| workload == name)
-    };
-    let series = findings.series.iter().filter(|finding| !is_scaling(&finding.key.workload)).cloned();
-    findings.series = series.collect();
+/// The findings without the series that these sections show.
+pub(crate) fn without_scalings(mut findings: Findings) -> Findings {
+    let shown = findings.series.iter().filter(|finding| finding.scaling.is_some());
+    let shown: BTreeSet<String> = shown.map(|finding| finding.key.workload.clone()).collect();
+    findings.series.retain(|finding| !shown.contains(&finding.key.workload));
     findings
 }
 
@@ -49,7 +47,7 @@ fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Secti
     };
     let scales = of(|class| class == ScalingClass::Scales);
     let undecided = of(|class| class == ScalingClass::Undecided);
-    let loses = of(|class| !matches!(class, ScalingClass::Scales | ScalingClass::Undecided));
+    let loses = of(ScalingClass::is_loss);
 
     let name = if findings.systems.len() > 1 { format!(" on {}", system.name) } else { String::new() };
     let counts = [(loses.len(), "lose"), (scales.len(), "scale"), (undecided.len(), "undecided")];
@@ -62,19 +60,15 @@ fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Secti
     section.push(table((findings, system), &loses, &all, top));
     let label = |(finding, _): &Scaled<'_>| sentences::variant_label(findings, finding);
     let lines_max = if is_whole { usize::MAX } else { LINES_MAX };
-    let names = |label: &str, items: Vec<String>, behind: &str| Names {
-        label: label.to_owned(),
-        items,
-        behind: behind.to_owned(),
-        lines_max,
-    };
+    let names =
+        |label: &str, items| Names { label: label.to_owned(), items, behind: String::new(), lines_max };
     let within = format!("Scale within {}", percent(findings.margin));
-    section.push(names(&within, scales.iter().map(label).collect(), ""));
+    section.push(names(&within, scales.iter().map(label).collect()));
     let so_far = |one: &Scaled<'_>| {
         let last = one.1.speedups.last().map(|last| format!(" ({})", factor(last.ratio.value)));
         label(one) + &last.unwrap_or_default()
     };
-    section.push(names("Undecided", undecided.iter().map(so_far).collect(), ""));
+    section.push(names("Undecided", undecided.iter().map(so_far).collect()));
     Some(section)
 }
 
@@ -92,17 +86,15 @@ fn table(
     (table.wraps, table.wraps_at) = (WORDS, WORDS_WIDTH_MIN);
     (table.yields, table.more) = (Some(yields::SCALINGS), " that lose: --verbose");
     for &(finding, scaling) in loses {
-        let tone = sentences::tone_of_scaling(scaling.class);
         let one = finding.verdict.as_ref().map(|verdict| finding.unit.cost(verdict.cost_low.value));
         let most = scaling.speedups.last().map(|last| factor_with_interval(last.ratio));
-        let words =
-            sentences::scaling(scaling, system.processors.as_ref()) + &better((finding, scaling), all);
+        let words = sentences::loss(scaling, system.processors.as_ref()) + &better((finding, scaling), all);
         let (one, most) = (one.unwrap_or_default(), most.unwrap_or_default());
         let name = sentences::variant_label(findings, finding);
         let sentence = format!("{name}: {one} by one worker, {most}; {words}");
         table.push(Row {
-            cells: vec![name.into(), one.into(), most.into(), Cell::toned(words, tone)],
-            sentence: Some(Text::toned(sentence, tone)),
+            cells: vec![name.into(), one.into(), most.into(), Cell::toned(words, Tone::Notable)],
+            sentence: Some(Text::toned(sentence, Tone::Notable)),
             ..Row::default()
         });
     }

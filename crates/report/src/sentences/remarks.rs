@@ -1,6 +1,6 @@
 //! Remarks about series and runs, each a sentence.
 
-use judge::{Finding, Findings, Note, Remark};
+use judge::{Finding, Findings, NotScaled, Note, Remark};
 
 use record::LimitedBy;
 use stats::{ReferenceStanding, Warning};
@@ -57,7 +57,12 @@ pub fn remark(remark: &Remark) -> String {
         Remark::OfTrials { text, trials, of } if trials == of => text.clone(),
         Remark::OfTrials { text, trials, of } => format!("{text} ({trials} of {of} trials)"),
         Remark::Generator(remark) => of_generator(remark),
-        Remark::Emulated => "Scaling is not judged, because an emulator executes the processors.".to_owned(),
+        Remark::NotScaled(NotScaled::Emulated) => {
+            "Scaling is not judged, because an emulator executes the processors.".to_owned()
+        }
+        Remark::NotScaled(NotScaled::OneProcessor) => {
+            "Scaling is not judged, because only one processor is usable.".to_owned()
+        }
         Remark::Helpers { helpers, stride } => format!(
             "One object in {stride} was made and timed by the trial, and the others by {}, because one \
              process cannot hold so many.",

@@ -3,28 +3,15 @@
 use record::{ProcessorKind, Processors};
 use stats::{Interval, Scaling, ScalingClass, Speedup};
 
-use crate::document::Tone;
 use crate::words::{count, factor_with_interval, share_with_interval};
 
-/// The tone of a claim.
-pub(crate) fn tone_of_scaling(class: ScalingClass) -> Tone {
-    match class {
-        ScalingClass::Scales => Tone::Good,
-        ScalingClass::Undecided => Tone::Open,
-        _ => Tone::Notable,
-    }
-}
-
-/// `share 4 % (3–5 %) is serial: at most ×25 (20–33) of one worker`.
-pub(crate) fn scaling(scaling: &Scaling, processors: Option<&Processors>) -> String {
-    let Some(last) = scaling.speedups.last() else { return "one processor only".into() };
+/// How throughput falls short: `4 % (3–5 %) of the work is serial: at most ×25 (20–33) of one worker`. Empty
+/// where nothing is lost for certain.
+pub(crate) fn loss(scaling: &Scaling, processors: Option<&Processors>) -> String {
+    let Some(last) = scaling.speedups.last() else { return String::new() };
     let claim = match scaling.class {
-        ScalingClass::Scales => "scales".to_owned(),
+        ScalingClass::Scales | ScalingClass::Undecided => return String::new(),
         ScalingClass::Negative => "negative: less than one worker alone".to_owned(),
-        ScalingClass::Undecided => match scaling.trials_needed {
-            Some(trials) => format!("undecided; {} trials needed", count(u64::from(trials))),
-            None => "undecided".to_owned(),
-        },
         ScalingClass::TurnsBack => {
             let peak = scaling.law.and_then(|law| law.peak);
             peak.map_or("turns back".to_owned(), |peak| format!("turns back at {} workers", whole(peak)))
@@ -32,7 +19,7 @@ pub(crate) fn scaling(scaling: &Scaling, processors: Option<&Processors>) -> Str
         ScalingClass::Serial => serial(scaling, last.workers),
         ScalingClass::Loses => loses(scaling, processors),
     };
-    claim + &by_machine(scaling, last)
+    claim + &by_machine(last)
 }
 
 fn serial(scaling: &Scaling, top: u64) -> String {
@@ -53,7 +40,8 @@ fn serial(scaling: &Scaling, top: u64) -> String {
 fn loses(scaling: &Scaling, processors: Option<&Processors>) -> String {
     match scaling.bend {
         Some(bend) => {
-            let kind = border(processors, bend.after).map_or("", |kind| match kind {
+            let border = border(processors, bend.after).filter(|_| bend.is_border);
+            let kind = border.map_or("", |kind| match kind {
                 ProcessorKind::Sibling => ", where the second thread of each core begins",
                 ProcessorKind::Slower => ", where slower cores begin",
                 ProcessorKind::Node => ", where another memory node begins",
@@ -84,14 +72,12 @@ fn whole(peak: Interval) -> String {
 }
 
 /// The loss of the machine itself, which is not that of the operation.
-fn by_machine(scaling: &Scaling, last: &Speedup) -> String {
+fn by_machine(last: &Speedup) -> String {
     let ideal = last.workers as f64;
-    match last.reference.filter(|reference| reference.high < MACHINE_LOSES * ideal) {
-        Some(reference) if scaling.class != ScalingClass::Undecided => {
-            format!("; a loop in user space reaches {}", factor_with_interval(reference))
-        }
-        _ => String::new(),
-    }
+    let loses = last.reference.filter(|reference| reference.high < MACHINE_LOSES * ideal);
+    loses.map_or_else(String::new, |reference| {
+        format!("; a loop in user space reaches {}", factor_with_interval(reference))
+    })
 }
 
 /// A machine that does less than this share of the ideal is worth a word.

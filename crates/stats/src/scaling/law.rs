@@ -1,8 +1,7 @@
 //! The descriptions of throughput over workers: the law, its rival, and whether the trials contradict them.
 
 use super::{Logs, ScalingBend, ScalingLaw};
-use crate::centre::Interval;
-use crate::centre::{Centre, FEWEST, Student, exp};
+use crate::centre::{Centre, FEWEST, Interval, Student, exp};
 use crate::covariance::{CholeskyFactor, dot};
 use crate::simultaneous::chance_of_all;
 
@@ -20,6 +19,7 @@ const LEAST_SERIAL: f64 = -0.02;
 const TURNS: f64 = 0.005;
 /// Steps of a fit.
 const STEPS: usize = 60;
+
 /// The descriptions that are named.
 #[derive(Default)]
 pub(super) struct Models {

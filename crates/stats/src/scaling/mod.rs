@@ -82,7 +82,8 @@ pub enum ScalingClass {
 
 impl ScalingClass {
     /// Whether something is lost for certain, so that there is something to describe.
-    fn is_loss(self) -> bool {
+    #[must_use]
+    pub fn is_loss(self) -> bool {
         !matches!(self, ScalingClass::Scales | ScalingClass::Undecided)
     }
 }

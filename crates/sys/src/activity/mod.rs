@@ -81,7 +81,7 @@ pub fn difference(before: &Snapshot, after: &Snapshot) -> BTreeMap<String, f64> 
 
 /// Usage of this process and its children: getrusage(2).
 #[cfg(unix)]
-mod usage {
+pub(crate) mod usage {
     use super::Snapshot;
 
     pub(super) fn read(snapshot: &mut Snapshot) {
@@ -102,7 +102,8 @@ mod usage {
         time.tv_sec as f64 + time.tv_usec as f64 * 1e-6
     }
 
-    fn usage(who: libc::c_int) -> Option<libc::rusage> {
+    /// One getrusage(2).
+    pub(crate) fn usage(who: libc::c_int) -> Option<libc::rusage> {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the pointer is to a whole rusage of ours, which the call only fills; all of its fields are
         // plain numbers, for which the zeros it starts with are values too.

@@ -152,17 +152,12 @@ pub fn cpu_ns() -> io::Result<u64> {
 /// How often the system took the processor from the calling thread, getrusage(2); `None` where it does not
 /// count that for a thread.
 pub fn involuntary_switches() -> Option<u64> {
-    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
-    {
-        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the call fills a whole rusage of ours, of which zeros are values too.
-        let usage = unsafe {
-            (libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) == 0).then(|| usage.assume_init())
-        };
-        usage.map(|usage| usage.ru_nivcsw.unsigned_abs())
+    cfg_select! {
+        any(target_os = "linux", target_os = "freebsd") => {
+            crate::activity::usage::usage(libc::RUSAGE_THREAD).map(|usage| usage.ru_nivcsw.unsigned_abs())
+        }
+        _ => { None }
     }
-    #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
-    None
 }
 
 #[cfg(test)]

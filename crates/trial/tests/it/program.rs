@@ -143,7 +143,7 @@ fn expect_facts(workload: &Workload, trial: &Trial, facts: &[Line]) {
         let each = |n: u64| std::iter::repeat_n(n, loads);
         let expected = if one_at_a_time { Vec::new() } else { levels.into_iter().flat_map(each).collect() };
         assert_eq!(generators, expected, "{key:?}");
-    } else if workload.shape == Shape::Curve {
+    } else if matches!(workload.shape, Shape::Curve | Shape::Scaling) {
         assert_eq!(facts, [], "{key:?}");
     } else if workload.shape == Shape::Job {
         assert!(generators.is_empty(), "{key:?}: {generators:?}");

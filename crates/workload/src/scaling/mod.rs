@@ -1,11 +1,10 @@
 //! The driver of a scaling: at each number of workers, all of them repeat the operation at once.
 
+mod group;
 mod round;
 
 use std::io;
-use std::sync::atomic::AtomicU64;
 use std::thread;
-use std::time::Duration;
 
 use sys::clock::Clock;
 use sys::cpu::{Placed, Placement};
@@ -15,8 +14,9 @@ use crate::operation::Operation;
 use crate::outcome::TrialError;
 use crate::setting::{Setting, Values};
 use crate::trial::Trial;
+use group::{Held, NotHeld, WorkerGroup, WorkerKind};
 use record::{Expect, Unit};
-use round::{Board, Leader, LeaderStep, Member, MemberStep, Round, RoundTimes, Usage, Void, refuse};
+use round::{Board, Member, MemberStep, Round, Usage};
 
 /// The values of each level, of every scaling.
 pub(crate) const OPERATIONS: &[Operation] = &[
@@ -78,24 +78,9 @@ pub const THREADS_SHARED: Variant =
 pub const PROCESSES_SHARED: Variant =
     Variant { name: "processes-shared", summary: "processes, all on one object" };
 
-/// How a variant makes workers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WorkerKind {
-    Thread,
-    Process,
-}
-
 /// The rounds of a level, in their order; each number is known to all workers.
 const REFERENCE_ROUND: u64 = 1;
 const OPERATION_ROUND: u64 = 2;
-
-/// The reference is repeated for this part of the window of the operation.
-const REFERENCE_PART: f64 = 0.25;
-/// How long workers may take to arrive, to end an operation that is under way, and to end.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How often the leader looks while workers arrive or end, and whether one has ended during a window.
-const WATCH: Duration = Duration::from_micros(200);
-const LOOK: Duration = Duration::from_millis(5);
 
 /// The numbers of workers up to `top`: 1, 2, 3, 4, 6, 8, 12, 16 and so on, with `top` itself.
 pub(crate) fn worker_counts(top: u64) -> Vec<u64> {
@@ -111,7 +96,7 @@ pub struct Worker<'a> {
     board: Board<'a>,
     clock: &'a Clock,
     number: usize,
-    workers: usize,
+    is_shared: bool,
 }
 
 impl Worker<'_> {
@@ -120,9 +105,19 @@ impl Worker<'_> {
         self.number
     }
 
-    /// How many there are.
-    pub fn workers(&self) -> usize {
-        self.workers
+    /// Whether all workers share one object.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// The number of its object: its own, or 0 where all share one.
+    pub fn object(&self) -> usize {
+        if self.is_shared { 0 } else { self.number }
+    }
+
+    /// The object that it uses: all share one, or each has its own.
+    pub fn choose<'o, T>(&self, shared: &'o T, own: &'o T) -> &'o T {
+        if self.is_shared { shared } else { own }
     }
 
     /// Repeats the operation together with all other workers; each return of it counts once. To be called
@@ -179,34 +174,11 @@ fn reference(mut word: u64) -> u64 {
     word
 }
 
-/// The results of one level.
-struct Held {
-    reference: Round,
-    operation: Round,
-}
-
-/// Why a level has no values.
-enum NotHeld {
-    /// Its own setup was refused.
-    Refused(io::Error),
-    /// It does not count, and why.
-    Void(String),
-}
-
-impl From<Void> for NotHeld {
-    fn from(void: Void) -> NotHeld {
-        match void {
-            Void::Refused { errno: 0 } => NotHeld::Refused(io::Error::other("a worker failed")),
-            Void::Refused { errno } => NotHeld::Refused(io::Error::from_raw_os_error(errno)),
-            void => NotHeld::Void(void.to_string()),
-        }
-    }
-}
-
 impl Trial<'_> {
-    /// Measures a scaling: at each number of workers, in random order, `prepare` makes all that they share,
-    /// and `work` is called in each of them, sets up the worker's own, and repeats the operation
-    /// ([`Worker::repeat`]). A level at which something went wrong has no values, and a remark says why.
+    /// Measures a scaling: at each number of workers, in random order, `prepare` gets the number of their
+    /// objects and makes all that they share; `work` is called in each of them, sets up the worker's own, and
+    /// repeats the operation ([`Worker::repeat`]). A level at which something went wrong has no values, and a
+    /// remark says why.
     ///
     /// # Errors
     /// [`TrialError`] when no level could be held.
@@ -216,7 +188,7 @@ impl Trial<'_> {
         work: impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync,
     ) -> Result<(), TrialError> {
         let placed = self.placed();
-        let kind = self.worker_kind();
+        let (kind, is_shared) = (self.worker_kind(), self.is_shared());
         let mut levels: Vec<(usize, u64)> = self.levels().into_iter().enumerate().collect();
         let top = levels.iter().map(|(_, level)| *level).max().unwrap_or(0);
         self.shuffle(&mut levels);
@@ -229,12 +201,17 @@ impl Trial<'_> {
                 cpus: &placed.cpus,
                 workers: level as usize,
                 kind,
+                is_shared,
                 window: self.window(),
             };
             match group.hold(&prepare, &work) {
                 Ok(held) => {
                     held_any = true;
                     self.keep_level(row, &held);
+                    if let Some(errno) = held.unbound {
+                        let error = io::Error::from_raw_os_error(errno);
+                        self.remark(format!("Workers could not be bound to their processors: {error}."));
+                    }
                 }
                 Err(NotHeld::Refused(error)) => {
                     self.remark(format!("The level of {level} workers was refused: {error}."));
@@ -267,13 +244,17 @@ impl Trial<'_> {
         let count: u64 = held.operation.counts.iter().sum();
         let window = held.operation.ticks.iter().max().map_or(0.0, |&ticks| ticks as f64 * per_tick);
         let usage = held.operation.usage;
+        // NaN, which is left out, where the system does not count it.
+        let known = |is_known: bool, value: f64| if is_known { value } else { f64::NAN };
+        let cpu_seconds = known(sys::thread::cpu_ns().is_ok(), usage.cpu_ns as f64 * 1e-9);
+        let switches = known(sys::thread::involuntary_switches().is_some(), usage.switches as f64);
         let values = [
             (RATE, own.iter().sum()),
             (REFERENCE, rates(&held.reference).iter().sum()),
             (SLOWEST, own.iter().copied().fold(f64::INFINITY, f64::min)),
             (FASTEST, own.iter().copied().fold(0.0, f64::max)),
-            (CPU, usage.cpu_ns as f64 * 1e-9 / count as f64),
-            (SWITCHES, usage.switches as f64 / window),
+            (CPU, cpu_seconds / count as f64),
+            (SWITCHES, switches / window),
         ];
         for (name, value) in values {
             let index = self.workload.measured().position(|operation| operation.name == name);
@@ -301,180 +282,8 @@ impl Trial<'_> {
         if threads.contains(&self.variant()) { WorkerKind::Thread } else { WorkerKind::Process }
     }
 
-    /// Whether the workers of this variant share one object.
-    pub fn is_shared(&self) -> bool {
+    fn is_shared(&self) -> bool {
         [THREADS_SHARED.name, PROCESSES_SHARED.name].contains(&self.variant())
-    }
-}
-
-/// The workers of one level.
-struct WorkerGroup<'a> {
-    clock: &'a Clock,
-    cpus: &'a [u32],
-    workers: usize,
-    kind: WorkerKind,
-    window: Duration,
-}
-
-impl WorkerGroup<'_> {
-    fn hold<S: Sync>(
-        &self,
-        prepare: &impl Fn(usize) -> io::Result<S>,
-        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
-    ) -> Result<Held, NotHeld> {
-        let usable = || (sys::cpu::allowed().ok(), sys::cpu::count());
-        let before = usable();
-        let memory = sys::memory::Shared::create(Board::needed(self.workers)).map_err(NotHeld::Refused)?;
-        let shared = prepare(self.workers).map_err(NotHeld::Refused)?;
-        let held = match self.kind {
-            WorkerKind::Thread => self.by_threads(memory.slots(), &shared, work),
-            WorkerKind::Process => self.by_processes(memory.slots(), &shared, work),
-        };
-        let held = held?;
-        match usable() == before {
-            true => Ok(held),
-            false => Err(NotHeld::Void("the usable processors changed meanwhile".to_owned())),
-        }
-    }
-
-    /// What one worker does.
-    fn play<S>(
-        &self,
-        (board, number): (Board<'_>, usize),
-        shared: &S,
-        work: &impl Fn(&S, &mut Worker<'_>) -> io::Result<()>,
-    ) {
-        if let Some(&cpu) = self.cpus.get(number % self.cpus.len().max(1)) {
-            // A processor that has just gone away shows in the placement of the next level.
-            let _ = sys::cpu::pin(cpu);
-        }
-        let mut worker = Worker { board, clock: self.clock, number, workers: self.workers };
-        if let Err(error) = work(shared, &mut worker) {
-            // Whichever round the leader is in, it learns of it.
-            refuse(board, number, error.raw_os_error().unwrap_or(0));
-        }
-    }
-
-    fn by_threads<S: Sync>(
-        &self,
-        numbers: &[AtomicU64],
-        shared: &S,
-        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
-    ) -> Result<Held, NotHeld> {
-        let board = Board::new(numbers);
-        thread::scope(|scope| {
-            for number in 0..self.workers {
-                let play = move || self.play((board, number), shared, work);
-                if let Err(error) = thread::Builder::new().spawn_scoped(scope, play) {
-                    board.release();
-                    return Err(NotHeld::Refused(error));
-                }
-            }
-            self.lead(board, || None)
-        })
-    }
-
-    #[cfg(unix)]
-    fn by_processes<S: Sync>(
-        &self,
-        numbers: &[AtomicU64],
-        shared: &S,
-        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
-    ) -> Result<Held, NotHeld> {
-        let board = Board::new(numbers);
-        let mut processes = WorkerProcesses(Vec::with_capacity(self.workers));
-        for number in 0..self.workers {
-            let work = || {
-                self.play((board, number), shared, work);
-                0
-            };
-            match sys::process::fork(work) {
-                Ok(process) => processes.0.push(Some(process)),
-                Err(error) => {
-                    board.release();
-                    return Err(NotHeld::Refused(error));
-                }
-            }
-        }
-        let held = self.lead(board, || processes.ended())?;
-        processes.await_all(PATIENCE);
-        Ok(held)
-    }
-
-    #[cfg(not(unix))]
-    fn by_processes<S: Sync>(
-        &self,
-        _: &[AtomicU64],
-        _: &S,
-        _: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
-    ) -> Result<Held, NotHeld> {
-        Err(NotHeld::Refused(sys::Unsupported("workers are processes where there is fork(2)").into()))
-    }
-
-    /// Leads both rounds. `ended` returns a worker that has just ended.
-    fn lead(&self, board: Board<'_>, mut ended: impl FnMut() -> Option<usize>) -> Result<Held, NotHeld> {
-        let mut round = |number, window: Duration| {
-            let ticks = |time: Duration| (time.as_secs_f64() / self.clock.seconds_per_tick()) as u64;
-            let times = RoundTimes {
-                window: ticks(window),
-                patience: ticks(PATIENCE),
-                ticks_per_ns: 1e-9 / self.clock.seconds_per_tick(),
-            };
-            // With more workers than processors all of them wait in turns.
-            let may_wait = self.workers > self.cpus.len().max(1);
-            let mut leader = Leader::begin(board, self.workers, number, times, self.clock.now());
-            if may_wait {
-                leader.expect_waits();
-            }
-            loop {
-                match leader.step(self.clock.now(), ended()) {
-                    LeaderStep::Watch => thread::sleep(WATCH),
-                    LeaderStep::WaitUntil(until) => {
-                        let left =
-                            until.saturating_sub(self.clock.now()) as f64 * self.clock.seconds_per_tick();
-                        thread::sleep(LOOK.min(Duration::from_secs_f64(left)));
-                    }
-                    LeaderStep::Over(round) => return round.map_err(NotHeld::from),
-                }
-            }
-        };
-        let reference = round(REFERENCE_ROUND, self.window.mul_f64(REFERENCE_PART))?;
-        let operation = round(OPERATION_ROUND, self.window)?;
-        Ok(Held { reference, operation })
-    }
-}
-
-/// The processes of workers; those that are left are killed.
-#[cfg(unix)]
-struct WorkerProcesses(Vec<Option<u32>>);
-
-#[cfg(unix)]
-impl WorkerProcesses {
-    /// The number of a worker that has ended and was not known to.
-    fn ended(&mut self) -> Option<usize> {
-        let (process, _) = sys::process::ended_child().ok().flatten()?;
-        let worker = self.0.iter().position(|known| *known == Some(process))?;
-        self.0[worker] = None;
-        Some(worker)
-    }
-
-    fn await_all(&mut self, patience: Duration) {
-        let begun = std::time::Instant::now();
-        while self.0.iter().any(Option::is_some) && begun.elapsed() < patience {
-            if self.ended().is_none() {
-                thread::sleep(WATCH);
-            }
-        }
-    }
-}
-
-#[cfg(unix)]
-impl Drop for WorkerProcesses {
-    fn drop(&mut self) {
-        for process in self.0.iter().flatten() {
-            let _ = sys::process::kill(*process);
-        }
-        self.await_all(PATIENCE);
     }
 }
 

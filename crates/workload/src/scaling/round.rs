@@ -54,6 +54,8 @@ const CPU_NS: usize = 4;
 const DELAY_NS: usize = 5;
 const SWITCHES: usize = 6;
 const ERRNO: usize = 7;
+/// The error of binding the worker to its processor; 0 where it is bound.
+const UNBOUND: usize = 8;
 
 impl<'a> Board<'a> {
     /// How many numbers a group of so many workers needs.
@@ -64,6 +66,11 @@ impl<'a> Board<'a> {
     /// The board on these numbers, at least as many as [`Board::needed`] returns; all states are cleared.
     pub(crate) fn new(numbers: &'a [AtomicU64]) -> Board<'a> {
         numbers.iter().for_each(|number| number.store(0, Ordering::Relaxed));
+        Board(numbers)
+    }
+
+    /// The board on these numbers as it stands.
+    pub(crate) fn on(numbers: &'a [AtomicU64]) -> Board<'a> {
         Board(numbers)
     }
 
@@ -85,6 +92,16 @@ impl<'a> Board<'a> {
         self.0[0].load(Ordering::Relaxed) == STATES * round + Phase::Open as u64
     }
 
+    /// Writes down that a worker could not be bound to its processor.
+    pub(crate) fn set_unbound(&self, worker: usize, errno: i32) {
+        self.store(worker, UNBOUND, u64::from(errno.unsigned_abs()));
+    }
+
+    /// The error with which a worker could not be bound to its processor, if there is one.
+    pub(crate) fn unbound(&self, workers: usize) -> Option<i32> {
+        (0..workers).map(|worker| self.load(worker, UNBOUND) as i32).find(|&errno| errno != 0)
+    }
+
     /// Lets all workers go through their rounds and end.
     pub(crate) fn release(&self) {
         self.0[0].store(RELEASED, Ordering::Release);
@@ -96,7 +113,12 @@ impl<'a> Board<'a> {
 
     /// Whether a worker has come to that state: it may have arrived at the next round already.
     fn has_come_to(&self, worker: usize, round: u64, state: u64) -> bool {
-        self.number(worker, STATE).load(Ordering::Acquire) >= STATES * round + state
+        let reached = self.number(worker, STATE).load(Ordering::Acquire);
+        reached != REFUSED && reached >= STATES * round + state
+    }
+
+    fn is_refused(&self, worker: usize) -> bool {
+        self.number(worker, STATE).load(Ordering::Acquire) == REFUSED
     }
 
     fn load(&self, worker: usize, place: usize) -> u64 {
@@ -299,7 +321,7 @@ impl<'a> Leader<'a> {
     pub(crate) fn step(&mut self, now: u64, ended: Option<usize>) -> LeaderStep {
         let not_in =
             |state| (0..self.workers).find(|&worker| !self.board.has_come_to(worker, self.round, state));
-        if let Some(worker) = (0..self.workers).find(|&worker| self.board.load(worker, STATE) == REFUSED) {
+        if let Some(worker) = (0..self.workers).find(|&worker| self.board.is_refused(worker)) {
             let errno = self.board.load(worker, ERRNO) as i32;
             return self.over(Err(Void::Refused { errno }));
         }

@@ -190,8 +190,21 @@ fn a_worker_may_arrive_at_the_next_round_before_the_last_is_counted() {
 #[test]
 fn a_stopped_worker_is_slow() {
     let (result, truth) = play(2, Fault::IsStopped, 3);
-    let round = result.expect("a round");
-    assert_eq!(round.counts, truth);
+    let (whole, _) = play(2, Fault::None, 3);
+    let (stopped, whole) = (result.expect("a round"), whole.expect("a round"));
+    assert_eq!(stopped.counts, truth);
+    assert!(stopped.counts[1] < whole.counts[1] * 2 / 3, "{stopped:?} {whole:?}");
+}
+
+/// A worker may fail after the leader has looked for one that did, and before it looks for the last to end.
+#[test]
+fn a_worker_that_fails_has_not_come_to_the_end() {
+    let numbers: Vec<AtomicU64> = (0..Board::needed(1)).map(|_| AtomicU64::new(0)).collect();
+    let board = Board::new(&numbers);
+    refuse(board, 0, 24);
+    assert!(board.is_refused(0) && !board.has_come_to(0, 1, DONE));
+    let step = Leader::begin(board, 1, 1, TIMES, 0).step(1, None);
+    assert_eq!(step, LeaderStep::Over(Err(Void::Refused { errno: 24 })));
 }
 
 /// The simulation would notice a protocol that counts wrongly.

@@ -1,0 +1,227 @@
+//! The workers of one level: threads or processes, their leader, and the end of those that do not end.
+
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::Duration;
+
+use sys::clock::Clock;
+
+use super::round::{Board, Leader, LeaderStep, Round, RoundTimes, Void, refuse};
+use super::{OPERATION_ROUND, REFERENCE_ROUND, Worker};
+
+/// The reference is repeated for this part of the window of the operation.
+const REFERENCE_PART: f64 = 0.25;
+/// How long workers may take to arrive, to end an operation that is under way, and to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often the leader looks while workers arrive or end, and whether one has ended during a window.
+const WATCH: Duration = Duration::from_micros(200);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How a variant makes workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WorkerKind {
+    Thread,
+    Process,
+}
+
+/// The results of one level.
+pub(super) struct Held {
+    pub(super) reference: Round,
+    pub(super) operation: Round,
+    /// The error with which a worker could not be bound to its processor.
+    pub(super) unbound: Option<i32>,
+}
+
+/// Why a level has no values.
+pub(super) enum NotHeld {
+    /// Its own setup was refused.
+    Refused(io::Error),
+    /// It does not count, and why.
+    Void(String),
+}
+
+impl From<Void> for NotHeld {
+    fn from(void: Void) -> NotHeld {
+        match void {
+            Void::Refused { errno: 0 } => NotHeld::Refused(io::Error::other("a worker failed")),
+            Void::Refused { errno } => NotHeld::Refused(io::Error::from_raw_os_error(errno)),
+            void => NotHeld::Void(void.to_string()),
+        }
+    }
+}
+
+/// The workers of one level.
+pub(super) struct WorkerGroup<'a> {
+    pub(super) clock: &'a Clock,
+    pub(super) cpus: &'a [u32],
+    pub(super) workers: usize,
+    pub(super) kind: WorkerKind,
+    /// Whether they share one object.
+    pub(super) is_shared: bool,
+    pub(super) window: Duration,
+}
+
+impl WorkerGroup<'_> {
+    pub(super) fn hold<S: Sync>(
+        &self,
+        prepare: &impl Fn(usize) -> io::Result<S>,
+        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
+    ) -> Result<Held, NotHeld> {
+        let usable = || (sys::cpu::allowed().ok(), sys::cpu::count());
+        let before = usable();
+        let memory = sys::memory::Shared::create(Board::needed(self.workers)).map_err(NotHeld::Refused)?;
+        let objects = if self.is_shared { 1 } else { self.workers };
+        let shared = prepare(objects).map_err(NotHeld::Refused)?;
+        let held = match self.kind {
+            WorkerKind::Thread => self.by_threads(memory.slots(), &shared, work),
+            WorkerKind::Process => self.by_processes(memory.slots(), &shared, work),
+        };
+        let held = Held { unbound: Board::on(memory.slots()).unbound(self.workers), ..held? };
+        match usable() == before {
+            true => Ok(held),
+            false => Err(NotHeld::Void("the usable processors changed meanwhile".to_owned())),
+        }
+    }
+
+    /// What one worker does.
+    fn play<S>(
+        &self,
+        (board, number): (Board<'_>, usize),
+        shared: &S,
+        work: &impl Fn(&S, &mut Worker<'_>) -> io::Result<()>,
+    ) {
+        if let Some(&cpu) = self.cpus.get(number % self.cpus.len().max(1))
+            && let Err(error) = sys::cpu::pin(cpu)
+        {
+            board.set_unbound(number, error.raw_os_error().unwrap_or(-1));
+        }
+        let mut worker = Worker { board, clock: self.clock, number, is_shared: self.is_shared };
+        if let Err(error) = work(shared, &mut worker) {
+            // Whichever round the leader is in, it learns of it.
+            refuse(board, number, error.raw_os_error().unwrap_or(0));
+        }
+    }
+
+    fn by_threads<S: Sync>(
+        &self,
+        numbers: &[AtomicU64],
+        shared: &S,
+        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
+    ) -> Result<Held, NotHeld> {
+        let board = Board::new(numbers);
+        thread::scope(|scope| {
+            for number in 0..self.workers {
+                let play = move || self.play((board, number), shared, work);
+                if let Err(error) = thread::Builder::new().spawn_scoped(scope, play) {
+                    board.release();
+                    return Err(NotHeld::Refused(error));
+                }
+            }
+            self.lead(board, || None)
+        })
+    }
+
+    #[cfg(unix)]
+    fn by_processes<S: Sync>(
+        &self,
+        numbers: &[AtomicU64],
+        shared: &S,
+        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
+    ) -> Result<Held, NotHeld> {
+        let board = Board::new(numbers);
+        let mut processes = WorkerProcesses(Vec::with_capacity(self.workers));
+        for number in 0..self.workers {
+            let work = || {
+                self.play((board, number), shared, work);
+                0
+            };
+            match sys::process::fork(work) {
+                Ok(process) => processes.0.push(Some(process)),
+                Err(error) => {
+                    board.release();
+                    return Err(NotHeld::Refused(error));
+                }
+            }
+        }
+        let held = self.lead(board, || processes.ended())?;
+        processes.await_all(PATIENCE);
+        Ok(held)
+    }
+
+    #[cfg(not(unix))]
+    fn by_processes<S: Sync>(
+        &self,
+        _: &[AtomicU64],
+        _: &S,
+        _: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
+    ) -> Result<Held, NotHeld> {
+        Err(NotHeld::Refused(sys::Unsupported("workers are processes where there is fork(2)").into()))
+    }
+
+    /// Leads both rounds. `ended` returns a worker that has just ended.
+    fn lead(&self, board: Board<'_>, mut ended: impl FnMut() -> Option<usize>) -> Result<Held, NotHeld> {
+        let mut round = |number, window: Duration| {
+            let ticks = |time: Duration| (time.as_secs_f64() / self.clock.seconds_per_tick()) as u64;
+            let times = RoundTimes {
+                window: ticks(window),
+                patience: ticks(PATIENCE),
+                ticks_per_ns: 1e-9 / self.clock.seconds_per_tick(),
+            };
+            // With more workers than processors all of them wait in turns.
+            let may_wait = self.workers > self.cpus.len().max(1);
+            let mut leader = Leader::begin(board, self.workers, number, times, self.clock.now());
+            if may_wait {
+                leader.expect_waits();
+            }
+            loop {
+                match leader.step(self.clock.now(), ended()) {
+                    LeaderStep::Watch => thread::sleep(WATCH),
+                    LeaderStep::WaitUntil(until) => {
+                        let left =
+                            until.saturating_sub(self.clock.now()) as f64 * self.clock.seconds_per_tick();
+                        thread::sleep(LOOK.min(Duration::from_secs_f64(left)));
+                    }
+                    LeaderStep::Over(round) => return round.map_err(NotHeld::from),
+                }
+            }
+        };
+        let reference = round(REFERENCE_ROUND, self.window.mul_f64(REFERENCE_PART))?;
+        let operation = round(OPERATION_ROUND, self.window)?;
+        Ok(Held { reference, operation, unbound: None })
+    }
+}
+
+/// The processes of workers; those that are left are killed.
+#[cfg(unix)]
+struct WorkerProcesses(Vec<Option<u32>>);
+
+#[cfg(unix)]
+impl WorkerProcesses {
+    /// The number of a worker that has ended and was not known to.
+    fn ended(&mut self) -> Option<usize> {
+        let (process, _) = sys::process::ended_child().ok().flatten()?;
+        let worker = self.0.iter().position(|known| *known == Some(process))?;
+        self.0[worker] = None;
+        Some(worker)
+    }
+
+    fn await_all(&mut self, patience: Duration) {
+        let begun = std::time::Instant::now();
+        while self.0.iter().any(Option::is_some) && begun.elapsed() < patience {
+            if self.ended().is_none() {
+                thread::sleep(WATCH);
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for WorkerProcesses {
+    fn drop(&mut self) {
+        for process in self.0.iter().flatten() {
+            let _ = sys::process::kill(*process);
+        }
+        self.await_all(PATIENCE);
+    }
+}
