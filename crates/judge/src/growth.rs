@@ -3,10 +3,11 @@
 
 use record::{NRange, Recording, SeriesKey, Shape, Unit};
 use serde::Serialize;
-use stats::{Block, Class, Interval, Step, Verdict};
+use stats::{Block, Class, Interval, Scaling, Step, Verdict};
 
 use crate::Finding;
 use crate::highlight::worst;
+use crate::scaling::RATE;
 
 /// The cost at one n.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -64,8 +65,12 @@ pub struct GrowthWindows {
 
 impl GrowthWindows {
     /// Those of a series in seconds that grows, or steps up, for certain and by more than the margin: on both
-    /// sides of its largest step, else at both ends of n. `None` for any other.
+    /// sides of its largest step, else at both ends of n. Those of a scaling that loses for certain: one
+    /// worker, and the most with a processor each. `None` for any other.
     pub fn from_finding(finding: &Finding) -> Option<GrowthWindows> {
+        if let Some(scaling) = finding.scaling.as_ref() {
+            return from_one_worker_to_all(scaling);
+        }
         let verdict = finding.verdict.as_ref().filter(|_| finding.unit == Unit::Seconds)?;
         if !grows(verdict) || verdict.n_high <= verdict.n_low {
             return None;
@@ -77,8 +82,9 @@ impl GrowthWindows {
     }
 }
 
-/// Whether a series can be sampled: one process repeats the operation of a curve, and a job has it at known
-/// times. A load has a server, and the other values of an execution have no time of their own.
+/// Whether a series can be sampled: one process repeats the operation of a curve, a job has it at known times,
+/// and so have the workers of a scaling. A load has a server, and the other values of an execution have no
+/// time of their own.
 pub fn can_be_sampled(recording: &Recording, key: &SeriesKey) -> bool {
     let (Some(workload), Some(kind)) = (recording.workload(&key.workload), recording.kind(key)) else {
         return false;
@@ -87,7 +93,8 @@ pub fn can_be_sampled(recording: &Recording, key: &SeriesKey) -> bool {
         && match workload.shape {
             Shape::Curve => true,
             Shape::Job => !kind.companion,
-            Shape::Load | Shape::Scaling => false,
+            Shape::Scaling => key.name == RATE,
+            Shape::Load => false,
         }
 }
 
@@ -101,6 +108,13 @@ fn grows(verdict: &Verdict) -> bool {
         }
         Class::Value | Class::Flat | Class::SmallGrowth | Class::Decreasing | Class::Inconclusive => false,
     }
+}
+
+/// Each operation of several workers takes more of their time.
+fn from_one_worker_to_all(scaling: &Scaling) -> Option<GrowthWindows> {
+    let most = scaling.speedups.iter().map(|speedup| speedup.workers).max()?;
+    let [low, high] = [1, most].map(|n| NRange { n_low: n, n_high: n });
+    scaling.class.is_loss().then_some(GrowthWindows { low, high, step: None })
 }
 
 /// The first and the last level: those between are other experiments.

@@ -7,7 +7,7 @@ use crate::environment::is_emulated;
 use crate::series::{measured, sweep};
 
 /// The series of a scaling: operations per second of all workers, and of the loop that shares nothing.
-const RATE: &str = "rate";
+pub(crate) const RATE: &str = "rate";
 const REFERENCE: &str = "reference";
 
 /// The setting that places workers, and its value for which the record has the borders.

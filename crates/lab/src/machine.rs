@@ -88,11 +88,21 @@ impl EmulatedMachine {
             ("-m", format!("{}M", self.memory_mib)),
             ("-kernel", self.kernel.to_string_lossy().into_owned()),
             ("-initrd", initramfs.to_string_lossy().into_owned()),
-            ("-append", format!("{WORDS} {}", self.variant.words())),
+            ("-append", [WORDS, self.words_of_processors(), &self.variant.words()].join(" ")),
         ];
         arguments.extend(own.into_iter().flat_map(|(option, value)| [option.to_owned(), value]));
         arguments.extend(self.node_arguments());
         arguments
+    }
+
+    /// The words of the kernel's command line for emulated processors. They share few real ones: 64 of them
+    /// measure the delay loop, each again and again, for more than two minutes, and a comparison of their clocks,
+    /// which are one, may fail.
+    fn words_of_processors(&self) -> &'static str {
+        match self.accelerator {
+            Accelerator::Tcg if self.processors > 1 => "lpj=4000000 tsc=reliable",
+            Accelerator::Tcg | Accelerator::Kvm => "",
+        }
     }
 
     /// The arguments for several memory nodes: each has a part of the processors and of the memory.

@@ -18,9 +18,6 @@ use crate::{Entry, Error, Executor, Target, received};
 /// How much longer than its time-out the supervisor of a trial may take before it counts as hung itself.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(20);
 
-/// How long a system may take until its command has started and its agent replies: a virtual machine boots.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// How long a system may take to describe itself.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -72,7 +69,7 @@ impl<'a> Launcher<'a> {
 
     /// Starts a role, and the command anew where it has ended; beside it, the folder for files there.
     fn start(&mut self, role: &str, program: &Path, verb: &str) -> Result<(Process, String), host::Error> {
-        let deadline = self.deadline(START_TIMEOUT);
+        let deadline = self.deadline(self.target.start_timeout);
         if self.host.as_ref().is_some_and(Host::is_over) {
             self.host = None;
         }

@@ -1,6 +1,7 @@
 //! Parses `--system` and `--files`: the systems that a run measures.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use background::BackgroundLevel;
 
@@ -39,6 +40,8 @@ pub struct Target {
     pub written: Vec<String>,
     /// The place that its command leads to.
     pub entry: Entry,
+    /// How long it may take until its command has started and its agent replies.
+    pub start_timeout: Duration,
     /// The programs that are measured there, where those of this machine do not run.
     pub programs: Option<Programs>,
     /// Its engine, where it cannot know that itself: the fact `machine.engine`.
@@ -50,6 +53,9 @@ pub struct Target {
 }
 
 impl Target {
+    /// How long most systems may take to start: a virtual machine boots.
+    pub const START_TIMEOUT: Duration = Duration::from_secs(60);
+
     /// This machine as it is.
     pub fn local() -> Target {
         Target::of_command("local".to_owned(), Vec::new())
@@ -63,6 +69,7 @@ impl Target {
             written,
             prefix,
             entry: Entry::Shell,
+            start_timeout: Target::START_TIMEOUT,
             programs: None,
             engine: None,
             files: None,

@@ -33,8 +33,8 @@ pub(crate) fn profiles(
     let names = Names::new(sampled);
     let of = |series| {
         let intervals = match workload.shape {
-            Shape::Job => Intervals::of_phases(phase_times, series)?,
-            Shape::Curve | Shape::Load | Shape::Scaling => Intervals::new(workload, order, slots, series)?,
+            Shape::Job | Shape::Scaling => Intervals::of_phases(phase_times, series)?,
+            Shape::Curve | Shape::Load => Intervals::new(workload, order, slots, series)?,
         };
         Some(Line::Profile(profile(sampled, &names, order, series, &intervals, clocks)))
     };
@@ -55,6 +55,8 @@ struct Operated {
     n: u64,
     /// How many operations it stands for.
     units: u64,
+    /// How many workers did them, all of the time.
+    workers: u64,
     /// Ticks of all operations before it.
     before: f64,
 }
@@ -81,19 +83,20 @@ impl Intervals {
             };
             let (end, ticks) = (end as f64, ticks as f64);
             before += ticks;
-            Operated { begin: end - ticks, end, n, units: 1, before: before - ticks }
+            Operated { begin: end - ticks, end, n, units: 1, workers: 1, before: before - ticks }
         });
         Some(Intervals { operated: operated.collect(), elsewhere: false })
     }
 
-    /// Those of a phase of a job, if the job has any.
+    /// Those of a phase of a job, or of the levels of a scaling, if there are any.
     fn of_phases(phase_times: &[PhaseTime], series: &ProfiledSeries) -> Option<Intervals> {
         let mut before = 0.0;
         let own = || phase_times.iter().filter(|time| time.name == series.name);
         let operated = own().map(|time| {
             let (begin, end) = (time.begin_ticks as f64, time.end_ticks as f64);
             before += end - begin;
-            Operated { begin, end, n: time.n, units: time.units, before: before - (end - begin) }
+            let (units, workers) = (time.units, time.workers);
+            Operated { begin, end, n: time.n, units, workers, before: before - (end - begin) }
         });
         let operated: Vec<Operated> = operated.collect();
         let elsewhere = own().any(|time| time.elsewhere);
@@ -112,11 +115,12 @@ impl Intervals {
         self.operated.get(place).map(|operated| operated.n)
     }
 
-    /// Operations in a range of n, and their ticks.
+    /// Operations in a range of n, and the ticks of those who did them.
     fn within(&self, range: NRange) -> (u64, f64) {
         let within = self.operated.iter().filter(|operated| range.contains(operated.n));
         within.fold((0, 0.0), |(count, ticks), operated| {
-            (count + operated.units, ticks + operated.end - operated.begin)
+            let length = operated.end - operated.begin;
+            (count + operated.units, ticks + operated.workers as f64 * length)
         })
     }
 }

@@ -41,13 +41,14 @@ impl Trial<'_> {
         ended
     }
 
-    /// When the phases of a job were under way, in their order; empty unless the trial is sampled.
+    /// When the phases of a job, or the levels of a scaling, were under way, in the order of time; empty unless
+    /// the trial is sampled.
     pub fn phase_times(&self) -> &[PhaseTime] {
         &self.phase_times
     }
 }
 
-/// When a phase of a job was under way, by the clock of the trial.
+/// When a phase of a job, or a level of a scaling, was under way, by the clock of the trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseTime {
     /// The operation.
@@ -56,6 +57,8 @@ pub struct PhaseTime {
     pub n: u64,
     /// How many units of work it did.
     pub units: u64,
+    /// How many workers did them, all of the time.
+    pub workers: u64,
     /// Its begin.
     pub begin_ticks: u64,
     /// Its end.
@@ -105,7 +108,8 @@ impl<'l> JobRecorder<'_, 'l> {
     fn keep_time(&mut self, name: &str, units: u64, (begin_ticks, end_ticks): (u64, u64), elsewhere: bool) {
         let n = self.level.n();
         if let Some(times) = &mut self.times {
-            times.push(PhaseTime { name: name.to_owned(), n, units, begin_ticks, end_ticks, elsewhere });
+            let (name, workers) = (name.to_owned(), 1);
+            times.push(PhaseTime { name, n, units, workers, begin_ticks, end_ticks, elsewhere });
         }
     }
 

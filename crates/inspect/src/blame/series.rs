@@ -199,7 +199,7 @@ impl SeriesBlame {
         let waiting = waiting(&profiles);
         SeriesBlame {
             key: finding.key.clone(),
-            label: finding.label.clone(),
+            label: whose(finding),
             grows: finding.grows.clone(),
             step,
             low: side(&profiles, |one| &one.low),
@@ -221,6 +221,14 @@ impl SeriesBlame {
             tree: flow.tree,
             stacks: stacks(&profiles),
         }
+    }
+}
+
+/// Throughput does not grow; the time of the workers for an operation does.
+fn whose(finding: &Finding) -> String {
+    match finding.label.strip_suffix(&format!(" {}", finding.key.name)) {
+        Some(rest) if finding.scaling.is_some() => format!("an operation of {rest}"),
+        _ => finding.label.clone(),
     }
 }
 

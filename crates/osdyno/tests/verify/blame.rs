@@ -176,6 +176,26 @@ fn the_search_for_a_port_is_blamed_for_the_step_of_bind() {
     expect_blamed(&bind, &right);
 }
 
+#[test]
+fn the_lock_of_an_address_space_is_blamed_where_two_threads_map() {
+    if !can_sample() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), &["run", "cores-map/threads", "--trials", "30", "--blame", "--out", "a.osdyno"]);
+    let Ok(map) = find(folder.path(), "a.osdyno", "cores-map", "rate") else {
+        skipped!("this machine is too busy: it is not certain that two threads that map lose");
+        return;
+    };
+    let lock =
+        ["rwsem_down_write_slowpath", "rwsem_optimistic_spin", "rwsem_spin_on_owner", "down_write_killable"];
+    assert!(surely_in(&map, &lock) > 0.3, "{map:#}");
+    assert_eq!(
+        (&map["low"]["n_low"], &map["label"]),
+        (&1.into(), &"an operation of cores-map/threads".into())
+    );
+}
+
 /// A pthread_create that turns a loop for every thread there is, in a function with a name.
 const SLOWER: &str = r#"
 #define _GNU_SOURCE

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use judge::{Finding, Findings};
+use judge::{Finding, Findings, NotScaled, Remark};
 use record::System;
 use stats::{Scaling, ScalingClass};
 
@@ -25,15 +25,40 @@ type Scaled<'a> = (&'a Finding, &'a Scaling);
 
 /// The scalings of each system; none without any. `is_whole` leaves nothing out.
 pub(crate) fn sections(findings: &Findings, is_whole: bool) -> Vec<Section> {
-    findings.systems.iter().filter_map(|system| section(findings, system, is_whole)).collect()
+    let of_system =
+        |system| [section(findings, system, is_whole), refusal(findings, system, is_whole)].into_iter();
+    findings.systems.iter().flat_map(of_system).flatten().collect()
 }
 
 /// The findings without the series that these sections show.
 pub(crate) fn without_scalings(mut findings: Findings) -> Findings {
-    let shown = findings.series.iter().filter(|finding| finding.scaling.is_some());
-    let shown: BTreeSet<String> = shown.map(|finding| finding.key.workload.clone()).collect();
-    findings.series.retain(|finding| !shown.contains(&finding.key.workload));
+    let shown = findings.series.iter().filter(|finding| finding.scaling.is_some() || is_emulated(finding));
+    let of = |finding: &Finding| [finding.key.system.clone(), finding.key.workload.clone()];
+    let shown: BTreeSet<[String; 2]> = shown.map(of).collect();
+    findings.series.retain(|finding| !shown.contains(&of(finding)));
     findings
+}
+
+/// Whether it is not judged, because the speeds of emulated processors say nothing of real ones.
+fn is_emulated(finding: &Finding) -> bool {
+    finding.remarks.contains(&Remark::NotScaled(NotScaled::Emulated))
+}
+
+/// The scalings that were measured on emulated processors.
+fn refusal(findings: &Findings, system: &System, is_whole: bool) -> Option<Section> {
+    let of_system = findings.series.iter().filter(|finding| finding.key.system == system.name);
+    let measured: Vec<&Finding> = of_system.filter(|finding| is_emulated(finding)).collect();
+    let reason = measured.first().map(|_| &Remark::NotScaled(NotScaled::Emulated));
+    let name = if findings.systems.len() > 1 { format!("{}: ", system.name) } else { String::new() };
+    let title = format!("{name}{}", sentences::remark(reason?));
+    let mut section = Section::new(Text::toned(title, Tone::Strong));
+    section.push(Names {
+        label: "Measured".to_owned(),
+        items: measured.iter().map(|finding| sentences::variant_label(findings, finding)).collect(),
+        behind: String::new(),
+        lines_max: if is_whole { usize::MAX } else { LINES_MAX },
+    });
+    Some(section)
 }
 
 fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Section> {
@@ -50,10 +75,15 @@ fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Secti
     let loses = of(ScalingClass::is_loss);
 
     let name = if findings.systems.len() > 1 { format!(" on {}", system.name) } else { String::new() };
-    let counts = [(loses.len(), "lose"), (scales.len(), "scale"), (undecided.len(), "undecided")];
+    let counts = [
+        (loses.len(), ["loses", "lose"]),
+        (scales.len(), ["scales", "scale"]),
+        (undecided.len(), ["undecided"; 2]),
+    ];
     let counts = counts.into_iter().filter(|(number, _)| *number > 0);
-    let counts: Vec<String> =
-        counts.map(|(number, word)| format!("{} {word}", count(number as u64))).collect();
+    let counts: Vec<String> = counts
+        .map(|(number, words)| format!("{} {}", count(number as u64), words[usize::from(number > 1)]))
+        .collect();
     let title =
         format!("{} workers at once{name}, each on its own processor: {}", count(top), counts.join(" · "));
     let mut section = Section::new(Text::toned(title, Tone::Strong));

@@ -44,6 +44,14 @@ pub fn count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Whether a program executes their instructions, so that many processors share few real ones.
+pub fn are_emulated() -> bool {
+    cfg_select! {
+        target_arch = "x86_64" => { crate::environment::cpuid::is_emulated() }
+        _ => { false }
+    }
+}
+
 /// Binds the calling thread, and the threads and processes it starts from now on, to one processor.
 /// See sched_setaffinity(2).
 ///

@@ -14,14 +14,20 @@ pub(super) fn read(facts: &mut Collector) {
     facts.add("cpu.family", Some(family));
     facts.add("cpu.model_number", Some(model));
     facts.add("cpu.stepping", Some(stepping));
-    // Bit 31 of leaf 1 is kept free by all processors for hypervisors to set.
-    let hypervisor = __cpuid(1).ecx & 1 << 31 != 0;
+    let hypervisor = is_virtual();
     facts.add("machine.virtual", Some(if hypervisor { "yes" } else { "no" }));
-    let name = hypervisor.then(hypervisor_name).flatten();
-    // A hypervisor lets programs run on the real processor, an emulator executes each instruction itself.
-    let engine = if name.as_deref() == Some(QEMU_TCG) { QEMU_TCG } else { "native" };
-    facts.add("machine.engine", Some(engine));
-    facts.add("machine.hypervisor", name);
+    facts.add("machine.engine", Some(if is_emulated() { QEMU_TCG } else { "native" }));
+    facts.add("machine.hypervisor", hypervisor.then(hypervisor_name).flatten());
+}
+
+/// A hypervisor lets programs run on the real processor, an emulator executes each instruction itself.
+pub(crate) fn is_emulated() -> bool {
+    is_virtual() && hypervisor_name().as_deref() == Some(QEMU_TCG)
+}
+
+fn is_virtual() -> bool {
+    // All processors keep this bit free for hypervisors to set.
+    __cpuid(1).ecx & 1 << 31 != 0
 }
 
 fn brand() -> Option<String> {

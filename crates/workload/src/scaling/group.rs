@@ -8,7 +8,7 @@ use std::time::Duration;
 use sys::clock::Clock;
 
 use super::round::{Board, Leader, LeaderStep, Round, RoundTimes, Void, refuse};
-use super::{OPERATION_ROUND, REFERENCE_ROUND, Worker};
+use super::{OPERATION_ROUND, Prepare, REFERENCE_ROUND, Work, Worker};
 
 /// The reference is repeated for this part of the window of the operation.
 const REFERENCE_PART: f64 = 0.25;
@@ -63,19 +63,15 @@ pub(super) struct WorkerGroup<'a> {
 }
 
 impl WorkerGroup<'_> {
-    pub(super) fn hold<S: Sync>(
-        &self,
-        prepare: &impl Fn(usize) -> io::Result<S>,
-        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
-    ) -> Result<Held, NotHeld> {
+    pub(super) fn hold(&self, prepare: &Prepare<'_>) -> Result<Held, NotHeld> {
         let usable = || (sys::cpu::allowed().ok(), sys::cpu::count());
         let before = usable();
         let memory = sys::memory::Shared::create(Board::needed(self.workers)).map_err(NotHeld::Refused)?;
         let objects = if self.is_shared { 1 } else { self.workers };
-        let shared = prepare(objects).map_err(NotHeld::Refused)?;
+        let work = prepare(objects).map_err(NotHeld::Refused)?;
         let held = match self.kind {
-            WorkerKind::Thread => self.by_threads(memory.slots(), &shared, work),
-            WorkerKind::Process => self.by_processes(memory.slots(), &shared, work),
+            WorkerKind::Thread => self.by_threads(memory.slots(), &work),
+            WorkerKind::Process => self.by_processes(memory.slots(), &work),
         };
         let held = Held { unbound: Board::on(memory.slots()).unbound(self.workers), ..held? };
         match usable() == before {
@@ -85,34 +81,24 @@ impl WorkerGroup<'_> {
     }
 
     /// What one worker does.
-    fn play<S>(
-        &self,
-        (board, number): (Board<'_>, usize),
-        shared: &S,
-        work: &impl Fn(&S, &mut Worker<'_>) -> io::Result<()>,
-    ) {
+    fn play(&self, board: Board<'_>, number: usize, work: &Work<'_>) {
         if let Some(&cpu) = self.cpus.get(number % self.cpus.len().max(1))
             && let Err(error) = sys::cpu::pin(cpu)
         {
             board.set_unbound(number, error.raw_os_error().unwrap_or(-1));
         }
         let mut worker = Worker { board, clock: self.clock, number, is_shared: self.is_shared };
-        if let Err(error) = work(shared, &mut worker) {
+        if let Err(error) = work(&mut worker) {
             // Whichever round the leader is in, it learns of it.
             refuse(board, number, error.raw_os_error().unwrap_or(0));
         }
     }
 
-    fn by_threads<S: Sync>(
-        &self,
-        numbers: &[AtomicU64],
-        shared: &S,
-        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
-    ) -> Result<Held, NotHeld> {
+    fn by_threads(&self, numbers: &[AtomicU64], work: &Work<'_>) -> Result<Held, NotHeld> {
         let board = Board::new(numbers);
         thread::scope(|scope| {
             for number in 0..self.workers {
-                let play = move || self.play((board, number), shared, work);
+                let play = move || self.play(board, number, work);
                 if let Err(error) = thread::Builder::new().spawn_scoped(scope, play) {
                     board.release();
                     return Err(NotHeld::Refused(error));
@@ -123,17 +109,12 @@ impl WorkerGroup<'_> {
     }
 
     #[cfg(unix)]
-    fn by_processes<S: Sync>(
-        &self,
-        numbers: &[AtomicU64],
-        shared: &S,
-        work: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
-    ) -> Result<Held, NotHeld> {
+    fn by_processes(&self, numbers: &[AtomicU64], work: &Work<'_>) -> Result<Held, NotHeld> {
         let board = Board::new(numbers);
         let mut processes = WorkerProcesses(Vec::with_capacity(self.workers));
         for number in 0..self.workers {
             let work = || {
-                self.play((board, number), shared, work);
+                self.play(board, number, work);
                 0
             };
             match sys::process::fork(work) {
@@ -150,12 +131,7 @@ impl WorkerGroup<'_> {
     }
 
     #[cfg(not(unix))]
-    fn by_processes<S: Sync>(
-        &self,
-        _: &[AtomicU64],
-        _: &S,
-        _: &(impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync),
-    ) -> Result<Held, NotHeld> {
+    fn by_processes(&self, _: &[AtomicU64], _: &Work<'_>) -> Result<Held, NotHeld> {
         Err(NotHeld::Refused(sys::Unsupported("workers are processes where there is fork(2)").into()))
     }
 
@@ -168,8 +144,8 @@ impl WorkerGroup<'_> {
                 patience: ticks(PATIENCE),
                 ticks_per_ns: 1e-9 / self.clock.seconds_per_tick(),
             };
-            // With more workers than processors all of them wait in turns.
-            let may_wait = self.workers > self.cpus.len().max(1);
+            // With more workers than real processors all of them wait in turns.
+            let may_wait = self.workers > self.cpus.len().max(1) || sys::cpu::are_emulated();
             let mut leader = Leader::begin(board, self.workers, number, times, self.clock.now());
             if may_wait {
                 leader.expect_waits();

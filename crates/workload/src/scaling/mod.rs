@@ -10,6 +10,7 @@ use sys::clock::Clock;
 use sys::cpu::{Placed, Placement};
 
 use crate::definition::Variant;
+use crate::job::PhaseTime;
 use crate::operation::Operation;
 use crate::outcome::TrialError;
 use crate::setting::{Setting, Values};
@@ -90,6 +91,11 @@ pub(crate) fn worker_counts(top: u64) -> Vec<u64> {
     below.chain((top > 0).then_some(top)).collect()
 }
 
+/// The work of each worker, with all that they share.
+type Work<'a> = Box<dyn Fn(&mut Worker<'_>) -> io::Result<()> + Sync + 'a>;
+/// Makes it, for so many objects.
+type Prepare<'a> = dyn Fn(usize) -> io::Result<Work<'a>> + 'a;
+
 /// One of the workers that repeat an operation at once.
 #[derive(Debug)]
 pub struct Worker<'a> {
@@ -126,24 +132,26 @@ impl Worker<'_> {
     /// # Errors
     /// That of the operation, which voids the level.
     pub fn repeat(&mut self, operation: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+        self.repeat_reference()?;
+        self.round(OPERATION_ROUND, operation)
+    }
+
+    fn repeat_reference(&self) -> io::Result<()> {
         let mut word = self.number as u64;
         self.round(REFERENCE_ROUND, || {
             word = reference(word);
             Ok(())
         })?;
         std::hint::black_box(word);
-        self.round(OPERATION_ROUND, operation)
+        Ok(())
     }
 
     fn round(&self, round: u64, mut operation: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-        let delay_ns = || sys::thread::run_delay_ns().unwrap_or(0);
-        let switches = || sys::thread::involuntary_switches().unwrap_or(0);
-        let before = (delay_ns(), switches());
+        let mut before = Usage::default();
         let mut member = Member::arrive(self.board, self.number, round);
-        let mut cpu_ns = 0;
         loop {
             let begin = || {
-                cpu_ns = sys::thread::cpu_ns().unwrap_or(0);
+                before = usage();
                 self.clock.now()
             };
             match member.step(begin) {
@@ -152,14 +160,17 @@ impl Worker<'_> {
                 MemberStep::Over => break,
             }
         }
-        let now = self.clock.now();
-        let usage = Usage {
-            cpu_ns: sys::thread::cpu_ns().unwrap_or(0).saturating_sub(cpu_ns),
-            delay_ns: delay_ns().saturating_sub(before.0),
-            switches: switches().saturating_sub(before.1),
-        };
-        member.conclude(now, usage);
+        member.conclude(self.clock.now(), usage().since(before));
         Ok(())
+    }
+}
+
+/// The usage of the calling thread so far.
+fn usage() -> Usage {
+    Usage {
+        cpu_ns: sys::thread::cpu_ns().unwrap_or(0),
+        delay_ns: sys::thread::run_delay_ns().unwrap_or(0),
+        switches: sys::thread::involuntary_switches().unwrap_or(0),
     }
 }
 
@@ -181,12 +192,20 @@ impl Trial<'_> {
     /// remark says why.
     ///
     /// # Errors
-    /// [`TrialError`] when no level could be held.
+    /// [`TrialError`] when the system refused all levels.
     pub fn scale<S: Sync>(
         &mut self,
         prepare: impl Fn(usize) -> io::Result<S>,
         work: impl Fn(&S, &mut Worker<'_>) -> io::Result<()> + Sync,
     ) -> Result<(), TrialError> {
+        let work = &work;
+        self.scale_work(&|objects| {
+            let shared = prepare(objects)?;
+            Ok(Box::new(move |worker: &mut Worker<'_>| work(&shared, worker)))
+        })
+    }
+
+    fn scale_work(&mut self, prepare: &Prepare<'_>) -> Result<(), TrialError> {
         let placed = self.placed();
         let (kind, is_shared) = (self.worker_kind(), self.is_shared());
         let mut levels: Vec<(usize, u64)> = self.levels().into_iter().enumerate().collect();
@@ -204,7 +223,8 @@ impl Trial<'_> {
                 is_shared,
                 window: self.window(),
             };
-            match group.hold(&prepare, &work) {
+            let workers = format!("{level} {}", if level == 1 { "worker" } else { "workers" });
+            match group.hold(prepare) {
                 Ok(held) => {
                     held_any = true;
                     self.keep_level(row, &held);
@@ -214,23 +234,20 @@ impl Trial<'_> {
                     }
                 }
                 Err(NotHeld::Refused(error)) => {
-                    self.remark(format!("The level of {level} workers was refused: {error}."));
+                    self.remark(format!("The level of {workers} was refused: {error}."));
                     refused.get_or_insert(error);
                 }
                 Err(NotHeld::Void(why)) => {
-                    self.remark(format!("The level of {level} workers does not count: {why}."));
+                    self.remark(format!("The level of {workers} does not count: {why}."));
                 }
             }
         }
         self.slots.set_top(top);
         self.n = top as usize;
-        match (held_any, refused) {
-            (false, Some(error)) => Err(TrialError { attempted: "to start the workers".to_owned(), error }),
-            (false, None) => Err(TrialError {
-                attempted: "to hold a level".to_owned(),
-                error: io::Error::other("no level counts"),
-            }),
-            _ => Ok(()),
+        // Levels that do not count are no fault of the operation: another trial may hold them.
+        match refused.filter(|_| !held_any) {
+            Some(error) => Err(TrialError { attempted: "to start the workers".to_owned(), error }),
+            None => Ok(()),
         }
     }
 
@@ -243,6 +260,7 @@ impl Trial<'_> {
         let own = rates(&held.operation);
         let count: u64 = held.operation.counts.iter().sum();
         let window = held.operation.ticks.iter().max().map_or(0.0, |&ticks| ticks as f64 * per_tick);
+        self.keep_time(&held.operation);
         let usage = held.operation.usage;
         // NaN, which is left out, where the system does not count it.
         let known = |is_known: bool, value: f64| if is_known { value } else { f64::NAN };
@@ -262,6 +280,25 @@ impl Trial<'_> {
                 self.slots.report(index, row, value);
             }
         }
+    }
+
+    /// Tells samples of functions when all workers were at work, and how many operations they did meanwhile.
+    fn keep_time(&mut self, round: &Round) {
+        if !self.slots.have_ends() {
+            return;
+        }
+        let (begin_ticks, end_ticks) = round.together;
+        let per_tick =
+            round.counts.iter().zip(&round.ticks).map(|(&count, &ticks)| count as f64 / ticks as f64);
+        self.phase_times.push(PhaseTime {
+            name: RATE.to_owned(),
+            n: round.counts.len() as u64,
+            units: (per_tick.sum::<f64>() * end_ticks.saturating_sub(begin_ticks) as f64) as u64,
+            workers: round.counts.len() as u64,
+            begin_ticks,
+            end_ticks,
+            elsewhere: true,
+        });
     }
 
     /// The processors of the workers, in their order; none where threads cannot be bound.

@@ -141,6 +141,16 @@ pub(crate) struct Usage {
     pub(crate) switches: u64,
 }
 
+impl Usage {
+    pub(crate) fn since(self, before: Usage) -> Usage {
+        Usage {
+            cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
+            delay_ns: self.delay_ns.saturating_sub(before.delay_ns),
+            switches: self.switches.saturating_sub(before.switches),
+        }
+    }
+}
+
 /// A worker in one round.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
@@ -255,6 +265,8 @@ pub(crate) struct Round {
     pub(crate) counts: Vec<u64>,
     /// How long each worker took for them, in ticks.
     pub(crate) ticks: Vec<u64>,
+    /// From when to when all workers were at work.
+    pub(crate) together: (u64, u64),
     /// The usage of all workers.
     pub(crate) usage: Usage,
 }
@@ -393,7 +405,8 @@ impl<'a> Leader<'a> {
             delay_ns: delays.iter().sum(),
             switches: all(SWITCHES).iter().sum(),
         };
-        Ok(Round { counts: all(COUNT), ticks, usage })
+        let together = (latest.unwrap_or(0), earliest.unwrap_or(0));
+        Ok(Round { counts: all(COUNT), ticks, together, usage })
     }
 }
 

@@ -1,6 +1,7 @@
 //! `osdyno lab boot`, the hidden verb that turns this process into the emulator of a guest.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lab::{Accelerator, EmulatedMachine, KernelVariant};
 use runner::{Entry, SCRATCH, Target};
@@ -42,6 +43,9 @@ pub(super) fn boot(args: &Args) -> Done {
     Err(Failure::Refused(machine.boot().to_string()))
 }
 
+/// Emulated processors start one after the other.
+const BOOT_PER_PROCESSOR: Duration = Duration::from_secs(1);
+
 /// The engine of the guests; `kernel` is booted to try KVM.
 pub(super) fn accelerator(kernel: &Path, machine: &machine::Args) -> Result<Accelerator, Failure> {
     match machine.accel {
@@ -69,7 +73,8 @@ pub(super) fn target(
     written.extend(machine.written());
     let prefix = command(&kernel.path, variant, accelerator, machine)?;
     let engine = accelerator.engine();
-    Ok(Target { written, entry: Entry::Guest, engine, ..Target::of_command(name, prefix) })
+    let start_timeout = Target::START_TIMEOUT + BOOT_PER_PROCESSOR * machine.processors;
+    Ok(Target { written, entry: Entry::Guest, engine, start_timeout, ..Target::of_command(name, prefix) })
 }
 
 /// The command of a guest: this program under its hidden verb.
