@@ -82,9 +82,9 @@ impl GrowthWindows {
     }
 }
 
-/// Whether a series can be sampled: one process repeats the operation of a curve, a job has it at known times,
-/// and so have the workers of a scaling. A load has a server, and the other values of an execution have no
-/// time of their own.
+/// Whether a series can be sampled: one process repeats the operation of a curve; a job, and the workers of a
+/// scaling, have it at known times. A load has a server, and the other values of an execution have no time of
+/// their own.
 pub fn can_be_sampled(recording: &Recording, key: &SeriesKey) -> bool {
     let (Some(workload), Some(kind)) = (recording.workload(&key.workload), recording.kind(key)) else {
         return false;

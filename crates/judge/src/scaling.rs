@@ -24,6 +24,8 @@ pub enum NotScaled {
     Emulated,
     /// Only one worker was measured, on the only usable processor.
     OneProcessor,
+    /// No trial has both one worker and several: levels do not count where others had the processors.
+    NoSpeedup,
 }
 
 /// Judges the series, or says why not; `None` unless it is the throughput of a scaling.
@@ -60,7 +62,11 @@ pub(crate) fn of_series(
     if usable == 1 && !trials.is_empty() && !has_several {
         return Some(Err(NotScaled::OneProcessor));
     }
-    stats::scaling(&trials, usable, &borders(recording, system, key), settings).map(Ok)
+    let scaling = stats::scaling(&trials, usable, &borders(recording, system, key), settings);
+    match scaling.ok_or(NotScaled::NoSpeedup) {
+        Err(_) if trials.is_empty() => None,
+        judged => Some(judged),
+    }
 }
 
 /// Whether a few more trials would make it certain.

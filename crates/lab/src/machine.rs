@@ -96,8 +96,8 @@ impl EmulatedMachine {
     }
 
     /// The words of the kernel's command line for emulated processors. They share few real ones: 64 of them
-    /// measure the delay loop, each again and again, for more than two minutes, and a comparison of their clocks,
-    /// which are one, may fail.
+    /// measure the delay loop, each again and again, for more than two minutes, and a comparison of their
+    /// clocks, which are one, may fail.
     fn words_of_processors(&self) -> &'static str {
         match self.accelerator {
             Accelerator::Tcg if self.processors > 1 => "lpj=4000000 tsc=reliable",

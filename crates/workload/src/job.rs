@@ -41,8 +41,8 @@ impl Trial<'_> {
         ended
     }
 
-    /// When the phases of a job, or the levels of a scaling, were under way, in the order of time; empty unless
-    /// the trial is sampled.
+    /// When the phases of a job, or the levels of a scaling, were under way, in the order of time; empty
+    /// unless the trial is sampled.
     pub fn phase_times(&self) -> &[PhaseTime] {
         &self.phase_times
     }

@@ -213,10 +213,16 @@ fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source
     sources
 }
 
-/// Every series of every system, with its name for a reader, from series with values if possible.
+/// Every series of every system, with its name for a reader, from series with values if possible. A detail
+/// that only explains another series is not compared.
 fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
     let mut kinds: Vec<(Kind, &str, &str)> = Vec::new();
-    for finding in sources.iter().flat_map(|source| &source.findings) {
+    let findings = sources.iter().flat_map(|source| {
+        let is_companion =
+            |key: &SeriesKey| is_companion(&source.recording.workloads, &key.workload, &key.name);
+        source.findings.iter().filter(move |finding| !(finding.detail && is_companion(&finding.key)))
+    });
+    for finding in findings {
         let kind = Kind::from_key(&finding.key);
         match kinds.iter_mut().find(|(known, ..)| *known == kind) {
             Some((_, label, _)) if finding.measurements > 0 => *label = &finding.label,

@@ -353,7 +353,7 @@ fn kernel() -> Option<PathBuf> {
 }
 
 /// What a real boot needs, or why it is skipped.
-fn real() -> Option<PathBuf> {
+pub(crate) fn real() -> Option<PathBuf> {
     let emulator = [lab::EmulatedMachine::EMULATOR.to_owned()];
     if let Err(error) = lab::EmulatedMachine::check_emulator(&emulator) {
         skipped!("{error}");

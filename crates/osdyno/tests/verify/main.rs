@@ -12,6 +12,7 @@ mod kill_objects;
 mod lab;
 mod lab_native;
 mod mail_interop;
+mod many_processors;
 mod page;
 mod search;
 mod slow_kernel;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use judge::{Finding, Findings, NotScaled, Remark};
-use record::System;
+use record::{SeriesKey, Shape, System, Workload};
 use stats::{Scaling, ScalingClass};
 
 use super::yields;
@@ -25,40 +25,49 @@ type Scaled<'a> = (&'a Finding, &'a Scaling);
 
 /// The scalings of each system; none without any. `is_whole` leaves nothing out.
 pub(crate) fn sections(findings: &Findings, is_whole: bool) -> Vec<Section> {
-    let of_system =
-        |system| [section(findings, system, is_whole), refusal(findings, system, is_whole)].into_iter();
-    findings.systems.iter().flat_map(of_system).flatten().collect()
+    let of_system = |system| {
+        let judged = section(findings, system, is_whole);
+        judged.into_iter().chain(unjudged(findings, system, is_whole))
+    };
+    findings.systems.iter().flat_map(of_system).collect()
 }
 
 /// The findings without the series that these sections show.
 pub(crate) fn without_scalings(mut findings: Findings) -> Findings {
-    let shown = findings.series.iter().filter(|finding| finding.scaling.is_some() || is_emulated(finding));
-    let of = |finding: &Finding| [finding.key.system.clone(), finding.key.workload.clone()];
-    let shown: BTreeSet<[String; 2]> = shown.map(of).collect();
-    findings.series.retain(|finding| !shown.contains(&of(finding)));
+    let is_scaling = |workload: &&Workload| workload.shape == Shape::Scaling;
+    let scalings = findings.workloads.iter().filter(is_scaling).map(|workload| workload.name.clone());
+    let scalings: BTreeSet<String> = scalings.collect();
+    // One processor has a throughput, and nothing else.
+    let alone = findings.series.iter().filter(|finding| is_refused(finding, NotScaled::OneProcessor));
+    let alone: BTreeSet<SeriesKey> = alone.map(|finding| finding.key.clone()).collect();
+    findings
+        .series
+        .retain(|finding| !scalings.contains(&finding.key.workload) || alone.contains(&finding.key));
     findings
 }
 
-/// Whether it is not judged, because the speeds of emulated processors say nothing of real ones.
-fn is_emulated(finding: &Finding) -> bool {
-    finding.remarks.contains(&Remark::NotScaled(NotScaled::Emulated))
+fn is_refused(finding: &Finding, reason: NotScaled) -> bool {
+    finding.remarks.contains(&Remark::NotScaled(reason))
 }
 
-/// The scalings that were measured on emulated processors.
-fn refusal(findings: &Findings, system: &System, is_whole: bool) -> Option<Section> {
-    let of_system = findings.series.iter().filter(|finding| finding.key.system == system.name);
-    let measured: Vec<&Finding> = of_system.filter(|finding| is_emulated(finding)).collect();
-    let reason = measured.first().map(|_| &Remark::NotScaled(NotScaled::Emulated));
+/// The scalings that are not judged: on emulated processors, and where no trial held enough levels.
+fn unjudged(findings: &Findings, system: &System, is_whole: bool) -> Vec<Section> {
+    let of_system = || findings.series.iter().filter(|finding| finding.key.system == system.name);
     let name = if findings.systems.len() > 1 { format!("{}: ", system.name) } else { String::new() };
-    let title = format!("{name}{}", sentences::remark(reason?));
-    let mut section = Section::new(Text::toned(title, Tone::Strong));
-    section.push(Names {
-        label: "Measured".to_owned(),
-        items: measured.iter().map(|finding| sentences::variant_label(findings, finding)).collect(),
-        behind: String::new(),
-        lines_max: if is_whole { usize::MAX } else { LINES_MAX },
-    });
-    Some(section)
+    let section = |(why, label): (NotScaled, &str)| {
+        let series: Vec<&Finding> = of_system().filter(|finding| is_refused(finding, why)).collect();
+        let title = name.clone() + &sentences::remark(&Remark::NotScaled(why));
+        let mut section = Section::new(Text::toned(title, Tone::Strong));
+        section.push(Names {
+            label: label.to_owned(),
+            items: series.iter().map(|finding| sentences::variant_label(findings, finding)).collect(),
+            behind: String::new(),
+            lines_max: if is_whole { usize::MAX } else { LINES_MAX },
+        });
+        (!series.is_empty()).then_some(section)
+    };
+    let reasons = [(NotScaled::Emulated, "Measured"), (NotScaled::NoSpeedup, "Without a result")];
+    reasons.into_iter().filter_map(section).collect()
 }
 
 fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Section> {

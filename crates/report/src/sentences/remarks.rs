@@ -60,6 +60,9 @@ pub fn remark(remark: &Remark) -> String {
         Remark::NotScaled(NotScaled::Emulated) => {
             "Scaling is not judged, because an emulator executes the processors.".to_owned()
         }
+        Remark::NotScaled(NotScaled::NoSpeedup) => {
+            "No trial has one worker and several at levels that count.".to_owned()
+        }
         Remark::NotScaled(NotScaled::OneProcessor) => {
             "Scaling is not judged, because only one processor is usable.".to_owned()
         }

@@ -22,6 +22,7 @@ use round::{Board, Member, MemberStep, Round, Usage};
 /// The values of each level, of every scaling.
 pub(crate) const OPERATIONS: &[Operation] = &[
     value(RATE, Unit::PerSecond, "operations per second of all workers"),
+    value(SLOWDOWN, Unit::None, "time of a worker for an operation, over that of one worker alone").detail(),
     value(REFERENCE, Unit::PerSecond, "the same of a loop in user space").companion().detail(),
     value(SLOWEST, Unit::PerSecond, "operations per second of the slowest worker").companion().detail(),
     value(FASTEST, Unit::PerSecond, "operations per second of the fastest worker").companion().detail(),
@@ -38,6 +39,8 @@ const fn value(name: &'static str, unit: Unit, summary: &'static str) -> Operati
 
 /// Operations per second of all workers.
 const RATE: &str = "rate";
+/// 1 where it scales: systems are compared by it.
+const SLOWDOWN: &str = "slowdown";
 /// The same of a loop in user space.
 const REFERENCE: &str = "reference";
 const SLOWEST: &str = "slowest";
@@ -212,7 +215,7 @@ impl Trial<'_> {
         let top = levels.iter().map(|(_, level)| *level).max().unwrap_or(0);
         self.shuffle(&mut levels);
         let mut refused = None;
-        let mut held_any = false;
+        let mut rates = Vec::new();
         for (row, level) in levels {
             self.slots.set_top(level);
             let group = WorkerGroup {
@@ -226,8 +229,7 @@ impl Trial<'_> {
             let workers = format!("{level} {}", if level == 1 { "worker" } else { "workers" });
             match group.hold(prepare) {
                 Ok(held) => {
-                    held_any = true;
-                    self.keep_level(row, &held);
+                    rates.push((row, level, self.keep_level(row, &held)));
                     if let Some(errno) = held.unbound {
                         let error = io::Error::from_raw_os_error(errno);
                         self.remark(format!("Workers could not be bound to their processors: {error}."));
@@ -242,16 +244,18 @@ impl Trial<'_> {
                 }
             }
         }
+        self.keep_slowdowns(&rates);
         self.slots.set_top(top);
         self.n = top as usize;
         // Levels that do not count are no fault of the operation: another trial may hold them.
-        match refused.filter(|_| !held_any) {
+        match refused.filter(|_| rates.is_empty()) {
             Some(error) => Err(TrialError { attempted: "to start the workers".to_owned(), error }),
             None => Ok(()),
         }
     }
 
-    fn keep_level(&mut self, row: usize, held: &Held) {
+    /// Keeps the values of a level; returns the rate.
+    fn keep_level(&mut self, row: usize, held: &Held) -> f64 {
         let per_tick = self.clock.seconds_per_tick();
         let rates = |round: &Round| -> Vec<f64> {
             let each = round.counts.iter().zip(&round.ticks);
@@ -266,19 +270,30 @@ impl Trial<'_> {
         let known = |is_known: bool, value: f64| if is_known { value } else { f64::NAN };
         let cpu_seconds = known(sys::thread::cpu_ns().is_ok(), usage.cpu_ns as f64 * 1e-9);
         let switches = known(sys::thread::involuntary_switches().is_some(), usage.switches as f64);
+        let rate: f64 = own.iter().sum();
         let values = [
-            (RATE, own.iter().sum()),
+            (RATE, rate),
             (REFERENCE, rates(&held.reference).iter().sum()),
             (SLOWEST, own.iter().copied().fold(f64::INFINITY, f64::min)),
             (FASTEST, own.iter().copied().fold(0.0, f64::max)),
             (CPU, cpu_seconds / count as f64),
             (SWITCHES, switches / window),
         ];
-        for (name, value) in values {
-            let index = self.workload.measured().position(|operation| operation.name == name);
-            if let Some(index) = index {
-                self.slots.report(index, row, value);
-            }
+        values.into_iter().for_each(|(name, value)| self.report(name, row, value));
+        rate
+    }
+
+    /// Keeps the slowdowns of the levels in these rows, which had these numbers of workers and rates.
+    fn keep_slowdowns(&mut self, rates: &[(usize, u64, f64)]) {
+        let alone = rates.iter().find(|(_, level, _)| *level == 1).map(|(_, _, rate)| *rate);
+        for (row, level, rate) in rates.iter().filter(|(_, level, _)| *level > 1) {
+            alone.into_iter().for_each(|alone| self.report(SLOWDOWN, *row, *level as f64 * alone / rate));
+        }
+    }
+
+    fn report(&mut self, name: &str, row: usize, value: f64) {
+        if let Some(index) = self.workload.measured().position(|operation| operation.name == name) {
+            self.slots.report(index, row, value);
         }
     }
 
