@@ -11,6 +11,7 @@
 
 mod accept;
 mod bind;
+mod brk;
 mod connect;
 mod create;
 mod epoll;
@@ -19,12 +20,15 @@ mod file_read;
 mod file_write;
 mod futex;
 mod lock;
+mod madvise;
 mod map;
 mod open;
+mod page_cache;
 mod pipe;
 mod poll;
 mod protect;
 mod rename;
+mod signal;
 mod socket;
 mod spawn;
 mod stat;
@@ -45,13 +49,16 @@ pub const GROUP: Group = Group {
         &open::WORKLOAD,
         &file_read::WORKLOAD,
         &file_write::WORKLOAD,
+        &page_cache::WORKLOAD,
         &stat::WORKLOAD,
         &rename::WORKLOAD,
         &create::WORKLOAD,
         &lock::WORKLOAD,
         &fault::WORKLOAD,
         &map::WORKLOAD,
+        &brk::WORKLOAD,
         &protect::WORKLOAD,
+        &madvise::WORKLOAD,
         &futex::WORKLOAD,
         &pipe::WORKLOAD,
         &unix::WORKLOAD,
@@ -63,6 +70,7 @@ pub const GROUP: Group = Group {
         &epoll::WORKLOAD,
         &poll::WORKLOAD,
         &timer::WORKLOAD,
+        &signal::WORKLOAD,
         &spawn::WORKLOAD,
         &thread::WORKLOAD,
     ],

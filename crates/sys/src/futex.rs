@@ -2,7 +2,9 @@
 
 use std::io;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
+use rustix::fs::Timespec;
 use rustix::io::Errno;
 use rustix::thread::futex;
 
@@ -24,7 +26,7 @@ impl FutexScope {
     }
 }
 
-/// A word, whose value stays 0. It has a cache line for itself.
+/// A word, whose value is 0 until its owner changes it. It has a cache line for itself.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct FutexWord(AtomicU32);
@@ -39,6 +41,26 @@ impl FutexWord {
         match futex::wait(&self.0, scope.flags(), 0, None) {
             Ok(()) => Ok(true),
             Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Its value, for locks that are built from it.
+    #[inline]
+    pub fn value(&self) -> &AtomicU32 {
+        &self.0
+    }
+
+    /// Waits while the value is this one, until the word is woken, by one futex(2) with `FUTEX_WAIT`. Returns
+    /// at once where the value is another one; a signal may end the wait too.
+    ///
+    /// # Errors
+    /// Those of futex(2), `TimedOut` when nothing ended the wait for that time.
+    #[inline]
+    pub fn wait_while(&self, scope: FutexScope, value: u32, most: Duration) -> io::Result<()> {
+        let most = Timespec::try_from(most).map_err(|_| io::ErrorKind::InvalidInput)?;
+        match futex::wait(&self.0, scope.flags(), value, Some(&most)) {
+            Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

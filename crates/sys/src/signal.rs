@@ -1,6 +1,8 @@
 //! Signals as flags, for programs that stop gracefully.
 
 pub use platform::{ignore_file_size_signal, ignores_hangup, send_nudge, send_stop, watch, watch_nudges};
+#[cfg(target_os = "linux")]
+pub use target::SignalTarget;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -176,5 +178,108 @@ mod platform {
     /// There is no such signal.
     pub fn ignores_hangup() -> bool {
         true
+    }
+}
+
+/// Signals to one thread, whose cost is measured.
+#[cfg(target_os = "linux")]
+mod target {
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Nothing else here uses this signal. It is not queued: while it is pending, another one is dropped.
+    const SIGNAL: libc::c_int = libc::SIGUSR2;
+
+    static IS_HANDLED: AtomicBool = AtomicBool::new(false);
+
+    /// A thread that is sent SIGUSR2.
+    #[derive(Debug)]
+    pub struct SignalTarget {
+        process: libc::pid_t,
+        thread: libc::pid_t,
+        is_blocked: bool,
+    }
+
+    impl SignalTarget {
+        /// This thread, which handles the signal: one that it sends to itself before the call returns.
+        ///
+        /// # Errors
+        /// Those of sigaction(2) and pthread_sigmask(3).
+        pub fn that_handles() -> io::Result<SignalTarget> {
+            SignalTarget::this_thread(false)
+        }
+
+        /// This thread, in which the signal is blocked until this is dropped, and stays pending.
+        ///
+        /// # Errors
+        /// Those of sigaction(2) and pthread_sigmask(3).
+        pub fn that_blocks() -> io::Result<SignalTarget> {
+            SignalTarget::this_thread(true)
+        }
+
+        fn this_thread(is_blocked: bool) -> io::Result<SignalTarget> {
+            handle()?;
+            mask(if is_blocked { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK })?;
+            // SAFETY: getpid(2) and gettid(2) have no conditions.
+            let (process, thread) = unsafe { (libc::getpid(), libc::gettid()) };
+            Ok(SignalTarget { process, thread, is_blocked })
+        }
+
+        /// Sends the signal, by one tgkill(2).
+        ///
+        /// # Errors
+        /// Those of tgkill(2).
+        #[inline]
+        pub fn send(&self) -> io::Result<()> {
+            // SAFETY: the call takes numbers only, and the signal has a handler in this program.
+            match unsafe { libc::syscall(libc::SYS_tgkill, self.process, self.thread, SIGNAL) } {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+
+        /// Whether a thread of this process has handled the signal.
+        pub fn is_handled() -> bool {
+            IS_HANDLED.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Drop for SignalTarget {
+        fn drop(&mut self) {
+            if self.is_blocked {
+                // It worked with the same arguments before.
+                let _ = mask(libc::SIG_UNBLOCK);
+            }
+        }
+    }
+
+    fn handle() -> io::Result<()> {
+        // SAFETY: a zeroed sigaction has an empty mask; the handler only accesses an atomic, which
+        // signal-safety(7) allows, and lives as long as the program.
+        let answer = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(SIGNAL, &raw const action, std::ptr::null_mut())
+        };
+        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    extern "C" fn on_signal(_: libc::c_int) {
+        // Written once, so that threads do not take the word from each other.
+        if !IS_HANDLED.load(Ordering::Relaxed) {
+            IS_HANDLED.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn mask(how: libc::c_int) -> io::Result<()> {
+        // SAFETY: all zero is a valid `sigset_t`; it lives as long as both calls, and the old mask is not
+        // requested.
+        let answer = unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigaddset(&raw mut set, SIGNAL);
+            libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut())
+        };
+        if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(answer)) }
     }
 }

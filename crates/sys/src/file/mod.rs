@@ -25,6 +25,8 @@ pub use platform::{
     Path, close, create_new, evict, free, link, open_flush, open_folder, open_read, read_at, read_some_at,
     remove_folder, rename, standard_output, status, sync_folder, unlink, write_at, write_back,
 };
+#[cfg(target_os = "linux")]
+pub use platform::{evict_range, read_nothing_ahead};
 pub use root::{Name, Root, changed_ns, identity, names, number};
 pub use unnamed::{give_name, in_memory, unnamed};
 

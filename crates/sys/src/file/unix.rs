@@ -127,6 +127,28 @@ pub fn evict(file: &File) -> io::Result<()> {
     }
 }
 
+/// Removes these bytes of the file from memory, as far as they are whole pages and on the disk already: one
+/// posix_fadvise(2) with `POSIX_FADV_DONTNEED`.
+///
+/// # Errors
+/// Those of posix_fadvise(2).
+#[cfg(target_os = "linux")]
+#[inline]
+pub fn evict_range(file: &File, offset: u64, bytes: usize) -> io::Result<()> {
+    let bytes = std::num::NonZeroU64::new(bytes as u64);
+    Ok(rustix::fs::fadvise(file, offset, bytes, rustix::fs::Advice::DontNeed)?)
+}
+
+/// Reads by this descriptor read no page that they do not ask for: posix_fadvise(2) with
+/// `POSIX_FADV_RANDOM`.
+///
+/// # Errors
+/// Those of posix_fadvise(2).
+#[cfg(target_os = "linux")]
+pub fn read_nothing_ahead(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Random)?)
+}
+
 /// One stat(2), whose result is not used.
 ///
 /// # Errors

@@ -8,6 +8,8 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
+#[cfg(target_os = "linux")]
+mod program_break;
 mod refusal;
 #[cfg(target_os = "linux")]
 mod region;
@@ -15,6 +17,8 @@ mod region;
 use std::io;
 use std::mem::MaybeUninit;
 
+#[cfg(target_os = "linux")]
+pub use program_break::ProgramBreak;
 pub use refusal::{Allocator, explain_abort};
 #[cfg(target_os = "linux")]
 pub use region::{MemoryRegion, PagePolicy};

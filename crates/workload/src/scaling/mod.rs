@@ -69,6 +69,9 @@ placement=spread` the next one is another core, with `--set placement=compact` t
 the same core, with `--set placement=node` one of the same memory node. Numbers beyond the \
 processors are measured with `--preset full` or `-n`, and judged apart.";
 
+// The name of every variant of a scaling begins with `threads` or `processes`. Where more follows, all
+// workers share one object.
+
 /// Threads, each with an object of its own.
 pub const THREADS: Variant =
     Variant { name: "threads", summary: "threads of one process, each with an object of its own" };
@@ -330,12 +333,12 @@ impl Trial<'_> {
     }
 
     fn worker_kind(&self) -> WorkerKind {
-        let threads = [THREADS.name, THREADS_SHARED.name];
-        if threads.contains(&self.variant()) { WorkerKind::Thread } else { WorkerKind::Process }
+        let is_of_threads = self.variant().starts_with(THREADS.name);
+        if is_of_threads { WorkerKind::Thread } else { WorkerKind::Process }
     }
 
     fn is_shared(&self) -> bool {
-        [THREADS_SHARED.name, PROCESSES_SHARED.name].contains(&self.variant())
+        ![THREADS.name, PROCESSES.name].contains(&self.variant())
     }
 }
 
