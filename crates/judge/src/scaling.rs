@@ -57,7 +57,7 @@ pub(crate) fn of_series(
         }
     });
     let trials: Vec<ScalingTrial> = trials.collect();
-    let usable = system.processors.as_ref().map_or(1, |processors| processors.usable.len().max(1) as u64);
+    let usable = system.workers_at_once().unwrap_or(1);
     let has_several = trials.iter().flat_map(|trial| &trial.rates).any(|(workers, _)| *workers > 1);
     if usable == 1 && !trials.is_empty() && !has_several {
         return Some(Err(NotScaled::OneProcessor));

@@ -29,6 +29,16 @@ pub struct System {
     pub noise_floor: Option<NoiseFloor>,
 }
 
+impl System {
+    /// How many workers have a processor each, all the time: one for each usable processor, and no more than
+    /// the whole ones of a control group's quota. `None` where the processors could not be counted.
+    pub fn workers_at_once(&self) -> Option<u64> {
+        let usable = self.processors.as_ref()?.usable.len().max(1) as u64;
+        let quota = self.environment.get("cgroup.cpu_max").and_then(|quota| quota.parse::<f64>().ok());
+        Some(quota.map_or(usable, |quota| usable.min(quota as u64).max(1)))
+    }
+}
+
 /// The resources that a sweep uses up: the keys of [`System::limits`].
 pub mod resource {
     /// Descriptors of one process.

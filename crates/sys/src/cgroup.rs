@@ -42,6 +42,10 @@ pub(crate) fn memory() -> Option<Cap> {
 
 /// The tightest share of processor time, as processors: 1.5 is one and a half.
 pub(crate) fn cpus() -> Option<f64> {
+    tightest_share(&folders("cpu"))
+}
+
+fn tightest_share(folders: &[PathBuf]) -> Option<f64> {
     let share = |folder: &PathBuf| {
         let pair = text(folder.join("cpu.max")).or_else(|| {
             let quota = text(folder.join("cpu.cfs_quota_us"))?;
@@ -51,15 +55,29 @@ pub(crate) fn cpus() -> Option<f64> {
         let share = quota.parse::<f64>().ok()? / period.trim().parse::<f64>().ok()?;
         (share > 0.0).then_some(share)
     };
-    folders("cpu").iter().filter_map(share).min_by(f64::total_cmp)
+    folders.iter().filter_map(share).min_by(f64::total_cmp)
 }
 
-/// How many processors the group may run on; `None` where no group rules processors.
-pub(crate) fn cpuset() -> Option<usize> {
+/// How often quotas have stopped this group or one above it, and for how many seconds, summed over
+/// processors.
+pub(crate) fn throttled(folders: &[PathBuf]) -> Option<(u64, f64)> {
+    let groups = folders.iter().filter_map(|folder| stops(&text(folder.join("cpu.stat"))?));
+    groups.reduce(|(times, seconds), (more, longer)| (times + more, seconds + longer))
+}
+
+/// Version 2 counts microseconds, version 1 nanoseconds.
+fn stops(stat: &str) -> Option<(u64, f64)> {
+    let seconds = counter(stat, "throttled_usec").map(|time| time as f64 * 1e-6);
+    let seconds = seconds.or_else(|| counter(stat, "throttled_time").map(|time| time as f64 * 1e-9))?;
+    Some((counter(stat, "nr_throttled").unwrap_or(0), seconds))
+}
+
+/// The processors that the group may run on; `None` where no group rules processors.
+pub(crate) fn cpuset() -> Option<Vec<u32>> {
     let of_group = |folder: &PathBuf| {
         let files = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"];
         let lists = files.into_iter().filter_map(|name| text(folder.join(name)));
-        lists.map(|list| cpu_list(&list).len()).find(|&count| count > 0)
+        lists.map(|list| cpu_list(&list)).find(|cpus| !cpus.is_empty())
     };
     // Each group has some of the processors of the one above it.
     folders("cpuset").iter().find_map(of_group)
@@ -186,5 +204,50 @@ mod tests {
         assert_eq!(folders("9:pids:/docker/4f1\n", mounts, "pids"), ["/sys/fs/cgroup/pids"]);
         let mounts = "30 20 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         assert_eq!(folders("0::/../../outside\n", mounts, "pids"), ["/sys/fs/cgroup"]);
+    }
+
+    /// Groups of both versions, the inner one first.
+    fn groups(files: [&[(&str, &str)]; 2]) -> (PathBuf, Vec<PathBuf>) {
+        static MADE: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = MADE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let top = std::env::temp_dir().join(format!("osdyno-groups-{}-{number}", std::process::id()));
+        let folders = vec![top.join("outer/inner"), top.join("outer"), top.clone()];
+        std::fs::create_dir_all(&folders[0]).expect("a folder");
+        for (folder, files) in folders.iter().zip(files) {
+            files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).expect("a file"));
+        }
+        (top, folders)
+    }
+
+    #[test]
+    fn the_tightest_quota_on_the_way_up_counts() {
+        for (files, expected) in [
+            ([&[("cpu.max", "max 100000\n")][..], &[("cpu.max", "150000 100000\n")][..]], Some(1.5)),
+            ([&[("cpu.max", "20000 100000\n")], &[("cpu.max", "150000 100000\n")]], Some(0.2)),
+            (
+                [
+                    &[("cpu.cfs_quota_us", "-1\n"), ("cpu.cfs_period_us", "100000\n")],
+                    &[("cpu.cfs_quota_us", "75000\n"), ("cpu.cfs_period_us", "50000\n")],
+                ],
+                Some(1.5),
+            ),
+            ([&[("cpu.max", "max 100000\n")], &[]], None),
+        ] {
+            let (top, folders) = groups(files);
+            assert_eq!(tightest_share(&folders), expected, "{files:?}");
+            std::fs::remove_dir_all(top).expect("it is ours");
+        }
+    }
+
+    #[test]
+    fn stops_of_all_groups_on_the_way_up_count() {
+        let (inner, outer) =
+            ("nr_throttled 3\nthrottled_usec 2000\n", "nr_throttled 1\nthrottled_time 4000000\n");
+        let (top, folders) = groups([&[("cpu.stat", inner)], &[("cpu.stat", outer)]]);
+        assert_eq!(throttled(&folders), Some((4, 0.006)));
+        assert_eq!(throttled(&folders[2..]), None, "the top has no quota");
+        assert_eq!(stops("usage_usec 7\nthrottled_usec 1500000"), Some((0, 1.5)));
+        assert_eq!(stops("nr_periods 0\nthrottled_time 1500000000"), Some((0, 1.5)));
+        std::fs::remove_dir_all(top).expect("it is ours");
     }
 }

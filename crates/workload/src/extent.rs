@@ -155,10 +155,9 @@ pub fn most_by_processors(needs: &[Need], system: &System) -> Option<u64> {
     online?.checked_div(amount(needs, resource::PROCESSORS))
 }
 
-/// The most workers of a scaling that have a processor each, and twice as many `beyond` that.
+/// The most workers of a scaling that have a processor each, all the time, and twice as many `beyond` that.
 pub fn most_workers(workload: &Workload, system: &System, beyond: bool) -> Option<u64> {
-    let usable = system.processors.as_ref().map(|processors| processors.usable.len().max(1) as u64);
-    let usable = usable.filter(|_| workload.shape == Shape::Scaling);
+    let usable = system.workers_at_once().filter(|_| workload.shape == Shape::Scaling);
     usable.map(|usable| if beyond { 2 * usable } else { usable })
 }
 

@@ -3,6 +3,7 @@
 use record::resource;
 use report::document::{Column, Document, Section, Table, Text, Tone};
 use report::quantity::time;
+use report::sentences::usable_processors;
 use report::words::{count, list};
 
 use super::{
@@ -37,15 +38,12 @@ fn headline(diagnosis: &Diagnosis, demand: Option<&MachineDemand>) -> Text {
     let fact = |key: &str| diagnosis.environment.get(key).map(String::as_str);
     let kernel = [fact("kernel.name"), fact("kernel.release")].into_iter().flatten().collect::<Vec<_>>();
     let mut parts = vec![diagnosis.name.clone(), kernel.join(" ")];
-    let (online, usable) = diagnosis.processors.as_ref().map_or((0, 0), |processors| {
-        (processors.online, u32::try_from(processors.usable.len()).unwrap_or(u32::MAX))
-    });
+    let online = diagnosis.processors.as_ref().map_or(0, |processors| processors.online);
     parts.extend((online > 0).then(|| match fact("cpu.model") {
         Some(model) => format!("{online} × {model}"),
         None => format!("{online} processors"),
     }));
-    // A system that does not list its processors has an empty list.
-    parts.extend((0 < usable && usable < online).then(|| format!("{usable} of {online} processors usable")));
+    parts.extend(usable_processors(&diagnosis.environment));
     parts.extend(demand.map(|demand| format!("for {demand}")));
     parts.retain(|part| !part.is_empty());
     Text::toned(verdict, tone).and(format!("  {}", parts.join(" · ")))

@@ -3,9 +3,13 @@
 
 use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use record::{Outcome, Trial};
 
+use crate::common::control_group::ControlGroup;
+use crate::common::lowered::after;
 use crate::common::{
     expect_nothing_left, osdyno, processes_below, run, run_well, signal, start_measuring, text,
 };
@@ -99,5 +103,77 @@ fn a_worker_that_is_stopped_voids_its_level_and_nothing_stays() {
     let trials = disturb(folder.path(), run, "STOP", false);
     let warnings = &trials[0].warnings;
     let is_void = |warning: &String| warning.contains("did not end") || warning.contains("did not begin");
+    assert!(warnings.iter().any(is_void), "{warnings:?}");
+}
+
+/// Microseconds of each 100 ms, in version 2 and version 1.
+const QUOTA: &[&str] = &["cpu.max", "cpu.cfs_quota_us"];
+
+/// One worker, for a while.
+const ONE: &[&str] =
+    &["run", "cores-syscall/threads", "-n", "1", "--trials", "1", "--window", "500ms", "--out", "a.osdyno"];
+
+fn group_with_quota(microseconds: u64) -> Option<ControlGroup> {
+    let group = ControlGroup::make("cpu", QUOTA, microseconds);
+    if group.is_none() {
+        skipped!("no control group with a quota can be made here");
+    }
+    group
+}
+
+fn has_several_processors() -> bool {
+    let has_several = sys::cpu::allowed().is_ok_and(|cpus| cpus.len() > 1);
+    if !has_several {
+        skipped!("there is one processor only");
+    }
+    has_several
+}
+
+#[test]
+fn a_quota_that_stops_workers_voids_their_level() {
+    let Some(group) = group_with_quota(20_000) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = after(&group.enter(), folder.path(), ONE);
+    let warnings = &trials(folder.path())[0].warnings;
+    let reason =
+        "The level of 1 worker does not count: the control group's quota of 0.2 processors stopped it";
+    assert!(warnings.iter().any(|warning| warning.starts_with(reason)), "{warnings:?}");
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    let is_shown = printed.contains("processors usable") && printed.contains("quota 0.2");
+    assert!(is_shown || !has_several_processors(), "{printed}");
+}
+
+/// Two workers would use two processors all the time.
+#[test]
+fn a_quota_of_one_and_a_half_processors_suffices_for_one_worker() {
+    let Some(group) = group_with_quota(150_000).filter(|_| has_several_processors()) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = [&ONE[..2], &ONE[4..6], &["--window", "20ms", "--out", "a.osdyno"]].concat();
+    after(&group.enter(), folder.path(), &arguments);
+    assert_eq!(trials(folder.path())[0].order.n, 1);
+}
+
+#[test]
+fn a_quota_that_shrinks_voids_the_level() {
+    // More than one worker uses, and less than the machine has, so that it matters and stops nothing.
+    let quota = |times: u64| 199_000 - 1000 * times;
+    let Some(group) = group_with_quota(quota(0)).filter(|_| has_several_processors()) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for times in (1..=50).cycle() {
+                let is_set = group.set(QUOTA, quota(times)).is_some();
+                if is_over.load(Ordering::Relaxed) || !is_set {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        after(&group.enter(), folder.path(), ONE);
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let warnings = &trials(folder.path())[0].warnings;
+    let is_void = |warning: &String| warning.contains("the control group's quota changed meanwhile");
     assert!(warnings.iter().any(is_void), "{warnings:?}");
 }

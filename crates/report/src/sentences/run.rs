@@ -1,5 +1,7 @@
 //! A whole run in words.
 
+use std::collections::BTreeMap;
+
 use crate::quantity::duration;
 use crate::words::{NO_BREAK, bound, count, list, percent};
 use judge::Cause;
@@ -77,14 +79,34 @@ pub fn machine(tool: &str, system: &System) -> String {
     let fact = |key: &str| system.environment.get(key).cloned();
     let kernel =
         [fact("kernel.name"), fact("kernel.release")].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let processors = match (fact("cpu.count"), fact("cpu.model")) {
+    let count = fact("cpu.count").map(|count| fact("cpu.online").unwrap_or(count));
+    let processors = match (count, fact("cpu.model")) {
         (Some(count), Some(model)) => Some(format!("{count} × {model}")),
         (count, model) => model.or(count),
     };
     let memory = fact("memory.total_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let memory = memory.map(|bytes| format!("{:.0}{NO_BREAK}GiB", bytes / f64::from(1 << 30)));
-    let parts = [Some(tool.to_string()), Some(kernel), processors, memory, fact("machine.hypervisor")];
+    let usable = usable_processors(&system.environment);
+    let hypervisor = fact("machine.hypervisor");
+    let parts = [Some(tool.to_string()), Some(kernel), processors, usable, memory, hypervisor];
     parts.into_iter().flatten().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
+/// `1 of 2 processors usable (affinity, quota 1.5)`, where fewer are usable than the machine has.
+pub fn usable_processors(environment: &BTreeMap<String, String>) -> Option<String> {
+    let fact = |key: &str| environment.get(key).map(String::as_str);
+    let number = |key: &str| fact(key).and_then(|number| number.parse::<u64>().ok());
+    let (usable, online) = (number("cpu.count")?, number("cpu.online")?);
+    let all = online + number("cpu.offline").unwrap_or(0);
+    let reason = |word: &str| match word {
+        "quota" => format!("quota {}", fact("cgroup.cpu_max").unwrap_or_default()).trim_end().to_owned(),
+        "smt" => "SMT off".to_owned(),
+        other => other.to_owned(),
+    };
+    let reasons: Vec<String> =
+        fact("cpu.bounded_by").unwrap_or_default().split_whitespace().map(reason).collect();
+    let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+    (usable < all).then(|| format!("{usable} of {all} processors usable{why}"))
 }
 
 /// The label of a series, with its system when there are several: `bind on 7.3`.

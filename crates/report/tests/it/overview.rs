@@ -341,3 +341,19 @@ fn a_place_among_powers_of_two_is_near_none() {
     let findings = one_series(Unit::Seconds, |n| if n >= 256.0 { 2e-3 } else { 1e-3 }, &powers, 10);
     assert!(findings.place(&findings.series[0]).expect("a place").near.is_empty());
 }
+
+#[test]
+fn processors_that_are_not_usable_have_a_reason() {
+    let of = |facts: &[(&str, &str)]| {
+        let facts = facts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        report::sentences::usable_processors(&facts)
+    };
+    assert_eq!(of(&[("cpu.online", "4"), ("cpu.count", "4")]), None);
+    assert_eq!(of(&[("cpu.count", "4")]), None, "nothing is known of the others");
+    let bounded = [("cpu.online", "4"), ("cpu.count", "1"), ("cpu.bounded_by", "affinity quota")];
+    let text = of(&[&bounded[..], &[("cgroup.cpu_max", "1.5")]].concat());
+    assert_eq!(text.as_deref(), Some("1 of 4 processors usable (affinity, quota 1.5)"));
+    let without_smt =
+        [("cpu.online", "4"), ("cpu.count", "4"), ("cpu.offline", "4"), ("cpu.bounded_by", "smt")];
+    assert_eq!(of(&without_smt).as_deref(), Some("4 of 8 processors usable (SMT off)"));
+}

@@ -98,19 +98,10 @@ fn delayed(schedstat: &str) -> Option<f64> {
 }
 
 fn throttled_by_quota() -> Option<f64> {
-    // A process seldom moves to another group, and looking for the group costs more than reading it.
-    static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let file = FILE.get_or_init(|| {
-        let own = cgroup::folders("cpu").into_iter().next()?.join("cpu.stat");
-        throttled(&text(&own)?).map(|_| own)
-    });
-    throttled(&text(file.as_ref()?)?)
-}
-
-/// Version 2 counts microseconds, version 1 nanoseconds.
-fn throttled(stat: &str) -> Option<f64> {
-    let microseconds = counter(stat, "throttled_usec").map(|time| time as f64 * 1e-6);
-    microseconds.or_else(|| counter(stat, "throttled_time").map(|time| time as f64 * 1e-9))
+    // A process seldom moves to another group, and looking for the groups costs more than reading them.
+    static GROUPS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    let (_, seconds) = cgroup::throttled(GROUPS.get_or_init(|| cgroup::folders("cpu")))?;
+    Some(seconds)
 }
 
 fn throttled_by_heat() -> Option<f64> {
@@ -135,7 +126,5 @@ mod tests {
     fn times_become_seconds() {
         assert_eq!(delayed("6051023 500000000 17"), Some(0.5));
         assert_eq!(stalled("some avg10=0.00 total=2500000\nfull avg10=0.00 total=0"), Some(2.5));
-        assert_eq!(throttled("usage_usec 7\nthrottled_usec 1500000"), Some(1.5));
-        assert_eq!(throttled("nr_periods 0\nthrottled_time 1500000000"), Some(1.5));
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::bounds::{KnownProcessors, ProcessorBounds};
 use super::topology::{Cache, CacheKind, Cpu, Topology};
 use crate::Unsupported;
 use crate::pseudo_file::{cpu_list, number, text};
@@ -76,6 +77,24 @@ pub(super) fn topology() -> Result<Topology, Unsupported> {
     }
     scale_to_fastest(&mut topology.cpus);
     Ok(topology)
+}
+
+pub(super) fn bounds() -> ProcessorBounds {
+    let list = |file: &str| text(Path::new(CPUS).join(file)).map(|list| cpu_list(&list)).unwrap_or_default();
+    let (online, isolated) = (list("online"), list("isolated"));
+    // Where they cannot be known, none is missing.
+    let allowed = allowed().unwrap_or_else(|_| online.clone());
+    let cpuset = crate::cgroup::cpuset();
+    let known = KnownProcessors {
+        present: list("present").len(),
+        is_smt_off: text(Path::new(CPUS).join("smt/control")).is_some_and(|control| control.ends_with("off")),
+        online: &online,
+        isolated: &isolated,
+        cpuset: cpuset.as_deref(),
+        allowed: &allowed,
+        quota: super::quota(),
+    };
+    known.bounds()
 }
 
 fn core(folder: &Path) -> Option<u32> {

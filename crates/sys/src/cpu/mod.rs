@@ -18,8 +18,10 @@ use windows as system;
 #[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly", windows)))]
 use other as system;
 
+mod bounds;
 mod topology;
 
+pub use bounds::{ProcessorBounds, Throttling};
 pub use topology::{Border, BorderKind, Cache, CacheKind, Cpu, Placed, Placement, Topology};
 
 /// Reads the topology.
@@ -38,10 +40,39 @@ pub fn allowed() -> Result<Vec<u32>, Unsupported> {
     system::allowed()
 }
 
-/// How many processors this process can use at once: the allowed ones, less what a control group's quota
-/// takes away. 1 if the system does not say.
+/// How many processors this process can use at once, all the time: the allowed ones, and no more than the
+/// whole ones of a control group's quota. 1 if the system does not say, and for a quota of less.
 pub fn count() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    // The standard library sees 1,024 processors, and version 2 of control groups at its usual place.
+    let allowed = allowed().ok().map(|cpus| cpus.len());
+    let count = allowed.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    quota().map_or(count, |quota| count.min(quota as usize)).max(1)
+}
+
+/// The share of processor time that control groups allow to this process, as processors: 1.5 is one and a
+/// half. `None` where none limits it.
+pub fn quota() -> Option<f64> {
+    cfg_select! {
+        target_os = "linux" => { crate::cgroup::cpus() }
+        _ => { None }
+    }
+}
+
+/// What the quotas of control groups have taken from this process, and from others in the same groups.
+/// `None` where none limits them.
+pub fn throttling() -> Option<Throttling> {
+    cfg_select! {
+        target_os = "linux" => {
+            let (times, seconds) = crate::cgroup::throttled(&crate::cgroup::folders("cpu"))?;
+            Some(Throttling { times, seconds })
+        }
+        _ => { None }
+    }
+}
+
+/// The processors of the machine that this process may not use, and why.
+pub fn bounds() -> ProcessorBounds {
+    system::bounds()
 }
 
 /// Whether a program executes their instructions, so that many processors share few real ones.
@@ -124,6 +155,7 @@ mod affinity {
 #[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
 mod bsd {
     pub(super) use super::affinity::{allowed, pin};
+    pub(super) use super::bounds::unknown as bounds;
     use super::topology::Topology;
     use crate::Unsupported;
 
@@ -141,6 +173,7 @@ mod windows {
         GetCurrentProcess, GetCurrentThread, GetProcessAffinityMask, SetThreadAffinityMask,
     };
 
+    pub(super) use super::bounds::unknown as bounds;
     use super::topology::Topology;
     use crate::Unsupported;
 
@@ -175,6 +208,7 @@ mod windows {
 mod other {
     use std::io;
 
+    pub(super) use super::bounds::unknown as bounds;
     use super::topology::Topology;
     use crate::Unsupported;
 

@@ -307,7 +307,7 @@ const GVISOR_VERSION: &str = "#1 SMP Sun Jan 10 15:06:54 PST 2016";
 fn groups(facts: &mut Collector) {
     facts.add("cgroup.version", cgroup::version());
     facts.add("cgroup.cpu_max", cgroup::cpus());
-    facts.add("cgroup.cpuset", cgroup::cpuset());
+    facts.add("cgroup.cpuset", cgroup::cpuset().map(|cpus| cpus.len()));
     facts.add("cgroup.pids_max", cgroup::pids().map(|cap| cap.limit));
     facts.add("cgroup.memory_max_bytes", cgroup::memory().map(|cap| cap.limit));
 }

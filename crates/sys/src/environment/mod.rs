@@ -87,6 +87,11 @@ fn topology(facts: &mut Collector) {
     if let Ok(allowed) = crate::cpu::allowed() {
         facts.add("cpu.allowed", Some(allowed.len()));
     }
+    let bounds = crate::cpu::bounds();
+    let words = bounds.words().join(" ");
+    facts.add("cpu.bounded_by", Some(words).filter(|words| !words.is_empty()));
+    let off = bounds.without_smt + bounds.offline;
+    facts.add("cpu.offline", Some(off).filter(|off| *off > 0));
 }
 
 fn limits(facts: &mut Collector) {

@@ -64,6 +64,7 @@ pub fn conditions(facts: &Facts, now: &Snapshot) -> Vec<MachineCondition> {
         ("battery", Care, machine.battery()),
         ("swap", Care, machine.swapped()),
         ("quota", Care, machine.throttled()),
+        ("offline", Note, machine.offline()),
         ("processors", if machine.is_confined_to_one() { Care } else { Note }, machine.confined()),
         ("container", Care, machine.container()),
         ("call filter", Care, machine.filtered()),
@@ -194,10 +195,27 @@ impl Machine<'_> {
     }
 
     fn throttled(&self) -> Option<String> {
-        let quota = self.number("cgroup.cpu_max")?;
+        let allowed = self.number("cpu.allowed").unwrap_or(f64::INFINITY);
+        let quota = self.number("cgroup.cpu_max").filter(|quota| *quota < allowed)?;
+        let processors = if quota == 1.0 { "processor" } else { "processors" };
         Some(format!(
-            "A control group limits this process to {quota} processors and throttles it; raise its cpu.max."
+            "A control group limits this process to {quota} {processors} and throttles it; raise its cpu.max."
         ))
+    }
+
+    fn offline(&self) -> Option<String> {
+        let offline = self.number("cpu.offline")?;
+        let (why, remedy) = match self.is_bounded_by("smt") {
+            true => ("because SMT is off", "`echo on > /sys/devices/system/cpu/smt/control`"),
+            false => ("so nothing runs there", "`echo 1 > /sys/devices/system/cpu/cpuN/online`"),
+        };
+        let (count, are) =
+            if offline == 1.0 { ("1 processor", "is") } else { (&*format!("{offline} processors"), "are") };
+        Some(format!("{count} {are} offline, {why}; {remedy} changes it until the next boot."))
+    }
+
+    fn is_bounded_by(&self, word: &str) -> bool {
+        self.fact("cpu.bounded_by").is_some_and(|words| words.split(' ').any(|known| known == word))
     }
 
     /// Processors that this process may use, and those of the machine, where these are more.
@@ -216,6 +234,13 @@ impl Machine<'_> {
         let of_group = self.number("cgroup.cpuset").unwrap_or(online);
         let affinity = "the CPU affinity of this process (taskset(1), sched_setaffinity(2))";
         let cpuset = "the cpuset of its control group (cpuset.cpus)";
+        let isolation =
+            "the isolation of processors, which only an affinity that names them reaches (isolcpus=)";
+        let affinity = match (self.is_bounded_by("isolated"), self.is_bounded_by("affinity")) {
+            (true, true) => &format!("{isolation}, and {affinity}"),
+            (true, false) => isolation,
+            _ => affinity,
+        };
         let by = match (usable < of_group, of_group < online) {
             (true, true) => format!("{affinity} and {cpuset}"),
             (false, true) => cpuset.to_owned(),
@@ -394,6 +419,16 @@ mod tests {
         assert!(!affinity[0].contains("cpuset"), "{affinity:?}");
         let group = warned(&[("cpu.online", "4"), ("cpu.allowed", "1"), ("cgroup.cpuset", "1")], &[]);
         assert!(group[0].starts_with("1 of 4 processors usable, by the cpuset of its"), "{group:?}");
+        let isolated = warned(&[&one[..], &[("cpu.bounded_by", "isolated")]].concat(), &[]);
+        assert!(isolated[0].starts_with("1 of 2 processors usable, by the isolation"), "{isolated:?}");
+        let quota = |quota| warned(&[("cpu.allowed", "2"), ("cgroup.cpu_max", quota)], &[]);
+        assert!(quota("1.5")[0].starts_with("A control group limits this process to 1.5 processors and"));
+        assert_eq!(quota("3"), [""; 0], "more than there are");
+        let offline = conditions(&[("cpu.offline".to_owned(), "2".to_owned())].into(), &Snapshot::default());
+        assert!(
+            offline[0].text.starts_with("2 processors are offline, so nothing runs there;"),
+            "{offline:?}"
+        );
         for facts in [
             [("cpu.governor", "powersave"), ("power.source", "battery")],
             [("container", "docker"), ("security.seccomp", "filter")],

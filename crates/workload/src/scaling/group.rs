@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use sys::clock::Clock;
+use sys::cpu::Throttling;
 
 use super::round::{Board, Leader, LeaderStep, Round, RoundTimes, Void, refuse};
 use super::{OPERATION_ROUND, Prepare, REFERENCE_ROUND, Work, Worker};
@@ -14,6 +15,9 @@ use super::{OPERATION_ROUND, Prepare, REFERENCE_ROUND, Work, Worker};
 const REFERENCE_PART: f64 = 0.25;
 /// How long workers may take to arrive, to end an operation that is under way, and to end.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A quota may stop workers for this part of the time in which they work: a tenth of the margin within which
+/// throughput counts as equal. As many workers as the quota has whole processors stay below it.
+const THROTTLED: f64 = 0.01;
 /// How often the leader looks while workers arrive or end, and whether one has ended during a window.
 const WATCH: Duration = Duration::from_micros(200);
 const LOOK: Duration = Duration::from_millis(5);
@@ -64,8 +68,13 @@ pub(super) struct WorkerGroup<'a> {
 
 impl WorkerGroup<'_> {
     pub(super) fn hold(&self, prepare: &Prepare<'_>) -> Result<Held, NotHeld> {
-        let usable = || (sys::cpu::allowed().ok(), sys::cpu::count());
-        let before = usable();
+        let usable = || {
+            let allowed = sys::cpu::allowed().ok();
+            // A larger quota takes nothing.
+            let all = allowed.as_ref().map_or(f64::INFINITY, |cpus| cpus.len() as f64);
+            (allowed, sys::cpu::quota().filter(|quota| *quota < all))
+        };
+        let (before, throttling) = (usable(), sys::cpu::throttling().unwrap_or_default());
         let memory = sys::memory::Shared::create(Board::needed(self.workers)).map_err(NotHeld::Refused)?;
         let objects = if self.is_shared { 1 } else { self.workers };
         let work = prepare(objects).map_err(NotHeld::Refused)?;
@@ -73,11 +82,36 @@ impl WorkerGroup<'_> {
             WorkerKind::Thread => self.by_threads(memory.slots(), &work),
             WorkerKind::Process => self.by_processes(memory.slots(), &work),
         };
-        let held = Held { unbound: Board::on(memory.slots()).unbound(self.workers), ..held? };
-        match usable() == before {
-            true => Ok(held),
-            false => Err(NotHeld::Void("the usable processors changed meanwhile".to_owned())),
+        if let Err(NotHeld::Refused(_)) = held {
+            return held;
         }
+        // These are reasons for most of what else may have gone wrong.
+        let after = usable();
+        if after.1 != before.1 {
+            return Err(NotHeld::Void("the control group's quota changed meanwhile".to_owned()));
+        }
+        if after != before {
+            return Err(NotHeld::Void("the usable processors changed meanwhile".to_owned()));
+        }
+        if let Some(why) = self.throttled(throttling, after.1) {
+            return Err(NotHeld::Void(why));
+        }
+        Ok(Held { unbound: Board::on(memory.slots()).unbound(self.workers), ..held? })
+    }
+
+    /// How a quota stopped the workers, if it did so for long.
+    fn throttled(&self, before: Throttling, quota: Option<f64>) -> Option<String> {
+        let after = sys::cpu::throttling()?;
+        let worked = self.window.mul_f64(1.0 + REFERENCE_PART).as_secs_f64() * self.workers as f64;
+        let share = (after.seconds - before.seconds) / worked;
+        let times = after.times.saturating_sub(before.times);
+        (times > 0 && share > THROTTLED).then(|| {
+            let of = quota.map_or_else(String::new, |quota| format!(" of {quota} processors"));
+            format!(
+                "the control group's quota{of} stopped it {times} times, for {:.0} % of the time",
+                share * 100.0
+            )
+        })
     }
 
     /// What one worker does.

@@ -61,13 +61,14 @@ const PLACEMENT: &str = "placement";
 /// The part of every page that is the same.
 pub(crate) const PAGE: &str = "\
 **Workers.** At each number of workers all of them wait for each other, repeat the operation for a \
-window, and count. The value is the operations per second of all, each by its own clock. Before it, \
-in a window of a quarter, all repeat a loop in user space: a loss that this has too is the \
+window, and count. The value is the operations per second of all, each by its own clock. Before \
+it, in a window of a quarter, all repeat a loop in user space: a loss that this has too is the \
 machine's. Levels come in random order. A level does not count where a worker was missing or late, \
-or waited a quarter of the window for a processor. Each worker has a processor: with `--set \
-placement=spread` the next one is another core, with `--set placement=compact` the next thread of \
-the same core, with `--set placement=node` one of the same memory node. Numbers beyond the \
-processors are measured with `--preset full` or `-n`, and judged apart.";
+or waited a quarter of the window for a processor, or where a quota stopped it. Each worker has a \
+processor: with `--set placement=spread` the next one is another core, with `--set \
+placement=compact` the next thread of the same core, with `--set placement=node` one of the same \
+memory node. Numbers beyond the processors are measured with `--preset full` or `-n`, and judged \
+apart.";
 
 // The name of every variant of a scaling begins with `threads` or `processes`. Where more follows, all
 // workers share one object.
