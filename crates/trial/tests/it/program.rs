@@ -220,7 +220,8 @@ fn every_scaling_is_measured_in_every_variant() {
             let name = format!("{}/{}", workload.name, variant.name);
             let (trial, all) = supervise(workload, variant.name, 3);
             let is_void = |level: u64| {
-                let remark = format!("The level of {level} workers does not count: ");
+                let workers = if level == 1 { "worker" } else { "workers" };
+                let remark = format!("The level of {level} {workers} does not count: ");
                 trial.warnings.iter().any(|warning| warning.starts_with(&remark))
             };
             match &trial.outcome {
