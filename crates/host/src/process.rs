@@ -267,7 +267,11 @@ impl Process {
     /// [`Error::NoReply`].
     pub fn receive<T: DeserializeOwned>(&mut self, deadline: Deadline<'_>) -> Result<T, Error> {
         let frame = self.receive_bytes(deadline)?;
-        serde_json::from_slice(&frame).map_err(|error| self.no_reply(NoReply::Unexpected(error.to_string())))
+        self.parse(&frame)
+    }
+
+    fn parse<T: DeserializeOwned>(&self, frame: &[u8]) -> Result<T, Error> {
+        serde_json::from_slice(frame).map_err(|error| self.no_reply(NoReply::Unexpected(error.to_string())))
     }
 
     /// The next reply where it is here within `time`; `None` where it is not.
@@ -275,10 +279,11 @@ impl Process {
     /// # Errors
     /// [`Error::NoReply`] where none will come.
     pub fn poll<T: DeserializeOwned>(&mut self, time: Duration) -> Result<Option<T>, Error> {
-        match self.receive(Deadline::within(time)) {
-            Ok(reply) => Ok(Some(reply)),
-            Err(Error::NoReply { reason: NoReply::Deadline(_), .. }) => Ok(None),
-            Err(error) => Err(error),
+        match self.next_frame(Deadline::within(time)) {
+            Ok(frame) => self.parse(&frame).map(Some),
+            // No error, which would wait for the words of the process.
+            Err(NoReply::Deadline(_)) => Ok(None),
+            Err(reason) => Err(self.no_reply(reason)),
         }
     }
 
@@ -287,30 +292,31 @@ impl Process {
     /// # Errors
     /// [`Error::NoReply`].
     pub fn receive_bytes(&mut self, deadline: Deadline<'_>) -> Result<Vec<u8>, Error> {
+        self.next_frame(deadline).map_err(|reason| self.no_reply(reason))
+    }
+
+    fn next_frame(&mut self, deadline: Deadline<'_>) -> Result<Vec<u8>, NoReply> {
         let begun = Instant::now();
         loop {
-            match self.frames.next_frame() {
-                Ok(Some(frame)) => return Ok(frame),
-                Ok(None) => {}
-                Err(error) => return Err(self.no_reply(error.into())),
+            if let Some(frame) = self.frames.next_frame()? {
+                return Ok(frame);
             }
             if let Some(ending) = &self.ending {
                 let words = ending.words.clone();
-                let is_loaded = ending.is_loaded;
-                return Err(self.no_reply(if is_loaded {
+                return Err(if ending.is_loaded {
                     NoReply::Exited(words)
                 } else {
                     NoReply::NotLoaded(words)
-                }));
+                });
             }
             match deadline.since(begun).wait(&self.events) {
                 Ok(Event::Output(bytes)) => self.frames.push(&bytes),
                 Ok(Event::Closed(ending)) => self.reap(ending),
-                Ok(Event::Interrupted) => return Err(self.no_reply(NoReply::Interrupted)),
+                Ok(Event::Interrupted) => return Err(NoReply::Interrupted),
                 Err(NoReply::Deadline(_)) => {
-                    return Err(self.no_reply(NoReply::Deadline(deadline.within.unwrap_or_default())));
+                    return Err(NoReply::Deadline(deadline.within.unwrap_or_default()));
                 }
-                Err(reason) => return Err(self.no_reply(reason)),
+                Err(reason) => return Err(reason),
             }
         }
     }
