@@ -196,6 +196,13 @@ impl Recording {
         first.map(|order| &order.settings)
     }
 
+    /// The settings of all trials of the workload: those of a run may differ from system to system.
+    #[must_use]
+    pub fn all_settings(&self, workload: &str) -> BTreeSet<&BTreeMap<String, String>> {
+        let orders = self.trials.iter().map(|trial| &trial.order).filter(|order| order.workload == workload);
+        orders.map(|order| &order.settings).collect()
+    }
+
     /// The loads beside trials of the workload, those of each system in their canonical form: a run may have
     /// several, each as a system of its own.
     #[must_use]

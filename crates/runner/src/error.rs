@@ -97,7 +97,9 @@ pub enum Error {
         workload: &'static str,
     },
     /// Only one system can be measured against itself.
-    #[error("an A/A run measures one system against itself; give at most one --system")]
+    #[error(
+        "an A/A run measures one system against itself; give at most one --system, and one value to a setting"
+    )]
     AgainstItself,
     /// No workload that is to be measured has that setting.
     #[error("no workload of this run has a setting \"{name}\"; {}", settings_known(.known))]
@@ -118,6 +120,17 @@ pub enum Error {
         workload: &'static str,
         /// The allowed values.
         values: String,
+    },
+    /// A setting makes systems, and a workload that does not have it would be the same on all of them.
+    #[error(
+        "{workload} has no setting \"{name}\", so it would be measured several times with the same settings; \
+         leave it out, or give {name} one value"
+    )]
+    SettingOfOthers {
+        /// Name of the setting.
+        name: String,
+        /// The workload without it.
+        workload: &'static str,
     },
     /// A workload that is to be measured at levels has none.
     #[error("{workload} is measured at every n and has no levels; -n sets how far n goes")]

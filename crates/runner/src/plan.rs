@@ -213,7 +213,11 @@ impl RunPlan {
     /// # Errors
     /// [`Error::UnknownWorkload`], [`Error::UnknownPreset`], and systems or trials that are impossible.
     pub fn make(options: &RunOptions) -> Result<RunPlan, Error> {
-        let targets = targets(options)?;
+        let selected = select(&options.workloads)?;
+        let workloads: Vec<&Workload> = selected.iter().map(|(workload, _)| *workload).collect();
+        settings::refuse_unknown(&options.settings, &workloads)?;
+        let settings = settings::of_systems(&workloads, &options.settings)?;
+        let targets = targets(options, &settings.combinations)?;
         let least = if options.aa { judge::noise_floor::FLOOR_PAIRS } else { 0 };
         if let Some(trials) = options.trials.filter(|&trials| trials < least) {
             return Err(Error::FewTrials { trials, least });
@@ -223,7 +227,7 @@ impl RunPlan {
         }
         let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
         let budget = preset.budget.map(|budget| budget.saturating_mul(targets.len() as u32));
-        let items = items(options)?;
+        let items = items(options, &selected, &settings.common)?;
         let is_load = |item: &Item| item.workload.shape == Shape::Load;
         if let (Some(_), true, Some(first)) = (&options.blame, items.iter().all(is_load), items.first()) {
             return Err(Error::NothingToSample { workload: first.workload.name });
@@ -272,16 +276,17 @@ impl RunPlan {
 }
 
 /// The workloads in their variants, at the levels and with the settings that were chosen.
-fn items(options: &RunOptions) -> Result<Vec<Item>, Error> {
-    let selected = select(&options.workloads)?;
-    let workloads: Vec<&Workload> = selected.iter().map(|(workload, _)| *workload).collect();
-    settings::refuse_unknown(&options.settings, &workloads)?;
-    if let Some(workload) = workloads.iter().find(|one| !one.sizes.are_levels() && !options.levels.is_empty())
-    {
+fn items(
+    options: &RunOptions,
+    selected: &[(&'static Workload, Variant)],
+    settings: &[(String, String)],
+) -> Result<Vec<Item>, Error> {
+    let has_none = |(one, _): &&(&Workload, Variant)| !one.sizes.are_levels() && !options.levels.is_empty();
+    if let Some((workload, _)) = selected.iter().find(has_none) {
         return Err(Error::NoLevels { workload: workload.name });
     }
     let mut items = Vec::with_capacity(selected.len());
-    for (workload, variant) in selected {
+    for &(workload, variant) in selected {
         let own = options.own_variants.as_ref().filter(|own| own.workload == workload.name);
         let declared = OwnVariant {
             name: variant.name.to_owned(),
@@ -289,7 +294,7 @@ fn items(options: &RunOptions) -> Result<Vec<Item>, Error> {
             settings: Vec::new(),
         };
         for own in own.map_or(&[declared][..], |own| &own.variants) {
-            let chosen: Vec<_> = options.settings.iter().chain(&own.settings).cloned().collect();
+            let chosen: Vec<_> = settings.iter().chain(&own.settings).cloned().collect();
             let settings = settings::chosen_for(workload, &chosen)?;
             if !options.allow_public {
                 settings::refuse_public(workload, &settings)?;
@@ -313,11 +318,14 @@ fn trials(options: &RunOptions, preset: &Preset, least: u32) -> Trials {
     }
 }
 
-fn targets(options: &RunOptions) -> Result<Vec<Target>, Error> {
-    let targets = loaded(options);
+/// The systems, each with every combination of these settings, and each of those at every level of the
+/// background.
+fn targets(options: &RunOptions, settings: &[Vec<(String, String)>]) -> Result<Vec<Target>, Error> {
+    let local = [Target::local()];
+    let targets = if options.targets.is_empty() { &local[..] } else { &options.targets };
+    let with = |target: &Target| settings.iter().map(|own| target.with_settings(own)).collect::<Vec<_>>();
+    let targets = loaded(options, targets.iter().flat_map(with).collect());
     match (options.aa, targets.as_slice()) {
-        (false, []) => Ok(vec![Target::local()]),
-        (true, []) => Ok(Target::local().against_itself()),
         (true, [one]) => Ok(one.against_itself()),
         (true, _) => Err(Error::AgainstItself),
         (false, targets) => {
@@ -332,11 +340,9 @@ fn targets(options: &RunOptions) -> Result<Vec<Target>, Error> {
     }
 }
 
-/// The systems, each at every level of the background.
-fn loaded(options: &RunOptions) -> Vec<Target> {
-    let Some(background) = &options.background else { return options.targets.clone() };
-    let local = [Target::local()];
-    let targets = if options.targets.is_empty() { &local[..] } else { &options.targets };
+/// These systems, each at every level of the background.
+fn loaded(options: &RunOptions, targets: Vec<Target>) -> Vec<Target> {
+    let Some(background) = &options.background else { return targets };
     let levels = background.levels();
     let under = |target: &Target| -> Vec<Target> {
         levels.iter().map(|level| target.under(level, levels.len() > 1)).collect()

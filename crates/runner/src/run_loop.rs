@@ -15,7 +15,7 @@ use crate::preset::Trials;
 use crate::progress::Progress;
 use crate::systems::MeasuredSystem;
 use crate::timeouts::Timeouts;
-use crate::{Error, schedule, system_plan};
+use crate::{Error, schedule, settings, system_plan};
 use judge::Judgements;
 use record::{
     End, EndStatus, Line, OfferedLevel, Outcome, Purpose, Recording, SentLine, TrialParameters, Writer,
@@ -265,7 +265,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
             window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
             server_cpu: own.server_cpu.filter(|_| item.is_load()),
             server: plan.server.clone().filter(|_| item.is_load()),
-            settings: item.settings.clone(),
+            settings: settings::on_system(item.workload, &item.settings, &target.settings),
             background: own.background(target),
             helpers: own.helpers(index),
             profile: None,

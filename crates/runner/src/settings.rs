@@ -41,6 +41,74 @@ pub(crate) fn chosen_for(
     Ok(settings)
 }
 
+/// The settings of the user, by the systems that have them.
+#[derive(Debug, PartialEq)]
+pub(crate) struct SettingsOfSystems {
+    /// Those that all systems have.
+    pub(crate) common: Vec<(String, String)>,
+    /// Those in which systems differ: of each combination of several values those of one system, and of a run
+    /// without such settings one empty list.
+    pub(crate) combinations: Vec<Vec<(String, String)>>,
+}
+
+/// Takes apart the settings that have several values, as in `workers=1,2`. Each value is a system of its own,
+/// interleaved with the others and compared with the first.
+///
+/// # Errors
+/// [`Error::SettingValue`], and [`Error::SettingOfOthers`] where a workload would be measured several times
+/// with the same settings.
+pub(crate) fn of_systems(
+    workloads: &[&'static Workload],
+    chosen: &[(String, String)],
+) -> Result<SettingsOfSystems, Error> {
+    let mut of = SettingsOfSystems { common: Vec::new(), combinations: vec![Vec::new()] };
+    for (place, (name, text)) in chosen.iter().enumerate() {
+        let several = workloads.iter().find_map(|workload| workload.setting(name)?.values.several(text));
+        let Some(values) = several else {
+            of.common.push((name.clone(), text.clone()));
+            continue;
+        };
+        if chosen[place + 1..].iter().any(|(later, _)| later == name) {
+            continue;
+        }
+        // An earlier value of the same setting does not count.
+        of.common.retain(|(earlier, _)| earlier != name);
+        let mut parsed = Vec::new();
+        for value in values {
+            let own = [(name.clone(), value.to_owned())];
+            let mut recorded = None;
+            for workload in workloads {
+                let setting = workload.setting(name);
+                let Some(setting) = setting else {
+                    return Err(Error::SettingOfOthers { name: name.clone(), workload: workload.name });
+                };
+                chosen_for(workload, &own)?;
+                recorded = recorded.or_else(|| setting.values.parse(value));
+            }
+            parsed.extend(recorded);
+        }
+        let with = |before: &Vec<(String, String)>, value: &String| {
+            [&before[..], &[(name.clone(), value.clone())]].concat()
+        };
+        let combined =
+            of.combinations.iter().flat_map(|one| parsed.iter().map(move |value| with(one, value)));
+        of.combinations = combined.collect();
+    }
+    Ok(of)
+}
+
+/// The settings of an item on a system that differs in these from others; a default value is left out.
+pub(crate) fn on_system(
+    workload: &Workload,
+    common: &BTreeMap<String, String>,
+    own: &[(String, String)],
+) -> BTreeMap<String, String> {
+    let mut settings = common.clone();
+    settings.extend(own.iter().cloned());
+    settings.retain(|name, value| workload.setting(name).is_some_and(|setting| setting.default != value));
+    settings
+}
+
 /// Refuses a server beyond this machine and private networks: a load there affects other people.
 ///
 /// # Errors
@@ -115,6 +183,27 @@ mod tests {
         assert_eq!(settings(&["per-folder=010"]), settings(&["per-folder=5", "per-folder=10"]));
         assert!(settings(&["per-folder=100"]).is_empty() && settings(&[]).is_empty(), "the default");
         assert!(chosen_for(&BIND, &chosen(&["per-folder=7"])).expect("settings").is_empty());
+    }
+
+    #[test]
+    fn several_values_are_systems() {
+        let of = |texts: &[&str], workloads| of_systems(workloads, &chosen(texts));
+        let combinations = |texts: &[&str]| {
+            let of = of(texts, &[&FILES]).expect("settings");
+            let values = |one: Vec<(String, String)>| one.into_iter().map(|(_, value)| value).collect();
+            (of.common, of.combinations.into_iter().map(values).collect::<Vec<Vec<String>>>())
+        };
+        assert_eq!(combinations(&["per-folder=7"]), (chosen(&["per-folder=7"]), vec![Vec::new()]));
+        let both = combinations(&["per-folder=7", "per-folder=10,0.1k"]);
+        assert_eq!(both, (Vec::new(), vec![vec!["10".to_owned()], vec!["100".to_owned()]]));
+        assert_eq!(combinations(&["per-folder=1,2", "per-folder=7"]).0, chosen(&["per-folder=7"]));
+        for wrong in ["per-folder=1,", "per-folder=1,0"] {
+            assert!(matches!(of(&[wrong], &[&FILES]), Err(Error::SettingValue { .. })), "{wrong}");
+        }
+        let error = of(&["per-folder=1,2"], &[&FILES, &BIND]).expect_err("twice the same").to_string();
+        assert!(error.contains("bind") && error.contains("per-folder"), "{error}");
+        let on = |value: &str| on_system(&FILES, &BTreeMap::new(), &chosen(&[value]));
+        assert_eq!((on("per-folder=100").len(), on("per-folder=10").len()), (0, 1));
     }
 
     #[test]

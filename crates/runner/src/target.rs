@@ -50,6 +50,8 @@ pub struct Target {
     pub files: Option<PathBuf>,
     /// The loads beside its trials, each in its canonical form.
     pub background: Vec<String>,
+    /// The settings of workloads in which it differs from other systems of the run, each as in the record.
+    pub settings: Vec<(String, String)>,
 }
 
 impl Target {
@@ -74,6 +76,7 @@ impl Target {
             engine: None,
             files: None,
             background: Vec::new(),
+            settings: Vec::new(),
         }
     }
 
@@ -120,14 +123,28 @@ impl Target {
         self.prefix.starts_with(&[OWN_PROGRAM, MOUNTED].map(str::to_owned))
     }
 
+    /// This one with these settings, which the name has.
+    #[must_use]
+    pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> Target {
+        if settings.is_empty() {
+            return self.clone();
+        }
+        let words: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let options = words.iter().flat_map(|word| ["--set".to_owned(), word.clone()]);
+        let written = self.written.iter().cloned().chain(options).collect();
+        let name = self.name_with(&words.join(" "));
+        Target { name, written, settings: settings.to_vec(), ..self.clone() }
+    }
+
+    /// The name of this system among several that differ in this; this machine needs no other name.
+    fn name_with(&self, difference: &str) -> String {
+        if self == &Target::local() { difference.to_owned() } else { format!("{} {difference}", self.name) }
+    }
+
     /// This one under a load. Its name has the load where the run has `several`.
     #[must_use]
     pub fn under(&self, level: &BackgroundLevel, several: bool) -> Target {
-        let name = match (several, self == &Target::local()) {
-            (false, _) => self.name.clone(),
-            (true, true) => level.name.clone(),
-            (true, false) => format!("{} {}", self.name, level.name),
-        };
+        let name = if several { self.name_with(&level.name) } else { self.name.clone() };
         let option = ["--background".to_owned(), level.name.clone()];
         let written = self.written.iter().cloned().chain(option).collect();
         let background = level.loads.iter().map(ToString::to_string).collect();
@@ -161,6 +178,18 @@ mod tests {
             ("nice cpu:50%", "nice --background cpu:50%".into())
         );
         assert_eq!(nice.prefix, ["nice"]);
+    }
+
+    #[test]
+    fn settings_that_differ_are_in_the_name_of_a_system() {
+        let settings = [("workers", "2"), ("accept", "shared")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let local = Target::local().with_settings(&settings);
+        assert_eq!(local.name, "workers=2 accept=shared");
+        assert_eq!(local.written, ["--set", "workers=2", "--set", "accept=shared"]);
+        let nice = Target::parse("nice=nice").expect("a system").with_settings(&settings[..1]);
+        assert_eq!((nice.name.as_str(), &nice.settings[..]), ("nice workers=2", &settings[..1]));
+        assert_eq!(Target::local().with_settings(&[]), Target::local());
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::ServerUrl;
 
-/// A choice of the user about a workload. Measurements depend on it, so the record has it, and figures with
-/// different settings are never compared.
+/// A choice of the user about a workload. Measurements depend on it, so the record has it. The
+/// systems of one run may differ in it and are compared then; runs with different settings are not.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Name on the command line.
@@ -47,6 +47,12 @@ impl Values {
     /// Whether a value may hold a secret, so that no error may repeat it: a URL with a password.
     pub fn may_be_secret(&self) -> bool {
         matches!(self, Values::WordOrUrl(_))
+    }
+
+    /// The values of a text with commas; `None` for a single value, and where a comma may be part of one.
+    pub fn several<'a>(&self, text: &'a str) -> Option<Vec<&'a str>> {
+        let is_list = matches!(self, Values::OneOf(_) | Values::Number { .. }) && text.contains(',');
+        is_list.then(|| text.split(',').collect())
     }
 
     /// The value in the record; `None` for a value that is not allowed.
@@ -93,6 +99,8 @@ mod tests {
         }
         let word = Values::OneOf(&["poll", "epoll"]);
         assert_eq!((word.parse("poll").as_deref(), word.parse("pol")), (Some("poll"), None));
+        assert_eq!(number.several("1,2"), Some(vec!["1", "2"]));
+        assert_eq!((number.several("12"), Values::Text("").several("a,b")), (None, None));
         let file = Values::WordOrFile("none");
         assert_eq!(file.parse("/a/b.tar").as_deref(), Some("/a/b.tar"));
         assert!(file.parse("b.tar").is_some_and(|path| path.len() > "/b.tar".len()));

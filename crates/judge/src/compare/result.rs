@@ -190,7 +190,8 @@ pub struct Refused {
 pub enum Mismatch {
     /// In the version of the definition.
     Versions(Vec<(String, u32)>),
-    /// In the settings that the user chose; those left out have their defaults.
+    /// In the settings that the user chose, which may differ between the systems of one run, but not between
+    /// runs; those left out have their defaults.
     Settings(Vec<(String, BTreeMap<String, String>)>),
     /// In the loads beside the trials, which may differ between the systems of one run, but not between runs.
     Background(Vec<(String, Vec<Vec<String>>)>),

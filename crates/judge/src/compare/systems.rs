@@ -256,17 +256,23 @@ fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
         let settings = of_each(sources, |source| {
             source.recording.settings(&source.contender.system.name, &workload.name).cloned()
         });
+        // Within one run settings differ because the user compares them.
+        let of_runs = of_each(sources, |source| {
+            let all = source.recording.all_settings(&workload.name).into_iter().cloned();
+            Some(all.collect::<Vec<_>>()).filter(|all| !all.is_empty())
+        });
         let backgrounds = of_each(sources, |source| {
             let owned = |loads: Vec<&str>| loads.into_iter().map(str::to_owned).collect();
             let loads = source.recording.backgrounds(&workload.name);
             Some(loads.into_iter().map(owned).collect()).filter(|all: &Vec<Vec<String>>| !all.is_empty())
         });
-        let mismatch = match (is_same(&versions), is_same(&settings), is_same(&backgrounds)) {
-            (false, ..) => Mismatch::Versions(versions),
-            (true, false, _) => Mismatch::Settings(settings),
-            (true, true, false) => Mismatch::Background(backgrounds),
-            (true, true, true) => continue,
-        };
+        let mismatch =
+            match (is_same(&versions), is_same(&settings) || is_same(&of_runs), is_same(&backgrounds)) {
+                (false, ..) => Mismatch::Versions(versions),
+                (true, false, _) => Mismatch::Settings(settings),
+                (true, true, false) => Mismatch::Background(backgrounds),
+                (true, true, true) => continue,
+            };
         refused.push(Refused { workload: workload.name.clone(), mismatch });
     }
     refused

@@ -67,8 +67,8 @@ pub(crate) struct Args {
     window: Option<Duration>,
     /// Change a setting of a workload, such as per-folder=1000; osdyno explain WORKLOAD lists its settings
     ///
-    /// It applies to every workload of the run that has a setting of that name. It is recorded, and results
-    /// with different settings are not compared.
+    /// It applies to every workload of the run that has a setting of that name. Runs with different settings
+    /// are not compared. Several values, as workers=1,2, are interleaved systems, compared with the first.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = runner::parse_setting)]
     settings: Vec<(String, String)>,
     /// Address of the servers of a load, as the clients see it [default: loopback]
