@@ -74,9 +74,6 @@ enum Verb {
     Sink(cmd::serve::SinkArgs),
     /// Load a server in a closed loop, or at a fixed rate
     Load(cmd::load::Args),
-    /// Load together with other processes; `load --workers` executes it
-    #[command(hide = true, name = cmd::load::WORKER)]
-    LoadWorker,
     /// Deliver one message to many recipients, or test every step of it
     Mail(cmd::mail::Args),
     /// Serve DNS for the generated mail domains, with configurable faults
@@ -145,7 +142,6 @@ fn main() -> ExitCode {
         Verb::Serve(args) => cmd::serve::serve(args, &console),
         Verb::Sink(args) => cmd::serve::serve(args.0, &console),
         Verb::Load(args) => cmd::load::load(&args, &console),
-        Verb::LoadWorker => cmd::load::worker(),
         Verb::Mail(args) => cmd::mail::mail(&args, &console),
         Verb::Dns(args) => cmd::dns::dns(args, &console),
         Verb::Janitor(args) => cmd::janitor::janitor(&args),

@@ -1,7 +1,7 @@
 //! The groups that osdyno itself measures, scalings, loads and jobs, with the roles that these need beside
-//! those of every trial: a load starts the program again as the server under test, or as the sink and the
-//! DNS server that stand opposite a client, and a server that executes a program for every connection starts
-//! it once more for each.
+//! those of every trial: a load starts the program again as the server under test, as one of several load
+//! generators, or as the sink and the DNS server that stand opposite a client, and a server that executes a
+//! program for every connection starts it once more for each.
 
 use std::io;
 use std::process::ExitCode;
@@ -19,6 +19,7 @@ const SESSION: &str = "session";
 pub fn play() -> Option<ExitCode> {
     crate::play(&GROUPS, |role| match *role {
         [net::server::ROLE] => Some(serve()),
+        [net::load::coordinator::ROLE] => Some(load()),
         [mail::dns::NAMES_ROLE] => Some(answer()),
         [SESSION, order] => Some(session(order)),
         _ => None,
@@ -37,6 +38,13 @@ pub fn session_command() -> io::Result<Vec<String>> {
 /// Serves by the requests on standard input, until that ends.
 fn serve() -> Done {
     Ok(net::server::serve_for(io::stdin(), io::stdout(), session_command()?)?)
+}
+
+/// Loads a server together with other processes, by the requests on standard input.
+fn load() -> Done {
+    // An interrupt ends the load, and not the counts of it.
+    sys::signal::watch()?;
+    Ok(net::load::coordinator::work(io::stdin(), io::stdout())?)
 }
 
 /// Serves DNS for generated domains by the plan on standard input, until that ends.

@@ -5,7 +5,6 @@
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -14,14 +13,17 @@ use std::time::Duration;
 use host::{Deadline, FrameReader, FrameWriter, Process};
 use serde::{Deserialize, Serialize};
 
-use super::{Generator, Level, Load, LoadSettings, Measured, Progress, Watched};
+use super::{Generator, Level, Load, LoadSettings, Measured, OffersLoad, Progress, Watched};
 use crate::Error;
+
+/// The role in which a program calls [`work`].
+pub const ROLE: &str = "load-worker";
 
 /// A request of the coordinator.
 #[derive(Serialize, Deserialize)]
 enum Request {
-    /// First of all.
-    Settings(Box<LoadSettings>),
+    /// First of all, with the processor to be bound to.
+    Settings(Box<LoadSettings>, Option<u32>),
     /// Open connections for this load.
     Prepare(Load),
     /// Add latencies to the progress.
@@ -89,7 +91,11 @@ struct Worker<W> {
 impl<W: Write> Worker<W> {
     fn fulfil(&mut self, request: Request) -> Result<(), Error> {
         match request {
-            Request::Settings(settings) => self.generator = Some(Generator::new(*settings)?),
+            Request::Settings(settings, cpu) => {
+                // The system chooses the processor where it cannot be set.
+                let _ = cpu.map(sys::cpu::pin);
+                self.generator = Some(Generator::new(*settings)?);
+            }
             Request::Prepare(load) => {
                 self.generator.as_mut().ok_or_else(out_of_order)?.grow_to(load.connections)?;
                 self.next = Some(load);
@@ -136,25 +142,25 @@ pub struct Coordinator {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Coordinator {
-    /// Starts workers: a program that calls [`work`] for this word.
+    /// Starts a worker for each of these processors, where one is named: a program that calls [`work`] in the
+    /// role [`ROLE`].
     ///
     /// # Errors
     /// [`Error::Host`] where one cannot be started.
     pub fn start(
         program: &Path,
-        word: &str,
         settings: &LoadSettings,
-        workers: usize,
+        cpus: &[Option<u32>],
     ) -> Result<Coordinator, Error> {
         let LoadSettings { connect_rate, idle, .. } = *settings;
-        let start = |number| {
-            let mut command = Command::new(program);
-            command.arg(word);
+        let start = |(number, &cpu)| {
+            let command = host::role(program, &[ROLE]);
             let worker = Process::start(&name(number), command)?.with_grace(Duration::ZERO);
-            worker.send(&Request::Settings(Box::new(settings.share(number, workers))))?;
+            let own = Box::new(settings.share(number, cpus.len()));
+            worker.send(&Request::Settings(own, cpu))?;
             Ok(worker)
         };
-        let workers = (0..workers).map(start).collect::<Result<_, Error>>()?;
+        let workers = cpus.iter().enumerate().map(start).collect::<Result<_, Error>>()?;
         Ok(Coordinator { workers, connect_rate, idle })
     }
 
@@ -163,16 +169,18 @@ impl Coordinator {
     /// # Errors
     /// [`Error::Host`] where a worker has ended.
     pub fn follow(&self) -> Result<(), Error> {
-        self.ask_all(&Request::Follow)
+        self.ask(self.workers.len(), &Request::Follow)
     }
 
-    /// Offers a load with all workers together.
+    /// Offers a load with all workers together. In a closed loop a worker has at least one connection, so
+    /// that fewer of them offer a load of few connections.
     ///
     /// # Errors
     /// [`Error::Failed`] where a worker refuses, [`Error::Host`] where it has ended or does not reply.
     pub fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
-        let count = self.workers.len();
-        for (number, worker) in self.workers.iter().enumerate() {
+        let all = self.workers.len();
+        let count = if load.rate.is_none() { all.min(load.connections.max(1)) } else { all };
+        for (number, worker) in self.workers.iter().take(count).enumerate() {
             worker.send(&Request::Prepare(load.share(number, count)))?;
         }
         let ramp_seconds = (load.connections + self.idle) as f64 / self.connect_rate;
@@ -180,7 +188,7 @@ impl Coordinator {
         for number in 0..count {
             while !self.is_ready(number, PATIENCE.saturating_add(ramp))? {}
         }
-        self.ask_all(&Request::Begin)?;
+        self.ask(count, &Request::Begin)?;
         let patience = PATIENCE + load.warm_up + load.duration;
         let mut offered = Offered { progress: vec![Progress::default(); count], measured: Vec::new() };
         offered.measured.resize_with(count, || None);
@@ -195,7 +203,7 @@ impl Coordinator {
             }
             if !is_stopped && !watched(&offered.sum()) {
                 is_stopped = true;
-                self.ask_all(&Request::Stop)?;
+                self.ask(count, &Request::Stop)?;
             }
         }
         for number in 1..count {
@@ -219,8 +227,15 @@ impl Coordinator {
         Ok(self.workers[number].receive(Deadline::within(patience))?)
     }
 
-    fn ask_all(&self, request: &Request) -> Result<(), Error> {
-        self.workers.iter().try_for_each(|worker| Ok(worker.send(request)?))
+    /// Sends a request to so many workers.
+    fn ask(&self, count: usize, request: &Request) -> Result<(), Error> {
+        self.workers.iter().take(count).try_for_each(|worker| Ok(worker.send(request)?))
+    }
+}
+
+impl OffersLoad for Coordinator {
+    fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
+        Coordinator::offer(self, load, watched)
     }
 }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::engine::Engine;
 use super::{
-    Grown, Level, Load, LoadSettings, Measured, Schedule, Watched, closed_loop, open_loop, unwatched,
+    Grown, Level, Load, LoadSettings, Measured, OffersLoad, Schedule, Watched, closed_loop, open_loop,
+    unwatched,
 };
 use crate::Error;
 use crate::client::{Client, ClientChoice, ClientSettings, ClientVisitor};
@@ -183,5 +184,11 @@ impl Generator {
     /// [`Error::NoConnection`], or [`Error::Request`] has the failure of the request.
     pub fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
         self.engine.ask_once(number)
+    }
+}
+
+impl OffersLoad for Generator {
+    fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
+        Generator::offer(self, load, watched)
     }
 }

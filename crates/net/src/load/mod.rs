@@ -29,8 +29,19 @@ pub use schedule::{Schedule, Starts};
 
 use std::time::Duration;
 
+use crate::Error;
+
 #[cfg(test)]
 pub(crate) use engine::Engine;
+
+/// One load generator, or several.
+pub trait OffersLoad {
+    /// Offers a load, and returns its result.
+    ///
+    /// # Errors
+    /// Those of [`Generator::offer`] and [`coordinator::Coordinator::offer`].
+    fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error>;
+}
 
 /// The result of opening connections.
 #[derive(Clone, Debug)]

@@ -14,11 +14,10 @@ mod output;
 mod resolve;
 mod target;
 
-use std::io;
 use std::process::ExitCode;
 
 use judge::gate::{ClaimKind, GateClaim};
-use net::load::coordinator::{self, Coordinator};
+use net::load::coordinator::Coordinator;
 use net::load::search::{self, Found, Goal};
 use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress};
 
@@ -32,9 +31,6 @@ use super::limits::{LimitAnswer, LimitedFigure, MeasuredFigure};
 use super::{Done, warn};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
-
-/// The hidden verb of a worker process.
-pub(crate) const WORKER: &str = "load-worker";
 
 /// The measurements.
 #[derive(Default)]
@@ -210,13 +206,6 @@ fn find(
     Ok(Measured { levels: vec![level], found: Some(found), stage })
 }
 
-/// A process that helps: requests on standard input, counts on standard output.
-pub(crate) fn worker() -> Done {
-    sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
-    coordinator::work(io::stdin(), io::stdout().lock())?;
-    Ok(ExitCode::SUCCESS)
-}
-
 /// The loads of `--background` in their canonical form.
 fn loads_of(background: Option<&background::BackgroundLevel>) -> Vec<String> {
     background.into_iter().flat_map(|level| &level.loads).map(ToString::to_string).collect()
@@ -254,7 +243,7 @@ impl Generators {
         let program = sys::process::own_program().map_err(|error| {
             Failure::Refused(format!("cannot find this program to start workers: {error}"))
         })?;
-        let coordinator = Coordinator::start(&program, WORKER, settings, workers)?;
+        let coordinator = Coordinator::start(&program, settings, &vec![None; workers])?;
         if is_watched {
             coordinator.follow()?;
         }
