@@ -31,8 +31,43 @@ pub struct WorkerContext {
     pub session_command: Vec<String>,
     /// Threads or processes of an architecture that has a fixed pool of them.
     pub pool: usize,
+    /// How it gets connections, where it is one of several workers.
+    pub accept: Accept,
     /// Whether a supervisor watches this worker, and gives the listener to the next one when it ends.
     pub is_supervised: bool,
+}
+
+/// How several workers of a server get the connections of its port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[value(rename_all = "lower")]
+pub enum Accept {
+    /// Each has a listener with a queue of its own; the kernel chooses one by a hash of the addresses
+    /// (`SO_REUSEPORT`).
+    #[default]
+    ReusePort,
+    /// All wait for one listener with one queue; a connection wakes all that sleep.
+    Shared,
+    /// The same, and a connection wakes one of them (`EPOLLEXCLUSIVE`).
+    Exclusive,
+}
+
+impl Accept {
+    /// All of them.
+    pub const ALL: [Accept; 3] = [Accept::ReusePort, Accept::Shared, Accept::Exclusive];
+
+    /// Their names, in the same order.
+    pub const NAMES: [&str; 3] = ["reuseport", "shared", "exclusive"];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        Accept::NAMES[self as usize]
+    }
+
+    /// The one of that name.
+    pub fn find(name: &str) -> Option<Accept> {
+        Accept::ALL.into_iter().find(|one| one.name() == name)
+    }
 }
 
 /// The longest wait before a check for the order to stop.

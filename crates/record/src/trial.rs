@@ -49,6 +49,10 @@ pub struct TrialParameters {
     /// there is no server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<u32>,
+    /// Further processors, for workers of a server and for load generators, the best first; empty where there
+    /// is no server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spare_cpus: Vec<u32>,
     /// Where the server of a load runs; `None` where the workload starts it beside itself, or has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Server>,

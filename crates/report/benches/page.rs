@@ -168,6 +168,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             share_seconds: None,
             window_seconds: None,
             server_cpu: None,
+            spare_cpus: Vec::new(),
             server: None,
             settings: [].into(),
             references: false,

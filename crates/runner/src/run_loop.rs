@@ -264,6 +264,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
             share_seconds: timeouts.share.map(|share| share.as_secs_f64()),
             window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
             server_cpu: own.server_cpu.filter(|_| item.is_load()),
+            spare_cpus: if item.is_load() { own.spare_cpus.clone() } else { Vec::new() },
             server: plan.server.clone().filter(|_| item.is_load()),
             settings: settings::on_system(item.workload, &item.settings, &target.settings),
             background: own.background(target),

@@ -15,6 +15,8 @@ pub(crate) struct SystemPlan {
     pub(crate) cpu: Option<u32>,
     /// The processor of servers beside its trials; `None` leaves it to the system, or there are no servers.
     pub(crate) server_cpu: Option<u32>,
+    /// The processors that are left for more of them.
+    pub(crate) spare_cpus: Vec<u32>,
     /// The processor of loads beside its trials; `None` leaves it to the system, or there are none.
     pub(crate) background_cpu: Option<u32>,
     /// How far n goes, for each item of the run.
@@ -48,10 +50,16 @@ impl SystemPlan {
     fn new(plan: &RunPlan, system: &System) -> SystemPlan {
         let usable = system.processors.as_ref().map_or(&[][..], |processors| &processors.usable);
         let cpu = |place: usize| usable.get(place).copied().filter(|_| !plan.unpinned);
+        let (own, server_cpu) = (cpu(0), cpu(1).filter(|_| plan.starts_servers()));
+        let background_cpu = background::processor(usable).filter(|_| !plan.unpinned);
+        let has_background = plan.targets.iter().any(|target| !target.background.is_empty());
+        let taken = [own, server_cpu, background_cpu.filter(|_| has_background)];
+        let is_spare = |cpu: &u32| !plan.unpinned && !taken.contains(&Some(*cpu));
         SystemPlan {
-            cpu: cpu(0),
-            server_cpu: cpu(1).filter(|_| plan.starts_servers()),
-            background_cpu: background::processor(usable).filter(|_| !plan.unpinned),
+            cpu: own,
+            server_cpu,
+            spare_cpus: usable.iter().copied().filter(is_spare).collect(),
+            background_cpu,
             extents: plan.items.iter().map(|item| extent(plan, item, system)).collect(),
         }
     }

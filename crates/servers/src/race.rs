@@ -26,7 +26,13 @@
 //! do not exceed.
 //!
 //! The client is pinned to one processor, and the server with all its processes and threads to another if
-//! there is one: all architectures get the same processor.
+//! there is one: all architectures get the same processor. With `--set workers=N` the server gets N: an
+//! event loop has a process on each, other architectures spread their threads or processes over them.
+//! `--set workers=1,2` measures both in turn and compares them, for each architecture. The processes of an
+//! event loop have a queue of connections each; with `--set accept=shared` they have one together, and with
+//! `--set accept=exclusive` that wakes one of them. With `--set generators=N` the client is N processes in
+//! the closed loop, on processors that the server leaves free. Where server and client must share a
+//! processor, a remark says so.
 //!
 //! **Expected answer.** `server cpu` is flat over n, at different levels: most where a program is
 //! executed for every connection, less with fork, less with threads, and least where nothing is created.
@@ -43,6 +49,7 @@ use net::server::ServerPlan;
 use net::service::busy::BusySettings;
 use workload::resource::{DESCRIPTORS, MEMORY, PROCESSES, THREADS};
 use workload::server::{ServerUnderTest, percentile};
+use workload::workers::{ACCEPT, GENERATORS, WORKERS, Workers};
 use workload::{Expect, Need, Operation, Sizes, Trial, TrialError, Unit, Workload, architectures};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -56,6 +63,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     // A process, a thread, and one thread for all: the comparison of 2001.
     core_variants: &["inetd", "thread", "epoll"],
     equal_offered_load: true,
+    settings: &[WORKERS, ACCEPT, GENERATORS],
     operations: &[
         Operation::reported(
             "server cpu",
@@ -111,19 +119,20 @@ fn sizes(top: u64) -> Vec<u64> {
 }
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let workers = Workers::new(trial)?;
     let plan = ServerPlan::new(trial.variant(), &BusySettings {});
-    let mut server = ServerUnderTest::start(trial, plan)?;
+    let mut server = ServerUnderTest::start(trial, workers.of_server(plan)?)?;
     let settings = LoadSettings::new(server.address(), &BusyClientSettings {});
     let connections_max = settings.connections_max.max(trial.n());
-    let mut clients = server.generator(LoadSettings { connections_max, ..settings })?;
+    let mut clients = workers.clients(&server, LoadSettings { connections_max, ..settings })?;
     let (window, offered) = (trial.window(), trial.offered());
     trial.at_levels(|n, recorder| {
         recorder.doing("answer");
         let load = closed_loop(n as usize, window);
-        let held = server.hold(&mut clients, &load, &["throughput"], recorder)?;
+        let held = server.hold(clients.all(), &load, &["throughput"], recorder)?;
         recorder.value("throughput", held.level.completed_per_second);
         if let Some(offered) = offered.iter().find(|offered| offered.n == n) {
-            let held = server.offer(&mut clients, offered, window, &["p50", "p99"], recorder)?;
+            let held = server.offer(clients.one(), offered, window, &["p50", "p99"], recorder)?;
             recorder.value("server cpu", held.server_seconds);
             recorder.value("p50", percentile(&held.level, 50.0));
             recorder.value("p99", percentile(&held.level, 99.0));

@@ -13,7 +13,9 @@
 //! and everything that an architecture creates for it, such as processes, threads and stacks. It is
 //! measured for the whole machine, so all other activity disturbs it, most of all at small n. For
 //! example, connections that `race` left in TIME_WAIT are freed within a minute and make the value too
-//! small. At the end the client resets its connections, so that none is left.
+//! small. At the end the client resets its connections, so that none is left. With
+//! `--set workers=N`, and one queue with `--set accept=shared`, processes of an event loop share the
+//! connections, as in `race`.
 //!
 //! **Expected answer.** Flat where the kernel keeps the set of connections (epoll, io_uring) and where
 //! every connection has its own process or thread. Linear where the set is passed with every wait (poll,
@@ -22,6 +24,7 @@
 //! than a table entry, and a process more expensive than a thread.
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS, PROCESSES, THREADS};
+use workload::workers::{ACCEPT, WORKERS};
 use workload::{Expect, Need, Operation, Sizes, Unit, Workload, architectures, levels};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -32,6 +35,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     sizes: Sizes::Levels(sizes),
     variants: architectures::VARIANTS,
     rivals: true,
+    settings: &[WORKERS, ACCEPT],
     operations: &[
         Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request")
             .except(PASSES_ALL),
@@ -92,6 +96,7 @@ mod measured {
     use workload::server::{
         Memory, ServerUnderTest, grow, io_error, record_latencies, web, web_client, web_file,
     };
+    use workload::workers::Workers;
     use workload::{Trial, TrialError};
 
     /// The 99th percentile of fewer would be the slowest one.
@@ -101,7 +106,9 @@ mod measured {
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let path = web_file(trial, 590)?;
-        let mut server = ServerUnderTest::start(trial, web(trial, trial.variant()))?;
+        let workers = Workers::new(trial)?;
+        let plan = workers.of_server(web(trial, trial.variant()))?;
+        let mut server = ServerUnderTest::start(trial, plan)?;
         // Thousands of connections in TIME_WAIT would be given back by the kernel while the next trial counts
         // what it has taken.
         let settings = LoadSettings { reset: true, ..web_client(server.address(), path) };

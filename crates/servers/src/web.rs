@@ -11,7 +11,9 @@
 //! measured, which has at least four such rounds. Latency is from sending a request to the last byte of its
 //! response. p50, p99 and p999 are the latencies that 50 %, 99 % and 99.9 % of the responses do not exceed;
 //! with fewer than a thousand responses p999 is the slowest. `server cpu` is the processor time of the
-//! server for each response. Server and client are pinned to different processors if there are two.
+//! server for each response. Server and client are pinned to different processors if there are two;
+//! `--set workers=N` and `--set generators=N` give them more, and `--set accept=shared` one queue, as in
+//! `race`.
 //!
 //! **Expected answer.** Rates rise over the first few connections, until server or client is never idle,
 //! and stay flat from there on, while latency grows linearly with n. For 590 bytes, the file size in the
@@ -19,7 +21,15 @@
 //! in the client.
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
+use workload::workers::{ACCEPT, GENERATORS, WORKERS};
 use workload::{Expect, Need, Operation, Setting, Unit, Values, Variant, Workload, architectures};
+
+const ARCH: Setting = Setting {
+    name: "arch",
+    default: "epoll",
+    values: Values::OneOf(architectures::NAMES),
+    summary: "architecture of the server",
+};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "web",
@@ -30,12 +40,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "16k", summary: "a file of 16 KiB" },
         Variant { name: "1m", summary: "a file of 1 MiB" },
     ],
-    settings: &[Setting {
-        name: "arch",
-        default: "epoll",
-        values: Values::OneOf(architectures::NAMES),
-        summary: "architecture of the server",
-    }],
+    settings: &[ARCH, WORKERS, ACCEPT, GENERATORS],
     operations: &[
         Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "correct responses per second"),
         Operation::reported("p50", Unit::Seconds, Expect::Linear, "median latency of a response"),
@@ -73,6 +78,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 mod measured {
     use net::load::closed_loop;
     use workload::server::{ServerUnderTest, latencies, web, web_client, web_file};
+    use workload::workers::Workers;
     use workload::{Trial, TrialError};
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
@@ -82,12 +88,14 @@ mod measured {
             _ => 590,
         };
         let path = web_file(trial, bytes)?;
-        let mut server = ServerUnderTest::start(trial, web(trial, trial.setting("arch")?))?;
-        let mut clients = server.generator(web_client(server.address(), path))?;
+        let workers = Workers::new(trial)?;
+        let plan = workers.of_server(web(trial, trial.setting("arch")?))?;
+        let mut server = ServerUnderTest::start(trial, plan)?;
+        let mut clients = workers.clients(&server, web_client(server.address(), path))?;
         let window = trial.window();
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");
-            let held = server.hold(&mut clients, &closed_loop(n as usize, window), &[], recorder)?;
+            let held = server.hold(clients.all(), &closed_loop(n as usize, window), &[], recorder)?;
             let whole = held.level.completed * bytes as u64;
             recorder.check(
                 "at least as many bytes were received as the bodies have",

@@ -383,6 +383,7 @@ mod tests {
             share_seconds: None,
             window_seconds: Some(0.02),
             server_cpu: None,
+            spare_cpus: Vec::new(),
             server: None,
             settings: [].into(),
             references: false,

@@ -35,6 +35,8 @@ mod trial;
 mod url;
 #[cfg(feature = "server")]
 mod web_files;
+#[cfg(feature = "server")]
+pub mod workers;
 
 pub use curve::Lap;
 pub use definition::{Declaration, Experiment, Group, Linkage, Need, Variant, Workload};

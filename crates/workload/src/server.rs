@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use net::load::{Generator, Level, Load, LoadSettings, Schedule, Times, open_loop, unwatched};
+use net::load::{Generator, Level, Load, LoadSettings, OffersLoad, Schedule, Times, open_loop, unwatched};
 use net::server::{Remote, Report, ServerHost, ServerPlan};
 use net::worker::{Counter, Limits};
 use net::{Error, arch};
@@ -81,7 +81,11 @@ impl ServerUnderTest {
             return Err(TrialError::at(attempted())(io::Error::new(io::ErrorKind::Unsupported, reason)));
         }
         let limits = Limits { idle: IDLE, grace: GRACE, ..plan.limits };
-        let plan = ServerPlan { address: place.address, cpu: trial.server_cpu(), limits, ..plan };
+        let cpus = match &plan.cpus[..] {
+            [] => trial.server_cpu().into_iter().collect(),
+            chosen => chosen.to_vec(),
+        };
+        let plan = ServerPlan { address: place.address, cpus, limits, ..plan };
         let start = |prefix: Vec<String>| {
             let program = sys::process::own_program()?;
             let host = ServerHost { prefix: &prefix, program: &program, folder: trial.scratch() };
@@ -99,8 +103,14 @@ impl ServerUnderTest {
 
     /// A generator for it.
     pub fn generator(&self, settings: LoadSettings) -> Result<Generator, TrialError> {
-        let settings = LoadSettings { timeout: RESPONSE_MAX, seed: self.seed, connect_rate: 1e6, ..settings };
-        Generator::new(settings).map_err(io_error).map_err(TrialError::at("to start a generator"))
+        Generator::new(self.load_settings(settings))
+            .map_err(io_error)
+            .map_err(TrialError::at("to start a generator"))
+    }
+
+    /// Settings of a generator, with limits that no load here needs.
+    pub(crate) fn load_settings(&self, settings: LoadSettings) -> LoadSettings {
+        LoadSettings { timeout: RESPONSE_MAX, seed: self.seed, connect_rate: 1e6, ..settings }
     }
 
     /// The counters and the resources of the server; `None` where it was started elsewhere.
@@ -113,7 +123,7 @@ impl ServerUnderTest {
     /// rounds, and measures it: these series, or all where none is named.
     pub fn hold(
         &mut self,
-        generator: &mut Generator,
+        generator: &mut dyn OffersLoad,
         load: &Load,
         series: &[&str],
         recorder: &mut LevelRecorder<'_>,
@@ -128,7 +138,7 @@ impl ServerUnderTest {
     /// and until there were enough responses.
     pub fn offer(
         &mut self,
-        generator: &mut Generator,
+        generator: &mut dyn OffersLoad,
         offered: &OfferedLevel,
         time: Duration,
         series: &[&str],
@@ -159,7 +169,7 @@ impl ServerUnderTest {
 
     fn hold_while_it_serves(
         &mut self,
-        generator: &mut Generator,
+        generator: &mut dyn OffersLoad,
         load: &Load,
         recorder: &mut LevelRecorder<'_>,
     ) -> io::Result<(Level, Option<Taken>)> {
@@ -185,7 +195,7 @@ impl ServerUnderTest {
     /// may have no processor for longer than a short load lasts; it is then offered anew, for longer.
     fn count_some(
         &mut self,
-        generator: &mut Generator,
+        generator: &mut dyn OffersLoad,
         mut load: Load,
         recorder: &mut LevelRecorder<'_>,
     ) -> io::Result<(Level, Option<Taken>)> {
@@ -210,7 +220,7 @@ impl ServerUnderTest {
     /// Offers a load, and compares the counts of both ends.
     fn count(
         &mut self,
-        generator: &mut Generator,
+        generator: &mut dyn OffersLoad,
         load: &Load,
         recorder: &mut LevelRecorder<'_>,
         agreement: Agreement,

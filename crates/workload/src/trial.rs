@@ -72,7 +72,9 @@ pub struct Trial<'a> {
     rehearsal: bool,
     window: Option<Duration>,
     server: Option<&'a Server>,
+    cpu: Option<u32>,
     server_cpu: Option<u32>,
+    spare_cpus: &'a [u32],
     offered: &'a [OfferedLevel],
     settings: Option<&'a BTreeMap<String, String>>,
     pub(crate) wants_references: bool,
@@ -116,7 +118,9 @@ impl<'a> Trial<'a> {
             rehearsal: false,
             window: None,
             server: None,
+            cpu: None,
             server_cpu: None,
+            spare_cpus: &[],
             offered: &[],
             settings: None,
             wants_references: false,
@@ -188,6 +192,11 @@ impl<'a> Trial<'a> {
         (self.server, self.server_cpu) = (server, cpu);
     }
 
+    /// The processor of this process, and those that are left for workers of the server and load generators.
+    pub fn set_processors(&mut self, cpu: Option<u32>, spare: &'a [u32]) {
+        (self.cpu, self.spare_cpus) = (cpu, spare);
+    }
+
     /// The load that all rivals are offered.
     pub fn set_offered(&mut self, offered: &'a [OfferedLevel]) {
         self.offered = offered;
@@ -211,6 +220,11 @@ impl<'a> Trial<'a> {
         }
         self.settings = Some(chosen);
         Ok(())
+    }
+
+    /// Whether the workload has that setting.
+    pub(crate) fn has_setting(&self, name: &str) -> bool {
+        self.workload.setting(name).is_some()
     }
 
     /// The value of a setting.
@@ -281,6 +295,16 @@ impl<'a> Trial<'a> {
     /// The processor that a server on this machine is to be pinned to, which is not the one of this process.
     pub fn server_cpu(&self) -> Option<u32> {
         self.server_cpu
+    }
+
+    /// The processor that this process is bound to.
+    pub fn cpu(&self) -> Option<u32> {
+        self.cpu
+    }
+
+    /// The processors that neither this process nor the server has, the best first.
+    pub fn spare_cpus(&self) -> &'a [u32] {
+        self.spare_cpus
     }
 
     /// The n to be measured at, rising.

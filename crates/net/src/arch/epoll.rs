@@ -9,12 +9,13 @@
 //! Expected: the cost of a request does not depend on the number of idle connections.
 
 use super::{Architecture, ServedBy};
+use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll",
     source: include_str!("epoll.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    accepts: &Accept::ALL,
     probe: || Ok(()),
     serve: cfg_select! {
         target_os = "linux" => { Ok(super::reactor::serve::<sys::event::Epoll>) }

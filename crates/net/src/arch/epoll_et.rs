@@ -8,12 +8,13 @@
 //! Expected: as `epoll`, and no faster for small requests.
 
 use super::{Architecture, ServedBy};
+use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll-et",
     source: include_str!("epoll_et.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    accepts: &Accept::ALL,
     probe: || Ok(()),
     serve: cfg_select! {
         target_os = "linux" => { Ok(super::reactor::serve::<sys::event::EpollEdge>) }

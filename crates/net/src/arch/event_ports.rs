@@ -6,12 +6,13 @@
 //! Expected: the cost of a request does not depend on the number of idle connections.
 
 use super::{Architecture, ServedBy};
+use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "event-ports",
     source: include_str!("event_ports.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),
     serve: cfg_select! {
         any(target_os = "illumos", target_os = "solaris") => {

@@ -25,7 +25,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "fork",
     source: include_str!("fork.rs"),
     served_by: ServedBy::Process,
-    workers: false,
+    accepts: &[],
     probe: super::forks,
     serve: super::on_unix(serve),
 };

@@ -27,7 +27,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "inetd",
     source: include_str!("inetd.rs"),
     served_by: ServedBy::Process,
-    workers: false,
+    accepts: &[],
     probe: || Ok(()),
     serve: super::on_unix(serve),
 };

@@ -14,7 +14,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     source: include_str!("iocp.rs"),
     served_by: ServedBy::Loop,
     // The completions of a listener come to one port.
-    workers: false,
+    accepts: &[],
     probe: || Ok(()),
     serve: cfg_select! {
         windows => { Ok(super::proactor::serve) }

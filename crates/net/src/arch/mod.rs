@@ -34,7 +34,7 @@ mod uring;
 use std::io;
 
 use crate::Error;
-use crate::worker::WorkerContext;
+use crate::worker::{Accept, WorkerContext};
 
 /// Every architecture, in the order of reports.
 pub const ALL: &[&Architecture] = &[
@@ -77,8 +77,8 @@ pub struct Architecture {
     pub source: &'static str,
     /// The thread or process that serves an open connection.
     pub served_by: ServedBy,
-    /// Whether several workers, each with a listener of its own, can share the port.
-    pub workers: bool,
+    /// How several workers of it can get the connections of one port; empty where it spreads them itself.
+    pub accepts: &'static [Accept],
     /// Whether it can run here and now; an `Unsupported` error says why not.
     pub probe: fn() -> io::Result<()>,
     /// Serves until the order to stop, and then until the responses in progress have left; or the reason why
@@ -148,6 +148,22 @@ impl Architecture {
     /// Whether a connection is served in another process than the one that was started.
     pub fn has_processes(&self) -> bool {
         matches!(self.served_by, ServedBy::Process | ServedBy::PooledProcess)
+    }
+
+    /// Why its workers cannot get connections in this way, where they cannot.
+    pub fn accept_refusal(&self, accept: Accept) -> Option<String> {
+        if accept == Accept::default() || self.accepts.contains(&accept) {
+            return None;
+        }
+        let (name, known) = (self.name, self.accepts.iter().map(|accept| accept.name()));
+        Some(match self.accepts {
+            [] => format!("{name} spreads connections itself, so there is no choice how workers accept"),
+            _ => format!(
+                "workers of {name} cannot accept {}, but {}",
+                accept.name(),
+                known.collect::<Vec<_>>().join(", ")
+            ),
+        })
     }
 
     /// Why it cannot run here, where it cannot.

@@ -8,12 +8,13 @@
 //! `epoll` where all of them are busy, and is far slower where most are idle.
 
 use super::{Architecture, ServedBy};
+use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "poll",
     source: include_str!("poll.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),
     serve: Ok(super::reactor::serve::<sys::event::Poll>),
 };

@@ -23,7 +23,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "pool",
     source: include_str!("pool.rs"),
     served_by: ServedBy::PooledThread,
-    workers: false,
+    accepts: &[],
     probe: || Ok(()),
     serve: Ok(serve),
 };

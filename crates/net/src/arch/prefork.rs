@@ -24,7 +24,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "prefork",
     source: include_str!("prefork.rs"),
     served_by: ServedBy::PooledProcess,
-    workers: false,
+    accepts: &[],
     probe: super::forks,
     serve: super::on_unix(serve),
 };

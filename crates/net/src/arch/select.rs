@@ -9,12 +9,13 @@
 //! 1,000 connections.
 
 use super::{Architecture, ServedBy};
+use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "select",
     source: include_str!("select.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),
     serve: cfg_select! {
         unix => { Ok(super::reactor::serve::<sys::event::Select>) }

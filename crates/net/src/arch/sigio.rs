@@ -10,12 +10,13 @@
 //! closed.
 
 use super::{Architecture, ServedBy};
+use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "sigio",
     source: include_str!("sigio.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    accepts: &[Accept::ReusePort],
     probe: || Ok(()),
     serve: cfg_select! {
         target_os = "linux" => { Ok(super::reactor::serve::<sys::event::SignalIo>) }

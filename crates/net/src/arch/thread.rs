@@ -24,7 +24,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "thread",
     source: include_str!("thread.rs"),
     served_by: ServedBy::Thread,
-    workers: false,
+    accepts: &[],
     probe: || Ok(()),
     serve: Ok(serve),
 };

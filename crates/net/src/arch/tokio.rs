@@ -9,12 +9,13 @@
 //! Expected: as `epoll`, with slightly more time per request and more memory per connection.
 
 use super::{Architecture, ServedBy};
+use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "tokio",
     source: include_str!("tokio.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),
     serve: Ok(super::tasks::serve),
 };

@@ -11,12 +11,13 @@
 //! often forbidden in containers.
 
 use super::{Architecture, ServedBy};
+use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "uring",
     source: include_str!("uring.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    accepts: &[Accept::ReusePort, Accept::Shared],
     probe: cfg_select! {
         target_os = "linux" => { || sys::ring::Ring::new(sys::ring::RingSettings::default()).map(drop) }
         _ => { || Ok(()) }

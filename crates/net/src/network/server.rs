@@ -8,7 +8,7 @@ use sys::handle::AsHandle;
 use sys::tcp::{Connection, Waiting};
 
 use super::SocketSet;
-use crate::worker::WorkerContext;
+use crate::worker::{Accept, WorkerContext};
 
 /// The listener's token; connections have those that they were added with.
 pub(crate) const LISTENER: usize = u32::MAX as usize - 1;
@@ -49,9 +49,17 @@ pub(crate) struct ServerKernel<'worker, P> {
 
 impl<'worker, P: Poller> ServerKernel<'worker, P> {
     pub(crate) fn new(worker: &'worker WorkerContext) -> io::Result<ServerKernel<'worker, P>> {
-        let mut poller = P::new()?;
-        poller.add(worker.listener.handle(), LISTENER, Interest::Read)?;
-        Ok(ServerKernel { poller, worker, began: Instant::now() })
+        let mut kernel = ServerKernel { poller: P::new()?, worker, began: Instant::now() };
+        kernel.add_listener()?;
+        Ok(kernel)
+    }
+
+    fn add_listener(&mut self) -> io::Result<()> {
+        let listener = self.worker.listener.handle();
+        match self.worker.accept {
+            Accept::Exclusive => self.poller.add_exclusive(listener, LISTENER),
+            Accept::ReusePort | Accept::Shared => self.poller.add(listener, LISTENER, Interest::Read),
+        }
     }
 }
 
@@ -84,6 +92,10 @@ impl<P: Poller> ServerNetwork for ServerKernel<'_, P> {
     }
 
     fn listen(&mut self, interest: Interest) -> io::Result<()> {
+        // An exclusive wait cannot be changed, but it was given up before.
+        if self.worker.accept == Accept::Exclusive && interest == Interest::Read {
+            return self.add_listener();
+        }
         self.poller.change(self.worker.listener.handle(), LISTENER, interest)
     }
 

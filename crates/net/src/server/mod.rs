@@ -25,7 +25,7 @@ use crate::Error;
 use crate::arch::supervisor::Supervisor;
 use crate::arch::{self, Architecture, ServedBy};
 use crate::service::{self, OpenService, Service, ServiceSettings};
-use crate::worker::{Counters, Limits, StopFlag, TICK, WorkerContext};
+use crate::worker::{Accept, Counters, Limits, StopFlag, TICK, WorkerContext};
 
 /// A server that listens and is ready to serve.
 pub struct ListeningServer {
@@ -57,7 +57,9 @@ impl ListeningServer {
         let service = service::find(&plan.service)?;
         check(&plan, architecture)?;
         // The system chooses the processor where it cannot be set.
-        let _ = plan.cpu.map(sys::cpu::pin);
+        if !plan.cpus.is_empty() {
+            let _ = sys::cpu::confine(&plan.cpus);
+        }
         sys::signal::watch().map_err(Error::at("watch signals"))?;
         // A server needs a descriptor for every connection; no privilege is needed, and a refusal is no
         // reason not to serve.
@@ -132,8 +134,7 @@ impl ListeningServer {
                 asked(&counters);
             }
         };
-        let served =
-            if self.listeners.len() > 1 { self.run_workers(&mut look) } else { self.run_alone(look) };
+        let served = if self.plan.workers > 1 { self.run_workers(&mut look) } else { self.run_alone(look) };
         served.map_err(Error::at(attempted))?;
         if needs_log && let Some(error) = counters.log_error() {
             let name = log.unwrap_or_default();
@@ -182,7 +183,11 @@ impl ListeningServer {
             // In the child, which has a copy of all of this. The supervisor keeps every listener: the next
             // worker of that number takes the same one, with its waiting connections.
             work: &|number| {
-                let listener = listeners.take().swap_remove(number);
+                let mut listeners = listeners.take();
+                let listener = listeners.swap_remove(number % listeners.len());
+                if let Some(&cpu) = self.plan.cpus.get(number % self.plan.cpus.len().max(1)) {
+                    let _ = sys::cpu::pin(cpu);
+                }
                 (self.serve)(&self.worker_context(number, listener)?)
             },
             stopping: &|| listeners.borrow().iter().for_each(Listener::finish),
@@ -210,6 +215,7 @@ impl ListeningServer {
             log,
             session_command,
             pool: self.plan.pool,
+            accept: self.plan.accept,
             is_supervised: self.plan.workers > 1,
         })
     }
@@ -229,9 +235,12 @@ fn check(plan: &ServerPlan, architecture: &Architecture) -> Result<(), Error> {
     if plan.workers == 0 || plan.workers > MOST || plan.pool == 0 || plan.pool > MOST {
         return settings(format!("workers and pool must be between 1 and {MOST}"));
     }
-    if plan.workers > 1 && !architecture.workers {
+    if plan.workers > 1 && architecture.accepts.is_empty() {
         let name = architecture.name;
         return settings(format!("{name} spreads connections itself; several workers make no sense with it"));
+    }
+    if let Some(reason) = architecture.accept_refusal(plan.accept) {
+        return settings(reason);
     }
     let Limits { idle, request, send, .. } = plan.limits;
     if [idle, request, send].iter().any(Duration::is_zero) {
@@ -243,12 +252,12 @@ fn check(plan: &ServerPlan, architecture: &Architecture) -> Result<(), Error> {
     Ok(())
 }
 
-/// A listener for each worker.
+/// A listener for each worker, or one for all.
 fn listen(plan: &ServerPlan, architecture: &Architecture) -> io::Result<Vec<Listener>> {
     let blocking = architecture.is_blocking();
     let how = Listening { blocking, loopback: plan.loopback, ..Listening::default() };
     let alone = Listener::bind(plan.address, how)?;
-    let listeners = if plan.workers == 1 {
+    let listeners = if plan.workers == 1 || plan.accept != Accept::ReusePort {
         vec![alone]
     } else {
         // It proved that no other program listens there, which could share the port and take connections.
@@ -298,8 +307,11 @@ pub struct ServerPlan {
     pub log: Option<PathBuf>,
     /// Name of the user to become once it listens.
     pub user: Option<String>,
-    /// The processor that all of it stays on, where the system can do that.
-    pub cpu: Option<u32>,
+    /// How its workers get connections.
+    pub accept: Accept,
+    /// The processors that all of it stays on, where the system can do that; each worker on one of them, in
+    /// turn. Empty leaves it to the system.
+    pub cpus: Vec<u32>,
     /// The beginning of the command that `inetd` executes for every connection; it is given one more word,
     /// and hands that to [`serve_session`].
     pub session_command: Vec<String>,
@@ -318,7 +330,8 @@ impl Default for ServerPlan {
             limits: Limits::default(),
             log: None,
             user: None,
-            cpu: None,
+            accept: Accept::default(),
+            cpus: Vec::new(),
             session_command: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgMatches, Command, FromArgMatches};
 use net::server::{ListeningServer, Report, ServerPlan};
-use net::worker::{COUNTERS, Counters, Limits};
+use net::worker::{Accept, COUNTERS, Counters, Limits};
 use record::units::{self, Unreadable};
 use report::document::terminal::Length;
 use report::document::{Column, Document, Section, Table};
@@ -39,6 +39,10 @@ pub(crate) struct Args {
     /// Number of processes that share the port
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count())]
     workers: usize,
+    /// How several workers get connections: each from a listener of its own, or all from one, which wakes all
+    /// of them or with EPOLLEXCLUSIVE one
+    #[arg(long, value_name = "HOW", value_enum, default_value = "reuseport")]
+    accept: Accept,
     /// Number of processes of prefork, or of threads of pool
     #[arg(long, value_name = "N", default_value_t = ServerPlan::default().pool, value_parser = count())]
     pool: usize,
@@ -182,14 +186,19 @@ fn plan(args: Args) -> Result<ServerPlan, Failure> {
         },
         log: args.access_log,
         user: args.user,
-        cpu: None,
+        accept: args.accept,
+        cpus: Vec::new(),
         session_command: trial::servers::session_command().map_err(Failure::Print)?,
     })
 }
 
 /// One line about the service and its address.
 fn greeting(plan: &ServerPlan, what: &str) -> String {
-    let workers = if plan.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", plan.workers) };
+    let workers = match (plan.workers, plan.accept) {
+        (1, _) => "1 worker".to_owned(),
+        (several, Accept::ReusePort) => format!("{several} workers"),
+        (several, accept) => format!("{several} workers, accept {}", accept.name()),
+    };
     format!("serving {} with {}, {workers}", report::printable(what), plan.architecture)
 }
 

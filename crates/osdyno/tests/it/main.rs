@@ -42,3 +42,4 @@ mod sql_server;
 mod systems;
 mod tune;
 mod verbs;
+mod workers;

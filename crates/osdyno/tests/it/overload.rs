@@ -67,7 +67,7 @@ impl Way {
 /// the ways that are asked for.
 pub(crate) fn everywhere(is_asked: fn(&Way) -> bool, test: impl Fn(&Way) + Sync) {
     let ways = architectures().flat_map(|architecture| {
-        let several = architecture.workers.then_some(WORKERS);
+        let several = (!architecture.accepts.is_empty()).then_some(WORKERS);
         std::iter::once(1).chain(several).map(move |workers| Way { architecture, workers })
     });
     let ways = ways.filter(is_asked).map(|way| (way.words().join(" "), way));

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use crate::common::everywhere::architectures;
 use crate::common::{osdyno, run, signal, text, until};
 use net::arch::{Architecture, ServedBy};
+use net::worker::Accept;
 use serde_json::Value;
 
 /// After this a client takes its connection for lost; far longer than a busy machine delays a response.
@@ -146,7 +147,8 @@ fn names(is_asked: fn(&Architecture) -> bool) -> impl Iterator<Item = &'static s
 /// Ways to serve with several processes that a supervisor replaces.
 fn supervised() -> impl Iterator<Item = Vec<&'static str>> {
     let pools = names(|one| one.served_by == ServedBy::PooledProcess);
-    let several = names(|one| one.workers).map(|name| vec!["--arch", name, "--workers", "2"]);
+    let way = |name, accept: &Accept| vec!["--arch", name, "--workers", "2", "--accept", accept.name()];
+    let several = architectures().flat_map(move |one| one.accepts.iter().map(move |how| way(one.name, how)));
     pools.map(|name| vec!["--arch", name, "--pool", "2"]).chain(several)
 }
 

@@ -19,3 +19,4 @@ mod slow_kernel;
 mod small_systems;
 mod snoop;
 mod wine;
+mod workers;

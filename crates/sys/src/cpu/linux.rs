@@ -36,13 +36,15 @@ pub(super) fn allowed() -> Result<Vec<u32>, Unsupported> {
     Ok((0..words.len() * WORD_BITS).filter(is_set).map(|cpu| cpu as u32).collect())
 }
 
-pub(super) fn pin(cpu: u32) -> io::Result<()> {
-    let cpu = cpu as usize;
-    if cpu >= MASK_WORDS_MAX * WORD_BITS {
+pub(super) fn confine(cpus: &[u32]) -> io::Result<()> {
+    let last = cpus.iter().max().map_or(0, |&cpu| cpu as usize);
+    if last >= MASK_WORDS_MAX * WORD_BITS {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
-    let mut words = vec![0_u64; cpu / WORD_BITS + 1];
-    words[cpu / WORD_BITS] = 1 << (cpu % WORD_BITS);
+    let mut words = vec![0_u64; last / WORD_BITS + 1];
+    for &cpu in cpus {
+        words[cpu as usize / WORD_BITS] |= 1 << (cpu as usize % WORD_BITS);
+    }
     let bytes = words.len() * size_of::<u64>();
     // SAFETY: the call reads `bytes` of the mask, which has as many.
     match unsafe { libc::sched_setaffinity(0, bytes, words.as_ptr().cast()) } {

@@ -90,7 +90,15 @@ pub fn are_emulated() -> bool {
 /// `InvalidInput` (`EINVAL`) if there is no such processor or it is not allowed to us; `Unsupported` where
 /// threads cannot be bound.
 pub fn pin(cpu: u32) -> io::Result<()> {
-    system::pin(cpu)
+    system::confine(&[cpu])
+}
+
+/// Binds the calling thread, and the threads and processes it starts from now on, to these processors.
+///
+/// # Errors
+/// As [`pin`].
+pub fn confine(cpus: &[u32]) -> io::Result<()> {
+    system::confine(cpus)
 }
 
 /// The allowed processors, best place for a measurement first: fast cores before slow ones, isolated before
@@ -140,13 +148,15 @@ mod affinity {
         Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
     }
 
-    pub(super) fn pin(cpu: u32) -> io::Result<()> {
-        let cpu = cpu as usize;
-        if cpu >= CpuSet::MAX_CPU {
-            return Err(rustix::io::Errno::INVAL.into());
-        }
+    pub(super) fn confine(cpus: &[u32]) -> io::Result<()> {
         let mut set = CpuSet::new();
-        set.set(cpu);
+        for &cpu in cpus {
+            let cpu = cpu as usize;
+            if cpu >= CpuSet::MAX_CPU {
+                return Err(rustix::io::Errno::INVAL.into());
+            }
+            set.set(cpu);
+        }
         Ok(sched_setaffinity(None, &set)?)
     }
 }
@@ -154,7 +164,7 @@ mod affinity {
 /// FreeBSD and DragonFly: threads can be bound as on Linux. The topology is XML, which is not parsed here.
 #[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
 mod bsd {
-    pub(super) use super::affinity::{allowed, pin};
+    pub(super) use super::affinity::{allowed, confine};
     pub(super) use super::bounds::unknown as bounds;
     use super::topology::Topology;
     use crate::Unsupported;
@@ -192,8 +202,11 @@ mod windows {
         Ok((0..usize::BITS).filter(|cpu| of_process >> cpu & 1 == 1).collect())
     }
 
-    pub(super) fn pin(cpu: u32) -> io::Result<()> {
-        let mask = 1_usize.checked_shl(cpu).ok_or(io::ErrorKind::InvalidInput)?;
+    pub(super) fn confine(cpus: &[u32]) -> io::Result<()> {
+        let mut mask = 0;
+        for &cpu in cpus {
+            mask |= 1_usize.checked_shl(cpu).ok_or(io::ErrorKind::InvalidInput)?;
+        }
         // SAFETY: takes numbers only; the handle is always valid.
         match unsafe { SetThreadAffinityMask(GetCurrentThread(), mask) } {
             0 => Err(io::Error::last_os_error()),
@@ -222,7 +235,7 @@ mod other {
         Err(NO_AFFINITY)
     }
 
-    pub(super) fn pin(_: u32) -> io::Result<()> {
+    pub(super) fn confine(_: &[u32]) -> io::Result<()> {
         Err(NO_AFFINITY.into())
     }
 }
@@ -273,6 +286,20 @@ mod tests {
             pin(best).unwrap();
             assert_eq!(allowed().unwrap(), [best]);
             assert_eq!(pin(1_000_000).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+            assert_eq!(confine(&[]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_confined_thread_may_run_in_some_places() {
+        let several = allowed().unwrap();
+        std::thread::spawn(move || {
+            pin(several[0]).unwrap();
+            confine(&several).unwrap();
+            assert_eq!(allowed().unwrap(), several);
         })
         .join()
         .unwrap();

@@ -37,6 +37,12 @@ impl<const EDGE: bool> Poller for Set<EDGE> {
         Ok(epoll::add(&self.kernel, descriptor, EventData::new_u64(token as u64), flags)?)
     }
 
+    fn add_exclusive(&mut self, descriptor: BorrowedFd<'_>, token: usize) -> io::Result<()> {
+        let edge = if EDGE { EventFlags::ET } else { EventFlags::empty() };
+        let flags = EventFlags::IN | EventFlags::EXCLUSIVE | edge;
+        Ok(epoll::add(&self.kernel, descriptor, EventData::new_u64(token as u64), flags)?)
+    }
+
     fn change(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
         let Some(flags) = flags::<EDGE>(interest) else { return self.take_out(descriptor) };
         let data = EventData::new_u64(token as u64);
@@ -72,17 +78,6 @@ impl<const EDGE: bool> Set<EDGE> {
     pub fn with_capacity(events_max: usize) -> io::Result<Self> {
         let kernel = epoll::create(CreateFlags::CLOEXEC)?;
         Ok(Set { kernel, events: (0..events_max).map(|_| MaybeUninit::uninit()).collect() })
-    }
-
-    /// Adds a descriptor for input, whose changes wake the sleepers of one set, or of a few
-    /// (`EPOLLEXCLUSIVE`), where several sets watch it.
-    ///
-    /// # Errors
-    /// Those of epoll_ctl(2).
-    pub fn add_exclusive(&mut self, descriptor: BorrowedFd<'_>, token: usize) -> io::Result<()> {
-        let edge = if EDGE { EventFlags::ET } else { EventFlags::empty() };
-        let flags = EventFlags::IN | EventFlags::EXCLUSIVE | edge;
-        Ok(epoll::add(&self.kernel, descriptor, EventData::new_u64(token as u64), flags)?)
     }
 
     /// Waits for at most this time, which [`Poller::wait`] rounds up to milliseconds, by one epoll_pwait2(2).

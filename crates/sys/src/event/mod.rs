@@ -108,6 +108,15 @@ pub trait Poller: Sized {
     /// like `EMFILE`: `crate::error::out_of_descriptors` holds for both.
     fn add(&mut self, descriptor: Handle<'_>, token: usize, interest: Interest) -> io::Result<()>;
 
+    /// Waits for input on a descriptor that several sets watch, each for a process of its own: a change wakes
+    /// one of them, or a few.
+    ///
+    /// # Errors
+    /// Those of the system; `Unsupported` where every change wakes all.
+    fn add_exclusive(&mut self, _descriptor: Handle<'_>, _token: usize) -> io::Result<()> {
+        Err(crate::Unsupported("only epoll(7) wakes one of several sets").into())
+    }
+
     /// Waits for something else on a descriptor that was added.
     ///
     /// # Errors

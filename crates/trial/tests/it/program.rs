@@ -40,6 +40,7 @@ fn order(workload: &Workload, variant: &str, n: u64) -> TrialParameters {
         share_seconds: None,
         window_seconds: (workload.shape != Shape::Curve).then_some(0.02),
         server_cpu: None,
+        spare_cpus: Vec::new(),
         server: None,
         settings: few_files(workload),
         references: false,

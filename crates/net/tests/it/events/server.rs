@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use net::arch::{ALL, Architecture};
 use net::output::Output;
 use net::service::{self, Flow, OpenService, Session, SessionStage};
-use net::worker::{COUNTERS, Counter, Counters, Limits, StopFlag, WorkerContext};
+use net::worker::{Accept, COUNTERS, Counter, Counters, Limits, StopFlag, WorkerContext};
 use sys::tcp::{Listener, Listening};
 
 /// All that can run here, side by side.
@@ -88,6 +88,7 @@ impl Server {
             log: None,
             session_command: Vec::new(),
             pool: 4,
+            accept: Accept::default(),
             is_supervised: false,
         };
         let serve = architecture.serve.unwrap();

@@ -117,6 +117,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             share_seconds: None,
             window_seconds: None,
             server_cpu: None,
+            spare_cpus: Vec::new(),
             server: None,
             settings: [].into(),
             references: false,

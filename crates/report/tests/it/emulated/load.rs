@@ -283,6 +283,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             share_seconds: None,
             window_seconds: Some(1.0),
             server_cpu: None,
+            spare_cpus: Vec::new(),
             server: None,
             settings: [].into(),
             references: false,

@@ -211,6 +211,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             share_seconds: None,
             window_seconds: None,
             server_cpu: None,
+            spare_cpus: Vec::new(),
             server: None,
             settings: [].into(),
             references: false,

@@ -1,0 +1,215 @@
+//! The workers of a server under test, and the load generators opposite them: how many, on which processors,
+//! and how workers get their connections.
+
+use std::io;
+
+use net::load::coordinator::Coordinator;
+use net::load::{Generator, LoadSettings, OffersLoad};
+use net::server::ServerPlan;
+use net::worker::Accept;
+use net::{Error, arch};
+
+use crate::server::{ServerUnderTest, io_error};
+use crate::{Setting, Trial, TrialError, Values};
+
+/// More workers or load generators than this are a typing error.
+const MOST: u64 = 256;
+
+/// The setting of [`Workers`] that says how many there are.
+pub const WORKERS: Setting = Setting {
+    name: "workers",
+    default: "1",
+    values: Values::Number { least: 1, most: MOST },
+    summary: "processors of the server; a server with an event loop has a process on each",
+};
+
+/// The setting that says how they get connections.
+pub const ACCEPT: Setting = Setting {
+    name: "accept",
+    default: "reuseport",
+    values: Values::OneOf(&Accept::NAMES),
+    summary: "queues of event loops: one each, one for all that wakes all, or wakes one (EPOLLEXCLUSIVE)",
+};
+
+/// The setting that says how many load generators there are.
+pub const GENERATORS: Setting = Setting {
+    name: "generators",
+    default: "1",
+    values: Values::Number { least: 1, most: MOST },
+    summary: "load generator processes in a closed loop, on processors that the server leaves free",
+};
+
+/// The workers of the server of a trial, by its settings.
+#[derive(Debug)]
+pub struct Workers {
+    count: usize,
+    accept: Accept,
+    placement: Placement,
+}
+
+impl Workers {
+    /// Those of this trial; a remark says which processors have several tasks.
+    ///
+    /// # Errors
+    /// [`TrialError`] where the user has settings for a server that was started elsewhere.
+    pub fn new(trial: &mut Trial<'_>) -> Result<Workers, TrialError> {
+        let count = trial.number(WORKERS.name)? as usize;
+        let accept = Accept::find(trial.setting(ACCEPT.name)?).unwrap_or_default();
+        let generators = match trial.has_setting(GENERATORS.name) {
+            true => trial.number(GENERATORS.name)? as usize,
+            false => 1,
+        };
+        let is_elsewhere = trial.server().is_some_and(|server| server.prefix.is_empty());
+        if is_elsewhere && (count > 1 || accept != Accept::default()) {
+            let why = "the server was started elsewhere, so that its workers cannot be chosen";
+            return Err(TrialError::at("to choose workers".to_owned())(io::Error::other(why)));
+        }
+        let placement =
+            Placement::new(trial.cpu(), trial.server_cpu(), trial.spare_cpus(), count, generators);
+        // The processors of one worker are those of every run.
+        if count > 1 || generators > 1 {
+            placement.remarks().into_iter().for_each(|remark| trial.remark(remark));
+        }
+        Ok(Workers { count, accept, placement })
+    }
+
+    /// The plan of a server with these workers.
+    ///
+    /// # Errors
+    /// Unsupported, where the architecture cannot accept in that way.
+    pub fn of_server(&self, plan: ServerPlan) -> Result<ServerPlan, TrialError> {
+        let at = || TrialError::at(format!("to serve with {}", plan.architecture));
+        let architecture = arch::find(&plan.architecture).map_err(io_error).map_err(at())?;
+        if let Some(reason) = architecture.accept_refusal(self.accept) {
+            return Err(at()(io::Error::new(io::ErrorKind::Unsupported, reason)));
+        }
+        // It has all these processors, and spreads its threads or processes over them.
+        let spreads_itself = architecture.accepts.is_empty();
+        let workers = if spreads_itself { 1 } else { self.count };
+        Ok(ServerPlan { workers, accept: self.accept, cpus: self.placement.server.clone(), ..plan })
+    }
+
+    /// The load generators of the trial.
+    ///
+    /// # Errors
+    /// [`TrialError`] where one cannot be started.
+    pub fn clients(&self, server: &ServerUnderTest, settings: LoadSettings) -> Result<Clients, TrialError> {
+        let settings = server.load_settings(settings);
+        let at = || TrialError::at("to start load generators".to_owned());
+        let one = Generator::new(settings.clone()).map_err(io_error).map_err(at())?;
+        let generators = &self.placement.generators;
+        let all = (generators.len() > 1).then(|| {
+            let program = sys::process::own_program().map_err(Error::at("find this program"))?;
+            Coordinator::start(&program, &settings, generators)
+        });
+        Ok(Clients { one, all: all.transpose().map_err(io_error).map_err(at())? })
+    }
+}
+
+/// Load generators.
+pub struct Clients {
+    one: Generator,
+    all: Option<Coordinator>,
+}
+
+impl Clients {
+    /// All of them together, for a closed loop.
+    pub fn all(&mut self) -> &mut dyn OffersLoad {
+        match &mut self.all {
+            Some(several) => several,
+            None => &mut self.one,
+        }
+    }
+
+    /// The one in this process, for an open loop that it can offer by itself: bursts of several would not
+    /// begin together.
+    pub fn one(&mut self) -> &mut Generator {
+        &mut self.one
+    }
+}
+
+/// The processors of the workers of a server and of the load generators.
+#[derive(Debug, PartialEq)]
+struct Placement {
+    /// By worker; fewer where there are not as many processors, and none where the system chooses.
+    server: Vec<u32>,
+    /// By load generator; `None` leaves it where this process is.
+    generators: Vec<Option<u32>>,
+    workers: usize,
+}
+
+impl Placement {
+    /// The server gets the processor that servers always have, then spare ones, and at last that of this
+    /// process, which has the first load generator. Further generators get what is left.
+    fn new(
+        own: Option<u32>,
+        server: Option<u32>,
+        spare: &[u32],
+        workers: usize,
+        generators: usize,
+    ) -> Placement {
+        let of_server = server.into_iter().chain(spare.iter().copied()).chain(own);
+        let taken = if server.is_some() { workers - 1 } else { 0 };
+        let left: Vec<u32> = own.into_iter().chain(spare.iter().skip(taken).copied()).collect();
+        Placement {
+            server: if server.is_some() { of_server.take(workers).collect() } else { Vec::new() },
+            generators: (0..generators).map(|number| left.get(number % left.len().max(1)).copied()).collect(),
+            workers,
+        }
+    }
+
+    /// Which processors have several tasks, each a whole sentence.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let mut of_generators: Vec<u32> = self.generators.iter().flatten().copied().collect();
+        of_generators.sort_unstable();
+        of_generators.dedup();
+        let shared = of_generators.iter().find(|cpu| self.server.contains(cpu));
+        if let Some(cpu) = shared {
+            remarks.push(format!(
+                "Server and load generator share processor {cpu}, because the server uses all {} that there \
+                 are.",
+                self.server.len()
+            ));
+        }
+        let (workers, processors) = (self.workers, self.server.len());
+        if processors > 0 && processors < workers {
+            remarks.push(format!("The {workers} workers of the server share processors."));
+        }
+        let (count, processors) = (self.generators.len(), of_generators.len());
+        if processors > 0 && processors < count {
+            let processors = if processors == 1 { "a processor" } else { "processors" };
+            remarks.push(format!("The {count} load generators share {processors}."));
+        }
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generators_get_what_the_server_leaves() {
+        let of = |workers, generators| {
+            let placement = Placement::new(Some(7), Some(6), &[5, 4], workers, generators);
+            let remarks = placement.remarks().len();
+            (placement.server, placement.generators.into_iter().flatten().collect::<Vec<_>>(), remarks)
+        };
+        assert_eq!(of(1, 1), (vec![6], vec![7], 0), "as without a choice");
+        assert_eq!(of(1, 3), (vec![6], vec![7, 5, 4], 0));
+        assert_eq!(of(2, 2), (vec![6, 5], vec![7, 4], 0));
+        assert_eq!(of(3, 2), (vec![6, 5, 4], vec![7, 7], 1), "two generators share one");
+        assert_eq!(of(4, 1), (vec![6, 5, 4, 7], vec![7], 1), "server and generator share one");
+        assert_eq!(of(9, 2), (vec![6, 5, 4, 7], vec![7, 7], 3));
+    }
+
+    #[test]
+    fn processors_are_not_chosen_where_a_process_cannot_be_bound() {
+        let none = Placement::new(None, None, &[], 3, 2);
+        assert_eq!((none.server.len(), &none.generators[..]), (0, &[None, None][..]));
+        assert!(none.remarks().is_empty());
+        let elsewhere = Placement::new(Some(1), None, &[0], 1, 2);
+        assert_eq!((elsewhere.server.len(), &elsewhere.generators[..]), (0, &[Some(1), Some(0)][..]));
+    }
+}
