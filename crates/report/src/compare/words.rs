@@ -409,10 +409,17 @@ pub(crate) fn interleaved(compared: &Comparison) -> Option<String> {
     ))
 }
 
-/// The command that measures these side by side.
+/// Options that make a system, which are recorded in place of its command.
+const OPTIONS: [&str; 5] = ["--set", "--background", "--fs", "--files", "--kernel"];
+
+/// The command that measures these side by side, where commands make the systems.
 fn side_by_side(compared: &Comparison) -> Option<String> {
     if compared.is_of_other_programs() {
         return Some("osdyno run command --vs OLD -- NEW measures two commands side by side".into());
+    }
+    let mut words = compared.contenders.iter().flat_map(|contender| &contender.system.prefix);
+    if words.any(|word| OPTIONS.contains(&word.as_str())) {
+        return None;
     }
     let systems = compared.contenders.iter().enumerate().map(|(place, contender)| {
         let prefix = contender.system.prefix.join(" ");
