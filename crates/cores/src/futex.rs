@@ -1,4 +1,4 @@
-//! Futexes without a waiter, and two locks that are built from them, by several workers at once.
+//! Futexes without a waiter, and two locks made of them, by several workers at once.
 //!
 //! **Question.** Locks end with futex(2). Do P processors call it P times as often as one, and what does one
 //! lock allow that all of them take?

@@ -1,7 +1,7 @@
 //! The files of a release, for every Linux and for Debian.
 //!
-//! tar, gzip and dpkg-deb define the formats and can leave out all that differs between machines: the date is
-//! that of the last commit, the owner is root, files are in order.
+//! tar, libdeflate and dpkg-deb can leave out all that differs between machines: the date is that of the last
+//! commit, the owner is root, files are in order.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,8 @@ impl Contents<'_> {
         let mut tar = program("tar");
         tar.args(fixed).arg(format!("--mtime=@{}", self.date)).arg("-C").arg(dist).arg("-cf").arg(&archive);
         show(tar.arg(&name))?;
-        show(program("gzip").args(["-9", "--no-name", "--force"]).arg(&archive))?;
+        // It writes no name and no date, and 2.5 % less than gzip.
+        show(program("libdeflate-gzip").args(["-12", "-f"]).arg(&archive))?;
         fs::remove_dir_all(folder)?;
         Ok(archive.with_extension("tar.gz"))
     }
