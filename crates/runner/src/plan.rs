@@ -207,6 +207,10 @@ impl Item {
 /// Time after which a trial counts as hung, by default.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
+/// The part of the budget that a run of nothing but scalings gets: their trials take a tenth of a second, and
+/// the last minute decides few of them.
+const SCALINGS_PART: f64 = 0.75;
+
 impl RunPlan {
     /// Makes a plan. Facts of a system, such as its limits, are added once the system has described itself.
     ///
@@ -226,8 +230,10 @@ impl RunPlan {
             server::refuse_public(server)?;
         }
         let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
-        let budget = preset.budget.map(|budget| budget.saturating_mul(targets.len() as u32));
         let items = items(options, &selected, &settings.common)?;
+        let is_scaling = |item: &Item| item.workload.shape == Shape::Scaling;
+        let part = if items.iter().all(is_scaling) { SCALINGS_PART } else { 1.0 };
+        let budget = preset.budget.map(|budget| budget.mul_f64(part * targets.len() as f64));
         let is_load = |item: &Item| item.workload.shape == Shape::Load;
         if let (Some(_), true, Some(first)) = (&options.blame, items.iter().all(is_load), items.first()) {
             return Err(Error::NothingToSample { workload: first.workload.name });

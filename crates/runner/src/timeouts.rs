@@ -12,8 +12,9 @@ use crate::plan::{Item, RunPlan};
 /// thousand connections take seconds.
 const WINDOWS: u32 = 30;
 
-/// A window of workers is not longer than this, unless the user wants that: it has ten thousand operations.
-const SCALING_MAX: Duration = Duration::from_millis(80);
+/// A window of workers is not longer than this, unless the user wants that: it has thousands of operations,
+/// and more trials tell more than longer windows.
+const SCALING_MAX: Duration = Duration::from_millis(40);
 
 /// The times of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
