@@ -28,7 +28,7 @@ pub enum NotScaled {
     NoSpeedup,
 }
 
-/// Judges the series, or says why not; `None` unless it is the throughput of a scaling.
+/// Judges the series, or says why not; `None` unless it is the measured throughput of a scaling.
 pub(crate) fn of_series(
     recording: &Recording,
     system: &System,
@@ -38,9 +38,6 @@ pub(crate) fn of_series(
 ) -> Option<Result<Scaling, NotScaled>> {
     if workload.shape != Shape::Scaling || key.name != RATE {
         return None;
-    }
-    if is_emulated(system) {
-        return Some(Err(NotScaled::Emulated));
     }
     let references = SeriesKey { name: REFERENCE.to_owned(), ..key.clone() };
     let references = measured(recording, &references);
@@ -57,16 +54,19 @@ pub(crate) fn of_series(
         }
     });
     let trials: Vec<ScalingTrial> = trials.collect();
+    if trials.is_empty() {
+        return None;
+    }
+    if is_emulated(system) {
+        return Some(Err(NotScaled::Emulated));
+    }
     let usable = system.workers_at_once().unwrap_or(1);
     let has_several = trials.iter().flat_map(|trial| &trial.rates).any(|(workers, _)| *workers > 1);
-    if usable == 1 && !trials.is_empty() && !has_several {
+    if usable == 1 && !has_several {
         return Some(Err(NotScaled::OneProcessor));
     }
     let scaling = stats::scaling(&trials, usable, &borders(recording, system, key), settings);
-    match scaling.ok_or(NotScaled::NoSpeedup) {
-        Err(_) if trials.is_empty() => None,
-        judged => Some(judged),
-    }
+    Some(scaling.ok_or(NotScaled::NoSpeedup))
 }
 
 /// Whether a few more trials would make it certain.

@@ -63,6 +63,8 @@ pub(super) struct WorkerGroup<'a> {
     pub(super) kind: WorkerKind,
     /// Whether they share one object.
     pub(super) is_shared: bool,
+    /// Whether there are more workers than real processors, so that they run in turns.
+    pub(super) takes_turns: bool,
     pub(super) window: Duration,
 }
 
@@ -121,7 +123,8 @@ impl WorkerGroup<'_> {
         {
             board.set_unbound(number, error.raw_os_error().unwrap_or(-1));
         }
-        let mut worker = Worker { board, clock: self.clock, number, is_shared: self.is_shared };
+        let (clock, is_shared, waits_asleep) = (self.clock, self.is_shared, self.takes_turns);
+        let mut worker = Worker { board, clock, number, is_shared, waits_asleep };
         if let Err(error) = work(&mut worker) {
             // Whichever round the leader is in, it learns of it.
             refuse(board, number, error.raw_os_error().unwrap_or(0));
@@ -178,10 +181,8 @@ impl WorkerGroup<'_> {
                 patience: ticks(PATIENCE),
                 ticks_per_ns: 1e-9 / self.clock.seconds_per_tick(),
             };
-            // With more workers than real processors all of them wait in turns.
-            let may_wait = self.workers > self.cpus.len().max(1) || sys::cpu::are_emulated();
             let mut leader = Leader::begin(board, self.workers, number, times, self.clock.now());
-            if may_wait {
+            if self.takes_turns {
                 leader.expect_waits();
             }
             loop {

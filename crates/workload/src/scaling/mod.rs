@@ -103,6 +103,9 @@ type Work<'a> = Box<dyn Fn(&mut Worker<'_>) -> io::Result<()> + Sync + 'a>;
 /// Makes it, for so many objects.
 type Prepare<'a> = dyn Fn(usize) -> io::Result<Work<'a>> + 'a;
 
+/// How long a worker sleeps where it leaves its processor to others until a round begins.
+const NAP: std::time::Duration = std::time::Duration::from_millis(1);
+
 /// One of the workers that repeat an operation at once.
 #[derive(Debug)]
 pub struct Worker<'a> {
@@ -110,6 +113,8 @@ pub struct Worker<'a> {
     clock: &'a Clock,
     number: usize,
     is_shared: bool,
+    /// Whether it sleeps until a round begins, and leaves the processor to others.
+    waits_asleep: bool,
 }
 
 impl Worker<'_> {
@@ -162,6 +167,7 @@ impl Worker<'_> {
                 self.clock.now()
             };
             match member.step(begin) {
+                MemberStep::Wait if self.waits_asleep => thread::sleep(NAP),
                 MemberStep::Wait => thread::yield_now(),
                 MemberStep::Operate => operation()?,
                 MemberStep::Over => break,
@@ -220,6 +226,7 @@ impl Trial<'_> {
         self.shuffle(&mut levels);
         let mut refused = None;
         let mut rates = Vec::new();
+        let are_emulated = sys::cpu::are_emulated();
         for (row, level) in levels {
             self.slots.set_top(level);
             let group = WorkerGroup {
@@ -228,6 +235,7 @@ impl Trial<'_> {
                 workers: level as usize,
                 kind,
                 is_shared,
+                takes_turns: are_emulated || level as usize > placed.cpus.len().max(1),
                 window: self.window(),
             };
             let workers = format!("{level} {}", if level == 1 { "worker" } else { "workers" });
