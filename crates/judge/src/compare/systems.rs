@@ -1,6 +1,6 @@
 //! Systems, of one run or of several, compared with the first of them.
 
-use record::{Direction, Recording, SeriesKey, System};
+use record::{Direction, Recording, SeriesKey, Shape, System};
 
 use super::levels::{OfCurve, sample, trials};
 use super::ranking::{Compared, Field, compare};
@@ -213,14 +213,18 @@ fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source
     sources
 }
 
-/// Every series of every system, with its name for a reader, from series with values if possible. A detail
-/// that only explains another series is not compared.
+/// Every series of every system, with its name for a reader, from series with values if possible. Those that
+/// only explain a scaling are not compared.
 fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
     let mut kinds: Vec<(Kind, &str, &str)> = Vec::new();
     let findings = sources.iter().flat_map(|source| {
         let is_companion =
             |key: &SeriesKey| is_companion(&source.recording.workloads, &key.workload, &key.name);
-        source.findings.iter().filter(move |finding| !(finding.detail && is_companion(&finding.key)))
+        let is_scaling = |key: &SeriesKey| {
+            source.recording.workload(&key.workload).is_some_and(|one| one.shape == Shape::Scaling)
+        };
+        let only_explains = move |key: &SeriesKey| is_scaling(key) && is_companion(key);
+        source.findings.iter().filter(move |finding| !only_explains(&finding.key))
     });
     for finding in findings {
         let kind = Kind::from_key(&finding.key);

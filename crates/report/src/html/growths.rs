@@ -10,6 +10,7 @@ use super::source::{Numbered, Source};
 use super::word;
 use crate::compare::strip;
 use crate::document::{Cell, Column, Row, Section, Table, Text, Tone};
+use crate::overview::scalings;
 use crate::sentences;
 use crate::words::{factor_with_interval, percent};
 
@@ -50,7 +51,8 @@ pub(super) fn is_shown(source: &Source<'_>) -> bool {
 /// The series that have a growth of their own, each with how much worse it gets.
 fn rows<'a>(source: &Source<'a>) -> Vec<(Numbered<'a>, f64, Growth)> {
     let is_shown = |finding: &Finding| {
-        let is_elsewhere = finding.scaling.is_some() || source.findings.is_ranked_elsewhere(finding);
+        let is_elsewhere =
+            scalings::is_of_scaling(source.findings, finding) || source.findings.is_ranked_elsewhere(finding);
         !finding.detail && !is_elsewhere
     };
     let row = |(i, finding): Numbered<'a>| {

@@ -46,6 +46,12 @@ pub(crate) fn without_scalings(mut findings: Findings) -> Findings {
     findings
 }
 
+/// Whether its workload is a scaling.
+pub(crate) fn is_of_scaling(findings: &Findings, finding: &Finding) -> bool {
+    let mut workloads = findings.workloads.iter();
+    workloads.any(|workload| workload.name == finding.key.workload && workload.shape == Shape::Scaling)
+}
+
 fn is_refused(finding: &Finding, reason: NotScaled) -> bool {
     finding.remarks.contains(&Remark::NotScaled(reason))
 }
@@ -102,12 +108,16 @@ fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Secti
     let names =
         |label: &str, items| Names { label: label.to_owned(), items, behind: String::new(), lines_max };
     let within = format!("Scale within {}", percent(findings.margin));
-    section.push(names(&within, scales.iter().map(label).collect()));
+    if !scales.is_empty() {
+        section.push(names(&within, scales.iter().map(label).collect()));
+    }
     let so_far = |one: &Scaled<'_>| {
         let last = one.1.speedups.last().map(|last| format!(" ({})", factor(last.ratio.value)));
         label(one) + &last.unwrap_or_default()
     };
-    section.push(names("Undecided", undecided.iter().map(so_far).collect()));
+    if !undecided.is_empty() {
+        section.push(names("Undecided", undecided.iter().map(so_far).collect()));
+    }
     Some(section)
 }
 
