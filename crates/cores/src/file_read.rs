@@ -31,7 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.own_folder()?;
-    let have_pages = [THREADS_PAGES.name, PROCESSES_PAGES.name].contains(&trial.variant());
+    let have_pages = trial.is_one_of(&[THREADS_PAGES, PROCESSES_PAGES]);
     let pages = if have_pages { trial.n() } else { 1 };
     trial.scale(
         |objects| {

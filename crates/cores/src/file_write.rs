@@ -33,7 +33,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.own_folder()?;
-    let appends = [THREADS_APPEND.name, PROCESSES_APPEND.name].contains(&trial.variant());
+    let appends = trial.is_one_of(&[THREADS_APPEND, PROCESSES_APPEND]);
     trial.scale(
         |_| if appends { File::create(folder.join("0")).map(drop) } else { Ok(()) },
         |(), worker| {

@@ -7,7 +7,7 @@
 //! word. The words are private to the process. With `threads-mutex` all lock one mutex and unlock it, which
 //! hands it to the thread that has waited longest; with `threads-semaphore` all wait for the one permit of a
 //! semaphore and post it, which wakes a waiter but lets the thread that posted take it again. Nothing is done
-//! in between, and nobody spins: who has to wait sleeps.
+//! in between, and nobody spins: a thread that has to wait sleeps.
 //!
 //! **Expected answer.** Own words scale, apart from those that fall into one list of the table by chance. One
 //! word has one list, under one lock, which a wake takes only if somebody waits: it scales nearly. The locks

@@ -33,7 +33,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.own_folder()?;
-    let shares_folder = [THREADS_FOLDER.name, PROCESSES_FOLDER.name].contains(&trial.variant());
+    let shares_folder = trial.is_one_of(&[THREADS_FOLDER, PROCESSES_FOLDER]);
     trial.scale(
         |_| Ok(()),
         |(), worker| {

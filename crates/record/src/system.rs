@@ -30,12 +30,12 @@ pub struct System {
 }
 
 impl System {
-    /// How many workers have a processor each, all the time: one for each usable processor, and no more than
-    /// the whole ones of a control group's quota. `None` where the processors could not be counted.
+    /// How many workers have a processor each, all the time: no more than the usable processors, and than
+    /// `cpu.count`, which a quota limits too. `None` where the processors could not be counted.
     pub fn workers_at_once(&self) -> Option<u64> {
         let usable = self.processors.as_ref()?.usable.len().max(1) as u64;
-        let quota = self.environment.get("cgroup.cpu_max").and_then(|quota| quota.parse::<f64>().ok());
-        Some(quota.map_or(usable, |quota| usable.min(quota as u64).max(1)))
+        let count = self.environment.get("cpu.count").and_then(|count| count.parse::<u64>().ok());
+        Some(count.map_or(usable, |count| usable.min(count.max(1))))
     }
 }
 

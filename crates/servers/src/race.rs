@@ -49,7 +49,7 @@ use net::server::ServerPlan;
 use net::service::busy::BusySettings;
 use workload::resource::{DESCRIPTORS, MEMORY, PROCESSES, THREADS};
 use workload::server::{ServerUnderTest, percentile};
-use workload::workers::{ACCEPT, GENERATORS, WORKERS, Workers};
+use workload::server_workers::{ACCEPT, GENERATORS, ServerWorkers, WORKERS};
 use workload::{Expect, Need, Operation, Sizes, Trial, TrialError, Unit, Workload, architectures};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -119,7 +119,7 @@ fn sizes(top: u64) -> Vec<u64> {
 }
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let workers = Workers::new(trial)?;
+    let workers = ServerWorkers::new(trial)?;
     let plan = ServerPlan::new(trial.variant(), &BusySettings {});
     let mut server = ServerUnderTest::start(trial, workers.of_server(plan)?)?;
     let settings = LoadSettings::new(server.address(), &BusyClientSettings {});

@@ -24,7 +24,7 @@
 //! than a table entry, and a process more expensive than a thread.
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS, PROCESSES, THREADS};
-use workload::workers::{ACCEPT, WORKERS};
+use workload::server_workers::{ACCEPT, WORKERS};
 use workload::{Expect, Need, Operation, Sizes, Unit, Workload, architectures, levels};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -96,7 +96,7 @@ mod measured {
     use workload::server::{
         Memory, ServerUnderTest, grow, io_error, record_latencies, web, web_client, web_file,
     };
-    use workload::workers::Workers;
+    use workload::server_workers::ServerWorkers;
     use workload::{Trial, TrialError};
 
     /// The 99th percentile of fewer would be the slowest one.
@@ -106,7 +106,7 @@ mod measured {
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let path = web_file(trial, 590)?;
-        let workers = Workers::new(trial)?;
+        let workers = ServerWorkers::new(trial)?;
         let plan = workers.of_server(web(trial, trial.variant()))?;
         let mut server = ServerUnderTest::start(trial, plan)?;
         // Thousands of connections in TIME_WAIT would be given back by the kernel while the next trial counts

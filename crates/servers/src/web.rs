@@ -21,7 +21,7 @@
 //! in the client.
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
-use workload::workers::{ACCEPT, GENERATORS, WORKERS};
+use workload::server_workers::{ACCEPT, GENERATORS, WORKERS};
 use workload::{Expect, Need, Operation, Setting, Unit, Values, Variant, Workload, architectures};
 
 const ARCH: Setting = Setting {
@@ -78,7 +78,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 mod measured {
     use net::load::closed_loop;
     use workload::server::{ServerUnderTest, latencies, web, web_client, web_file};
-    use workload::workers::Workers;
+    use workload::server_workers::ServerWorkers;
     use workload::{Trial, TrialError};
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
@@ -88,7 +88,7 @@ mod measured {
             _ => 590,
         };
         let path = web_file(trial, bytes)?;
-        let workers = Workers::new(trial)?;
+        let workers = ServerWorkers::new(trial)?;
         let plan = workers.of_server(web(trial, trial.setting("arch")?))?;
         let mut server = ServerUnderTest::start(trial, plan)?;
         let mut clients = workers.clients(&server, web_client(server.address(), path))?;

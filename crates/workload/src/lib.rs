@@ -26,6 +26,8 @@ mod reference;
 mod scaling;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+pub mod server_workers;
 mod setting;
 #[cfg(target_os = "linux")]
 mod sleepers;
@@ -35,8 +37,6 @@ mod trial;
 mod url;
 #[cfg(feature = "server")]
 mod web_files;
-#[cfg(feature = "server")]
-pub mod workers;
 
 pub use curve::Lap;
 pub use definition::{Declaration, Experiment, Group, Linkage, Need, Variant, Workload};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use record::{Check, Line, OfferedLevel, Server};
 use sys::clock::Clock;
 
-use crate::definition::Declaration;
+use crate::definition::{Declaration, Variant};
 use crate::helpers::{Helpers, Link, Role};
 use crate::job::PhaseTime;
 use crate::outcome::{self, EarlyEnd, TrialError};
@@ -270,6 +270,11 @@ impl<'a> Trial<'a> {
     /// Name of the variant.
     pub fn variant(&self) -> &'a str {
         self.variant
+    }
+
+    /// Whether it is one of these variants.
+    pub fn is_one_of(&self, variants: &[Variant]) -> bool {
+        variants.iter().any(|variant| variant.name == self.variant)
     }
 
     /// How far n goes, or went once the way up is over.

@@ -91,15 +91,17 @@ fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, AnyError
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let home = home.ok_or("neither CARGO_HOME nor a home folder is known; set CARGO_HOME")?;
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    let flags = [
+    let mut flags = vec![
         "-Ctarget-feature=+crt-static".to_owned(),
         // A list of addresses as bits: 0.7 MB less than an entry for each.
         "-Clink-arg=-Wl,-z,pack-relative-relocs".to_owned(),
-        // Functions of the same machine code stand in the program once; rustc brings the linker that can.
-        "-Clink-arg=-Wl,--icf=all".to_owned(),
         remap(checkout, "/osdyno"),
         remap(&home, "/cargo"),
     ];
+    // Here rustc links with LLD, with which functions of the same machine code stand in the program once.
+    if triple == "x86_64-unknown-linux-gnu" {
+        flags.push("-Clink-arg=-Wl,--icf=all".to_owned());
+    }
     let mut command = cargo();
     command
         .current_dir(checkout)

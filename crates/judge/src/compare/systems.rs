@@ -217,16 +217,11 @@ fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source
 /// only explain a scaling are not compared.
 fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
     let mut kinds: Vec<(Kind, &str, &str)> = Vec::new();
-    let findings = sources.iter().flat_map(|source| {
-        let is_companion =
-            |key: &SeriesKey| is_companion(&source.recording.workloads, &key.workload, &key.name);
-        let is_scaling = |key: &SeriesKey| {
-            source.recording.workload(&key.workload).is_some_and(|one| one.shape == Shape::Scaling)
-        };
-        let only_explains = move |key: &SeriesKey| is_scaling(key) && is_companion(key);
-        source.findings.iter().filter(move |finding| !only_explains(&finding.key))
-    });
-    for finding in findings {
+    let findings = |source| {
+        let Source { recording, findings, .. }: &Source<'_> = source;
+        findings.iter().filter(|finding| !only_explains_scaling(recording, &finding.key))
+    };
+    for finding in sources.iter().flat_map(findings) {
         let kind = Kind::from_key(&finding.key);
         match kinds.iter_mut().find(|(known, ..)| *known == kind) {
             Some((_, label, _)) if finding.measurements > 0 => *label = &finding.label,
@@ -247,6 +242,12 @@ fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
         samples: sources.iter().map(|source| source.sample(&kind)).collect(),
     };
     kinds.into_iter().map(field).collect()
+}
+
+/// Whether the series is not what a scaling was measured for.
+fn only_explains_scaling(recording: &Recording, key: &SeriesKey) -> bool {
+    recording.workload(&key.workload).is_some_and(|workload| workload.shape == Shape::Scaling)
+        && is_companion(&recording.workloads, &key.workload, &key.name)
 }
 
 /// Workloads whose definitions, settings or loads beside them differ.

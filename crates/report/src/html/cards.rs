@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use judge::Highlight;
+use judge::{Finding, Highlight};
 
 use super::escape::esc;
 use super::source::{Numbered, Source};
@@ -23,11 +23,14 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> 
         }
         writeln!(out, "</section>")?;
     }
+    if !has_verdicts(source) {
+        return Ok(());
+    }
     writeln!(out, "<section id=\"verdicts\"><h2>Verdicts</h2>")?;
     super::matrix::write(source.findings, out)?;
     let lists = overview::lists(source.asked);
     let mut blocks: Vec<Element> = lists.iter().map(|list| of_list(source, list)).collect();
-    let details = source.series(|finding| finding.detail && finding.verdict.is_some());
+    let details = source.series(is_measured_beside);
     if !details.is_empty() {
         let words = Text::toned("Measured beside these", Tone::Strong)
             .and(format!(": {}", things(details.len(), "series", "series")));
@@ -37,6 +40,17 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> 
     blocks.extend(compared.map(|compared| of_compared(source, compared).into()));
     page::blocks(&blocks, 3, out)?;
     writeln!(out, "</section>")
+}
+
+/// Whether anything follows the growths: scalings have a part of their own.
+pub(super) fn has_verdicts(source: &Source<'_>) -> bool {
+    let findings = source.findings;
+    let has_list = !source.asked.series.is_empty() || findings.series.iter().any(is_measured_beside);
+    has_list || !findings.comparisons.is_empty() || findings.systems.len() > 1
+}
+
+fn is_measured_beside(finding: &Finding) -> bool {
+    finding.detail && finding.verdict.is_some()
 }
 
 /// One growth: its sentence, the plots of the series that costs a user most, and the others in a table.

@@ -83,7 +83,7 @@ fn parts(
         systems.map(|_| ("compared", "Systems")),
         growths::is_shown(source).then_some(("overview", "Overview")),
         (!source.highlights.is_empty()).then_some(("findings", "Findings")),
-        Some(("verdicts", "Verdicts")),
+        cards::has_verdicts(source).then_some(("verdicts", "Verdicts")),
         Some(("measurements", "Measurements")),
         is_run.then_some(("environment", "Environment")),
         Some(("reading", "How to read this")),

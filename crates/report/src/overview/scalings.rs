@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use judge::{Finding, Findings, NotScaled, Remark};
-use record::{SeriesKey, Shape, System, Workload};
+use record::{Shape, System, Workload};
 use stats::{Scaling, ScalingClass};
 
 use super::yields;
@@ -38,11 +38,8 @@ pub(crate) fn without_scalings(mut findings: Findings) -> Findings {
     let scalings = findings.workloads.iter().filter(is_scaling).map(|workload| workload.name.clone());
     let scalings: BTreeSet<String> = scalings.collect();
     // One processor has a throughput, and nothing else.
-    let alone = findings.series.iter().filter(|finding| is_refused(finding, NotScaled::OneProcessor));
-    let alone: BTreeSet<SeriesKey> = alone.map(|finding| finding.key.clone()).collect();
-    findings
-        .series
-        .retain(|finding| !scalings.contains(&finding.key.workload) || alone.contains(&finding.key));
+    let is_alone = |finding: &Finding| is_refused(finding, NotScaled::OneProcessor);
+    findings.series.retain(|finding| !scalings.contains(&finding.key.workload) || is_alone(finding));
     findings
 }
 

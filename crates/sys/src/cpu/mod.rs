@@ -19,6 +19,8 @@ use windows as system;
 use other as system;
 
 mod bounds;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod hypervisor;
 mod topology;
 
 pub use bounds::{ProcessorBounds, Throttling};
@@ -78,7 +80,7 @@ pub fn bounds() -> ProcessorBounds {
 /// Whether a program executes their instructions, so that many processors share few real ones.
 pub fn are_emulated() -> bool {
     cfg_select! {
-        target_arch = "x86_64" => { crate::environment::cpuid::is_emulated() }
+        target_arch = "x86_64" => { hypervisor::is_emulator() }
         _ => { false }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod cpuid;
+mod cpuid;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ mod round;
 
 use std::io;
 use std::thread;
+use std::time::Duration;
 
 use sys::clock::Clock;
 use sys::cpu::{Placed, Placement};
@@ -104,7 +105,7 @@ type Work<'a> = Box<dyn Fn(&mut Worker<'_>) -> io::Result<()> + Sync + 'a>;
 type Prepare<'a> = dyn Fn(usize) -> io::Result<Work<'a>> + 'a;
 
 /// How long a worker sleeps where it leaves its processor to others until a round begins.
-const NAP: std::time::Duration = std::time::Duration::from_millis(1);
+const NAP: Duration = Duration::from_millis(1);
 
 /// One of the workers that repeat an operation at once.
 #[derive(Debug)]
@@ -347,7 +348,7 @@ impl Trial<'_> {
     }
 
     fn is_shared(&self) -> bool {
-        ![THREADS.name, PROCESSES.name].contains(&self.variant())
+        !self.is_one_of(&[THREADS, PROCESSES])
     }
 }
 

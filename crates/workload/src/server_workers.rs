@@ -15,7 +15,7 @@ use crate::{Setting, Trial, TrialError, Values};
 /// More workers or load generators than this are a typing error.
 const MOST: u64 = 256;
 
-/// The setting of [`Workers`] that says how many there are.
+/// The setting of [`ServerWorkers`] that says how many there are.
 pub const WORKERS: Setting = Setting {
     name: "workers",
     default: "1",
@@ -41,18 +41,18 @@ pub const GENERATORS: Setting = Setting {
 
 /// The workers of the server of a trial, by its settings.
 #[derive(Debug)]
-pub struct Workers {
+pub struct ServerWorkers {
     count: usize,
     accept: Accept,
-    placement: Placement,
+    placement: ServerPlacement,
 }
 
-impl Workers {
+impl ServerWorkers {
     /// Those of this trial; a remark says which processors have several tasks.
     ///
     /// # Errors
     /// [`TrialError`] where the user has settings for a server that was started elsewhere.
-    pub fn new(trial: &mut Trial<'_>) -> Result<Workers, TrialError> {
+    pub fn new(trial: &mut Trial<'_>) -> Result<ServerWorkers, TrialError> {
         let count = trial.number(WORKERS.name)? as usize;
         let accept = Accept::find(trial.setting(ACCEPT.name)?).unwrap_or_default();
         let generators = match trial.has_setting(GENERATORS.name) {
@@ -65,12 +65,12 @@ impl Workers {
             return Err(TrialError::at("to choose workers".to_owned())(io::Error::other(why)));
         }
         let placement =
-            Placement::new(trial.cpu(), trial.server_cpu(), trial.spare_cpus(), count, generators);
+            ServerPlacement::new(trial.cpu(), trial.server_cpu(), trial.spare_cpus(), count, generators);
         // The processors of one worker are those of every run.
         if count > 1 || generators > 1 {
             placement.remarks().into_iter().for_each(|remark| trial.remark(remark));
         }
-        Ok(Workers { count, accept, placement })
+        Ok(ServerWorkers { count, accept, placement })
     }
 
     /// The plan of a server with these workers.
@@ -130,7 +130,7 @@ impl Clients {
 
 /// The processors of the workers of a server and of the load generators.
 #[derive(Debug, PartialEq)]
-struct Placement {
+struct ServerPlacement {
     /// By worker; fewer where there are not as many processors, and none where the system chooses.
     server: Vec<u32>,
     /// By load generator; `None` leaves it where this process is.
@@ -138,7 +138,7 @@ struct Placement {
     workers: usize,
 }
 
-impl Placement {
+impl ServerPlacement {
     /// The server gets the processor that servers always have, then spare ones, and at last that of this
     /// process, which has the first load generator. Further generators get what is left.
     fn new(
@@ -147,11 +147,11 @@ impl Placement {
         spare: &[u32],
         workers: usize,
         generators: usize,
-    ) -> Placement {
+    ) -> ServerPlacement {
         let of_server = server.into_iter().chain(spare.iter().copied()).chain(own);
         let taken = if server.is_some() { workers - 1 } else { 0 };
         let left: Vec<u32> = own.into_iter().chain(spare.iter().skip(taken).copied()).collect();
-        Placement {
+        ServerPlacement {
             server: if server.is_some() { of_server.take(workers).collect() } else { Vec::new() },
             generators: (0..generators).map(|number| left.get(number % left.len().max(1)).copied()).collect(),
             workers,
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn the_generators_get_what_the_server_leaves() {
         let of = |workers, generators| {
-            let placement = Placement::new(Some(7), Some(6), &[5, 4], workers, generators);
+            let placement = ServerPlacement::new(Some(7), Some(6), &[5, 4], workers, generators);
             let remarks = placement.remarks().len();
             (placement.server, placement.generators.into_iter().flatten().collect::<Vec<_>>(), remarks)
         };
@@ -206,10 +206,10 @@ mod tests {
 
     #[test]
     fn processors_are_not_chosen_where_a_process_cannot_be_bound() {
-        let none = Placement::new(None, None, &[], 3, 2);
+        let none = ServerPlacement::new(None, None, &[], 3, 2);
         assert_eq!((none.server.len(), &none.generators[..]), (0, &[None, None][..]));
         assert!(none.remarks().is_empty());
-        let elsewhere = Placement::new(Some(1), None, &[0], 1, 2);
+        let elsewhere = ServerPlacement::new(Some(1), None, &[0], 1, 2);
         assert_eq!((elsewhere.server.len(), &elsewhere.generators[..]), (0, &[Some(1), Some(0)][..]));
     }
 }
