@@ -1,8 +1,10 @@
-/* Bare loops of eight scalings, of the kind of will-it-scale: workers, each on a processor of its own, repeat an
+/* Bare loops of scalings, of the kind of will-it-scale: workers, each on a processor of its own, repeat an
  * operation for a window and count. Prints the nanoseconds for each operation of all, with one and with two workers.
  * Build: cc -O2 -pthread. Arguments: the operation, threads or processes, an empty folder. */
 #include "loop.h"
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +37,10 @@ static char *path(int worker, const char *name) {
     mkdir(own, 0700);
     snprintf(own, sizeof own, "%s/%d/%s", folder, worker, name);
     return own;
+}
+
+static int stream(void) {
+    return check(socket(AF_INET, SOCK_STREAM, 0), "socket");
 }
 
 #define REPEAT(...)                                                  \
@@ -85,6 +92,49 @@ static void work(int worker) {
     if (!strcmp(operation, "pipe")) {
         int ends[2];
         check(pipe(ends), "pipe");
+        REPEAT(check(write(ends[1], page, 1), "write"); check(read(ends[0], page, 1), "read"));
+    }
+    if (!strcmp(operation, "socket")) REPEAT(close(stream()));
+    if (!strcmp(operation, "bind")) {
+        struct sockaddr_in any = {.sin_family = AF_INET};
+        REPEAT(int one = stream(); check(bind(one, (struct sockaddr *)&any, sizeof any), "bind"); close(one));
+    }
+    if (!strcmp(operation, "spawn")) {
+        REPEAT(pid_t child = check(fork(), "fork"); if (child == 0) _exit(0); check(waitpid(child, NULL, 0), "waitpid"));
+    }
+    if (!strcmp(operation, "protect")) {
+        char *region = mmap(0, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        REPEAT(check(mprotect(region + PAGE, PAGE, PROT_READ), "mprotect");
+               check(mprotect(region + PAGE, PAGE, PROT_READ | PROT_WRITE), "mprotect"));
+    }
+    if (!strcmp(operation, "timer")) {
+        int timer = check(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), "timerfd_create");
+        struct itimerspec late = {.it_value.tv_sec = 200}, soon = {.it_value.tv_sec = 100};
+        REPEAT(check(timerfd_settime(timer, 0, &late, NULL), "timerfd_settime");
+               check(timerfd_settime(timer, 0, &soon, NULL), "timerfd_settime"));
+    }
+    if (!strcmp(operation, "tcp")) {
+        struct sockaddr_in local = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t bytes = sizeof local;
+        int listener = stream(), client = stream(), on = 1;
+        check(bind(listener, (struct sockaddr *)&local, sizeof local), "bind");
+        check(listen(listener, 1), "listen");
+        check(getsockname(listener, (struct sockaddr *)&local, &bytes), "getsockname");
+        check(connect(client, (struct sockaddr *)&local, sizeof local), "connect");
+        int server = check(accept(listener, NULL, NULL), "accept");
+        check(setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "setsockopt");
+        REPEAT(check(send(client, page, 1, MSG_NOSIGNAL), "send"); check(recv(server, page, 1, 0), "recv"));
+    }
+    if (!strcmp(operation, "rename")) {
+        char names[2][NAME], *old = names[0], *new = names[1];
+        strcpy(old, path(worker, "one"));
+        strcpy(new, path(worker, "other"));
+        close(check(open(old, O_CREAT | O_RDWR, 0600), "open"));
+        REPEAT(check(rename(old, new), "rename"); char *swap = old; old = new; new = swap);
+    }
+    if (!strcmp(operation, "unix")) {
+        int ends[2];
+        check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
         REPEAT(check(write(ends[1], page, 1), "write"); check(read(ends[0], page, 1), "read"));
     }
     fprintf(stderr, "no operation is called %s\n", operation);

@@ -33,7 +33,7 @@ const OBJECTS: [(&str, &str, [&str; 2]); 8] = [
 ];
 
 /// Scalings that `cores.c` measures too, and how it makes workers.
-const CORES: [(&str, &str, &str); 8] = [
+const CORES: [(&str, &str, &str); 16] = [
     ("syscall", "threads", "threads"),
     ("open", "processes", "processes"),
     ("file-read", "threads", "threads"),
@@ -42,6 +42,14 @@ const CORES: [(&str, &str, &str); 8] = [
     ("map", "threads", "threads"),
     ("fault", "processes", "processes"),
     ("pipe", "threads", "threads"),
+    ("socket", "threads", "threads"),
+    ("bind", "processes", "processes"),
+    ("spawn", "processes", "processes"),
+    ("protect", "threads", "threads"),
+    ("timer", "threads", "threads"),
+    ("tcp", "processes", "processes"),
+    ("rename", "threads", "threads"),
+    ("unix", "threads", "threads"),
 ];
 
 /// The values of osdyno and of bare C, or of two others, in nanoseconds.

@@ -1,5 +1,5 @@
-//! `cargo xtask pictures`: the pictures that docs/verdicts.md shows, drawn by osdyno from sweeps with known
-//! truth.
+//! `cargo xtask pictures`: the pictures of docs/verdicts.md and docs/cores.md, drawn by osdyno from sweeps
+//! with known truth.
 //!
 //! Every number in them is simulated from a fixed seed, so they repeat byte by byte until a verdict or a plot
 //! changes. The verdict on each is printed, for the author of the caption.
@@ -44,8 +44,11 @@ pub fn run() -> Result<(), AnyError> {
         }
         write(&folder, name, &drawn?)?;
     }
-    println!("comparison.svg");
-    write(&folder, "comparison", &draw(&["comparison"], Stdio::null())?)
+    for name in ["comparison", "scaling"] {
+        println!("{name}.svg");
+        write(&folder, name, &draw(&[name], Stdio::null())?)?;
+    }
+    Ok(())
 }
 
 /// Browsers that can take a picture without a screen.

@@ -9,6 +9,8 @@ use crate::series::{measured, sweep};
 /// The series of a scaling: operations per second of all workers, and of the loop that shares nothing.
 pub(crate) const RATE: &str = "rate";
 const REFERENCE: &str = "reference";
+/// Of each worker: by it systems are compared.
+pub(crate) const SLOWDOWN: &str = "slowdown";
 
 /// The setting that places workers, and its value for which the record has the borders.
 const PLACEMENT: &str = "placement";

@@ -1,5 +1,6 @@
 //! Draws pictures for documents on standard output: `picture NAME PANEL… < FILE.csv` one series of a file of
-//! numbers in seconds, with its verdict on standard error; `picture comparison` emulated systems.
+//! numbers in seconds, with its verdict on standard error; `picture comparison` emulated systems; `picture
+//! scaling` emulated operations of several workers.
 #![allow(clippy::expect_used, reason = "the emulated runs are those of the tests")]
 
 #[path = "../tests/it/emulated/mod.rs"]
@@ -8,12 +9,13 @@ mod emulated;
 use std::error::Error;
 use std::io::{self, BufReader, Write};
 
+use emulated::scaled::law;
 use import::{Import, Options};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::Unit;
 use report::document::terminal::Length;
-use report::html::{Panel, picture};
+use report::html::{Panel, picture, picture_of_scaling};
 use report::{Style, table};
 
 const STYLE: Style = Style { width: 132, colour: false, unicode: true, grouped: true };
@@ -23,6 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (name, panels) = arguments.split_first().ok_or("usage: picture NAME PANEL… < FILE.csv")?;
     let drawn = match name.as_str() {
         "comparison" => comparison()?,
+        "scaling" => scaling()?,
         name => series(name, panels)?,
     };
     Ok(io::stdout().lock().write_all(drawn.as_bytes())?)
@@ -47,6 +50,22 @@ fn panel(word: &str) -> Result<Panel, String> {
         "percentiles" => Ok(Panel::Percentiles),
         _ => Err(format!("no such panel: {word}; there are linear, logarithmic, change and percentiles")),
     }
+}
+
+/// Operations that differ in the reason why they scale less.
+fn scaling() -> Result<String, Box<dyn Error>> {
+    let run = emulated::scaled::run(
+        &[
+            ("scales", |n| n),
+            ("serial", |n| law(n, 0.1, 0.0)),
+            ("turns-back", |n| law(n, 0.05, 0.01)),
+            ("siblings", |n| n.min(8.0) + 0.3 * (n - 8.0).max(0.0)),
+        ],
+        16,
+        1,
+    );
+    let drawn = picture_of_scaling(&run, &Findings::from_recording(&run), "cores-map");
+    Ok(drawn.ok_or("the operations have no speed-up")?)
 }
 
 fn comparison() -> Result<String, Box<dyn Error>> {

@@ -97,6 +97,7 @@ pub(super) fn sample<'a>(
         values,
         is_load,
         verdict: None,
+        scaling: None,
         limited,
         offered,
         own_stops: stops.clone(),

@@ -160,6 +160,7 @@ mod tests {
             reference: Some(0),
             levels: levels.to_vec(),
             verdict: None,
+            scaling: None,
             last: None,
             overall: None,
             rank: None,

@@ -383,6 +383,7 @@ fn standing(
         reference,
         levels: sample.levels.clone(),
         verdict: sample.verdict.clone(),
+        scaling: sample.scaling.clone(),
         last,
         overall,
         rank,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Direction, Run, SeriesKey, Side, System, Unit};
 use serde::Serialize;
-use stats::{Answer, Interval, Rank, Verdict};
+use stats::{Answer, Interval, Rank, Scaling, Verdict};
 
 use crate::environment::Difference;
 use crate::generator::LimitedLevels;
@@ -108,6 +108,8 @@ pub struct RankingEntry {
     pub levels: Vec<LevelValue>,
     /// Its own verdict, where systems are compared.
     pub verdict: Option<Verdict>,
+    /// How the throughput behind a slowdown scales, where systems are compared.
+    pub scaling: Option<Scaling>,
     /// Its cost over that of the best at the largest level that both reached; `None` for the reference, and
     /// where there is none.
     pub last: Option<Ratio>,

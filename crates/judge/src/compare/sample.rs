@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use record::{Recording, Series, SeriesKey, Side, System, Unit};
-use stats::{Sweep, Verdict};
+use stats::{Scaling, Sweep, Verdict};
 
 use super::result::{LevelValue, OfferedLoad};
 use crate::generator::LimitedLevels;
@@ -29,6 +29,8 @@ pub(super) struct Sample<'a> {
     /// Whether these are the levels of a load, and not places of a curve.
     pub(super) is_load: bool,
     pub(super) verdict: Option<Verdict>,
+    /// The throughput behind a slowdown.
+    pub(super) scaling: Option<Scaling>,
     pub(super) limited: Option<LimitedLevels>,
     /// By level, the load that all rivals were offered while it was measured; empty where there was none.
     pub(super) offered: BTreeMap<u64, OfferedLoad>,

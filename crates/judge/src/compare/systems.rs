@@ -10,7 +10,9 @@ use crate::environment;
 use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN};
 use crate::findings::Findings;
 use crate::generator::Bounds;
+use crate::scaling::SLOWDOWN;
 use crate::undecided::is_companion;
+use stats::Scaling;
 
 /// Why nothing could be compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,12 +167,22 @@ impl<'a> Source<'a> {
             name: self.contender.name.clone(),
             is_planned: finding.is_some(),
             verdict: finding.and_then(|finding| finding.verdict.clone()),
+            scaling: self.scaling(kind),
             // A stop belongs to one series of its workload, and affects all; a series that was not planned
             // has none.
             stops: if finding.is_some() { sample.stops } else { Vec::new() },
             own_stops: finding.map(|finding| finding.stops.clone()).unwrap_or_default(),
             ..sample
         }
+    }
+
+    /// How the throughput scales that a slowdown is derived from.
+    fn scaling(&self, kind: &Kind) -> Option<Scaling> {
+        let is_its = |finding: &&Finding| {
+            (&finding.key.workload, &finding.key.variant) == (&kind.workload, &kind.variant)
+        };
+        let mut all = self.findings.iter().filter(|_| kind.name == SLOWDOWN).filter(is_its);
+        all.find_map(|finding| finding.scaling.clone())
     }
 
     /// Why it has no number of any series; `None` if it has one, or nothing stopped it.

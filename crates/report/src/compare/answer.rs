@@ -7,6 +7,7 @@ use record::{Direction, Unit};
 use serde::Serialize;
 use stats::{Answer, Crossing, Design, Interval, Rank};
 
+use super::scalings::{self, ScalingComparison};
 use super::{lines, notes, words};
 use crate::answer::{SCHEMA, TrialStopAnswer, plain};
 
@@ -53,6 +54,9 @@ pub struct ComparisonAnswer<'a> {
     pub differences: &'a [Difference],
     /// The series.
     pub series: Vec<RankingAnswer<'a>>,
+    /// Operations of several workers that scale better on one system.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scalings: Vec<ScalingComparison<'a>>,
     /// For each system but the first.
     ///
     /// Where it has one.
@@ -293,6 +297,7 @@ impl<'a> ComparisonAnswer<'a> {
             noise_floors: floors.map(|known| known.map(floor)).collect(),
             differences: &compared.differences,
             series: compared.rankings.iter().map(RankingAnswer::new).collect(),
+            scalings: scalings::of(compared),
             geometric_means: names().skip(1).zip(&compared.means).filter_map(mean).collect(),
             refused: compared.refused.iter().map(notes::refused).collect(),
             gate: None,

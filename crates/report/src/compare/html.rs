@@ -12,7 +12,7 @@ use super::lines::Line;
 use super::{costs, growth, lines, strip, words};
 use crate::document::Tone;
 use crate::html::escape::esc;
-use crate::html::tracks::{Track, draw, swatch};
+use crate::html::tracks::{Track, draw, power_law, swatch};
 use crate::place;
 use crate::sentences::{self, capital, sentence};
 use crate::words::{count, list, percent, things};
@@ -73,12 +73,10 @@ pub(crate) fn write_means(i: usize, means: &OverSystems, out: &mut dyn Write) ->
     )?;
     for (j, series) in means.series.iter().enumerate() {
         let track = |one: &MeanOfContender| Track {
-            place: one.place,
-            name: words::name(&one.name).to_owned(),
             levels: one.levels.clone(),
             has_knots: true,
-            stopped: None,
-            trend: trend(&one.levels),
+            trend: trend(&one.levels).map_or_else(Vec::new, power_law),
+            ..Track::empty(one.place, words::name(&one.name))
         };
         let tracks: Vec<Track> = series.contenders.iter().map(track).collect();
         let title = format!("{} of every contender over {}", capital(&series.name), series.grows);
@@ -295,9 +293,9 @@ fn track(entry: &RankingEntry, is_load: bool) -> Option<Track> {
         (Some(verdict), true) => Some(Track { stopped, ..Track::of_verdict(entry.place, name, verdict) }),
         (None, true) => None,
         (_, false) => {
-            let (place, name, levels) = (entry.place, name.to_owned(), entry.levels.clone());
-            let trend = trend(&levels).filter(|_| is_load);
-            Some(Track { place, name, levels, has_knots: true, stopped, trend })
+            let levels = entry.levels.clone();
+            let trend = trend(&levels).filter(|_| is_load).map_or_else(Vec::new, power_law);
+            Some(Track { levels, has_knots: true, stopped, trend, ..Track::empty(entry.place, name) })
         }
     }
 }

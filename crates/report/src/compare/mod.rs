@@ -10,6 +10,7 @@ mod notes;
 mod over_load;
 mod page;
 mod picture;
+pub(crate) mod scalings;
 pub(crate) mod strip;
 pub(crate) mod table;
 pub(crate) mod words;

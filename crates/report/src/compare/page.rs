@@ -7,7 +7,7 @@ use judge::Findings;
 use judge::compare::Comparison;
 
 use super::html::{costs, definitions, figures, named, plots, ratios};
-use super::{notes, over_load, words};
+use super::{notes, over_load, scalings, words};
 use crate::html::escape::esc;
 use crate::html::page;
 use crate::sentences::capital;
@@ -24,6 +24,7 @@ pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</section><section><h2>Ratios</h2>")?;
     ratios("c", compared, out)?;
     writeln!(out, "</section>")?;
+    scale(compared, out)?;
     over_load::write(compared, out)?;
     refused(compared, out)?;
     writeln!(out, "<section><h2>Curves</h2>")?;
@@ -50,9 +51,27 @@ pub(crate) fn write_part(findings: &Findings, compared: &Comparison, out: &mut d
     writeln!(out, "<details class=\"list\"><summary>Curves of all systems</summary>")?;
     plots("c", compared, out)?;
     writeln!(out, "</details></section>")?;
+    scale(compared, out)?;
     over_load::write(compared, out)?;
     differences(compared, out)?;
     refused(compared, out)
+}
+
+/// The operations that scale better on some system.
+fn scale(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    list("Several workers at once", &scalings::sentences(compared), out)
+}
+
+/// A section of sentences, where there are any.
+fn list(heading: &str, sentences: &[String], out: &mut dyn Write) -> io::Result<()> {
+    if sentences.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<section><h2>{heading}</h2><ul>")?;
+    for sentence in sentences {
+        writeln!(out, "<li>{}</li>", esc(sentence))?;
+    }
+    writeln!(out, "</ul></section>")
 }
 
 /// How much was judged, how trials were compared, and the effect that noise alone can have.
@@ -111,14 +130,8 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    if compared.refused.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "<section><h2>Not compared</h2><ul>")?;
-    for refused in &compared.refused {
-        writeln!(out, "<li>Refused: {}</li>", esc(&notes::refused(refused)))?;
-    }
-    writeln!(out, "</ul></section>")
+    let refused = compared.refused.iter().map(|refused| format!("Refused: {}", notes::refused(refused)));
+    list("Not compared", &refused.collect::<Vec<_>>(), out)
 }
 
 fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {

@@ -5,7 +5,7 @@ use judge::compare::{Comparison, Ranking};
 
 use super::costs::{self, CostRow};
 use super::lines::{self, Line};
-use super::{growth, notes, words};
+use super::{growth, notes, scalings, words};
 use crate::document::{Cell, Column, Document, Narrow, Row, Section, Table, Text, Tone};
 use crate::place;
 use crate::sentences::capital;
@@ -32,6 +32,7 @@ pub fn document(compared: &Comparison) -> Document {
         document.say(Text::toned(costs::legend(compared, &rows), Tone::Faint));
     }
     document.push(Section { blocks: vec![answers(compared).into()], ..Section::default() });
+    scalings::sentences(compared).into_iter().for_each(|sentence| document.say(sentence));
     for sentence in lines::without_number(compared) {
         document.say(Text::toned(capital(&sentence), Tone::Faint));
     }

@@ -2,6 +2,7 @@
 
 mod cards;
 mod cloud;
+mod efficiencies;
 pub(crate) mod escape;
 mod figure;
 mod filter;
@@ -38,6 +39,7 @@ pub use load::{LoadMoment, LoadPlots};
 pub use page::{close, open};
 pub use panel::Panel;
 pub use picture::picture;
+pub use scalings::picture_of_scaling;
 use source::{Budget, Source};
 
 /// Writes the report of a run; of several systems with their comparison.

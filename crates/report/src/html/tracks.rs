@@ -49,11 +49,25 @@ pub(crate) struct Track {
     pub(crate) has_knots: bool,
     /// How it stopped at its last level.
     pub(crate) stopped: Option<String>,
-    /// The ends of its trend, as (n, value): a power law.
-    pub(crate) trend: Option<[(f64, f64); 2]>,
+    /// A thin line through these places, as (n, value): a trend or a law.
+    pub(crate) trend: Vec<(f64, f64)>,
+    /// The least and the largest value of its parts, as (n, low, high).
+    pub(crate) ranges: Vec<(u64, f64, f64)>,
 }
 
 impl Track {
+    pub(crate) fn empty(place: usize, name: &str) -> Track {
+        Track {
+            place,
+            name: name.to_owned(),
+            levels: Vec::new(),
+            has_knots: false,
+            stopped: None,
+            trend: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+
     /// The medians of a verdict.
     pub(crate) fn of_verdict(place: usize, name: &str, verdict: &Verdict) -> Track {
         let median = |block: &Block| LevelValue {
@@ -64,7 +78,7 @@ impl Track {
             limited: false,
         };
         let levels = verdict.blocks.iter().map(median).filter(|level| level.value.is_finite()).collect();
-        Track { place, name: name.to_owned(), levels, has_knots: false, stopped: None, trend: None }
+        Track { levels, ..Track::empty(place, name) }
     }
 }
 
@@ -148,6 +162,8 @@ fn axes(tracks: &[&Track], unit: Unit) -> (Axis, Axis) {
         levels().map(of).fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)))
     };
     let (x, y) = (fold(|level| level.n as f64), fold(|level| level.value));
+    let ranges = tracks.iter().flat_map(|track| &track.ranges);
+    let y = ranges.fold(y, |(low, high), range| (low.min(range.1), high.max(range.2)));
     let is_log = |(low, high): (f64, f64)| low > 0.0 && high / low >= LOGARITHMIC_FROM;
     let across = Axis::new(if is_log(x) { Kind::Log } else { Kind::Linear }, x.0, x.1, LEFT, END);
     let up = match is_log(y) {
@@ -162,10 +178,14 @@ fn line(unit: Unit, track: &Track, (x, y): (&Axis, &Axis), svg: &mut Svg) {
     let Track { place, name, levels, .. } = track;
     let at = |level: &LevelValue| (x.place(level.n as f64), within(y, level.value));
     svg.put(format_args!("<g class=\"{}\">", style(*place)));
-    if let Some(trend) = track.trend {
-        let place = |(n, value): (f64, f64)| format!("{:.1} {:.1}", x.place(n), within(y, value));
-        let path: Vec<String> = power_law(trend).map(place).collect();
+    if !track.trend.is_empty() {
+        let place = |(n, value): &(f64, f64)| format!("{:.1} {:.1}", x.place(*n), within(y, *value));
+        let path: Vec<String> = track.trend.iter().map(place).collect();
         svg.put(format_args!("<path class=\"trend\" d=\"M{}\"/>", path.join("L")));
+    }
+    for (n, low, high) in &track.ranges {
+        let (at, low, high) = (x.place(*n as f64), within(y, *low), within(y, *high));
+        svg.put(format_args!("<path class=\"range\" d=\"M{at:.1} {low:.1}V{high:.1}\"/>"));
     }
     for pair in levels.windows(2) {
         // Neighbours of one kind are joined at once, below.
@@ -203,10 +223,10 @@ fn line(unit: Unit, track: &Track, (x, y): (&Axis, &Axis), svg: &mut Svg) {
 }
 
 /// Places on the way of a power law between its ends: straight where both axes are logarithmic, else curved.
-fn power_law([(n, value), (n_last, value_last)]: [(f64, f64); 2]) -> impl Iterator<Item = (f64, f64)> {
+pub(crate) fn power_law([(n, value), (n_last, value_last)]: [(f64, f64); 2]) -> Vec<(f64, f64)> {
     let between = |low: f64, high: f64, share: f64| low * (high / low).powf(share);
     let shares = (0..=TREND_PIECES).map(|piece| f64::from(piece) / f64::from(TREND_PIECES));
-    shares.map(move |share| (between(n, n_last, share), between(value, value_last, share)))
+    shares.map(|share| (between(n, n_last, share), between(value, value_last, share))).collect()
 }
 
 /// The names behind the plot, each beside the end of its line or joined with it by a hair.

@@ -40,6 +40,8 @@ pub(crate) mod yields {
     pub(super) const CHANGES: Yields = Yields { order: 2, rows_min: 1 };
     pub(super) const SYSTEMS: Yields = Yields { order: 3, rows_min: 1 };
     pub(super) const CONTENDERS: Yields = Yields { order: 4, rows_min: 2 };
+    /// The systems' own costs stand below.
+    pub(super) const SCALED: Yields = Yields { order: 4, rows_min: 2 };
     pub(super) const SCALINGS: Yields = Yields { order: 5, rows_min: 6 };
     pub(super) const CHANGED: Yields = Yields { order: 5, rows_min: 1 };
     pub(super) const GROWTHS: Yields = Yields { order: 6, rows_min: 1 };

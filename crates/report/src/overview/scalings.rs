@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use judge::{Finding, Findings, NotScaled, Remark};
 use record::{Shape, System, Workload};
-use stats::{Scaling, ScalingClass};
+use stats::{Interval, Scaling, ScalingClass};
 
 use super::yields;
 use crate::document::{Cell, Column, Names, Row, Section, Table, Text, Tone};
@@ -115,7 +115,34 @@ fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Secti
     if !undecided.is_empty() {
         section.push(names("Undecided", undecided.iter().map(so_far).collect()));
     }
+    let least = 1.0 - findings.margin;
+    let (kept, falls): (Vec<_>, Vec<_>) =
+        all.iter().filter_map(oversubscribed).partition(|(_, by_one)| by_one.low >= least);
+    let falls = falls.into_iter().filter(|(_, by_one)| by_one.high < least);
+    let falls: Vec<String> =
+        falls.map(|(one, by_one)| format!("{} ({})", label(one), factor(by_one.value))).collect();
+    let beyond =
+        all.iter().filter_map(|(_, scaling)| scaling.oversubscribed.last()).map(|last| last.workers).max();
+    if let Some(beyond) = beyond {
+        let compared = format!("{} workers on {} processors", count(beyond), count(top));
+        if !falls.is_empty() {
+            section.push(names(&format!("{compared} do less than {}", count(top)), falls));
+        }
+        if !kept.is_empty() {
+            let kept = kept.into_iter().map(|(one, _)| label(one)).collect();
+            section.push(names(&format!("{compared} do as much"), kept));
+        }
+    }
     Some(section)
+}
+
+/// Throughput of the most workers beyond the processors over that of a worker on each of these. The interval
+/// is wider than need be: both speed-ups hold together.
+fn oversubscribed<'a, 's>(one: &'s Scaled<'a>) -> Option<(&'s Scaled<'a>, Interval)> {
+    let (beyond, within) = (one.1.oversubscribed.last()?.ratio, one.1.speedups.last()?.ratio);
+    let (value, low, high) =
+        (beyond.value / within.value, beyond.low / within.high, beyond.high / within.low);
+    Some((one, Interval { value, low, high }))
 }
 
 /// Those that certainly lose, the worst first.
@@ -145,6 +172,22 @@ fn table(
         });
     }
     table
+}
+
+/// How each variant of an operation scales, in words.
+pub(crate) fn sentences(findings: &Findings, workload: &str) -> Vec<String> {
+    let sentence = |finding: &Finding| {
+        let scaling = finding.scaling.as_ref()?;
+        let loss = sentences::loss(scaling, None);
+        let words = match scaling.class {
+            ScalingClass::Scales => format!("scales within {}", percent(findings.margin)),
+            ScalingClass::Undecided => "undecided".to_owned(),
+            _ => loss,
+        };
+        Some(format!("{}: {words}", finding.key.variant))
+    };
+    let of_workload = findings.series.iter().filter(|finding| finding.key.workload == workload);
+    of_workload.filter_map(sentence).collect()
 }
 
 /// Throughput of each of the most workers over that of one.

@@ -65,6 +65,10 @@ pub(super) fn blocks(compared: &Comparison) -> Vec<Element> {
         costs::counted(&rows).into_iter().for_each(|text| counted.push([text]));
         blocks.push(counted.into());
     }
+    let mut scalings = Table { yields: Some(yields::SCALED), ..Table::without_headings(1) };
+    scalings.more = " operations that scale better: --verbose";
+    compare::scalings::sentences(compared).into_iter().for_each(|sentence| scalings.push([sentence]));
+    blocks.push(scalings.into());
     let lists = lists(compared, &pairs);
     blocks.extend(lists.iter().filter(|list| !list.items.is_empty()).map(|list| list.names().into()));
     blocks.push(Text::toned("--verbose has every ratio", Tone::Faint).into());

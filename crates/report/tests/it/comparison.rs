@@ -3,6 +3,7 @@
 use crate::emulated;
 
 use emulated::compared::{one_run_of_three, pin_answers};
+use emulated::scaled::{self, law};
 use judge::compare::{Comparison, Ranking, Refusal};
 use record::Outcome;
 use report::Style;
@@ -340,4 +341,21 @@ fn one_run_of_three_systems() {
 
     pin_answers(&mut compared);
     insta::assert_snapshot!("paired", shown(&compared, 110));
+}
+
+#[test]
+fn operations_that_scale_better_are_named_with_their_serial_share() {
+    let scaled = |seed, speedup| scaled::run(&[("", speedup)], 8, seed);
+    let [old, new] = [scaled(1, |n| law(n, 0.2, 0.0)), scaled(2, |n| law(n, 0.02, 0.0))];
+    let compared = Comparison::new(&[("6.12", &old), ("7.3", &new)]).unwrap();
+    let shown = shown(&compared, 160);
+    let sentence = shown.lines().find(|line| line.contains("scales better")).expect(&shown);
+    assert!(
+        sentence.starts_with("cores-map scales better on 7.3 than on 6.12: 8 workers reach ×7."),
+        "{sentence}"
+    );
+    assert!(sentence.contains(", not ×3.") && sentence.contains("; σ 2."), "{sentence}");
+
+    let none = Comparison::new(&[("6.12", &old), ("7.3", &scaled(3, |n| law(n, 0.2, 0.0)))]).unwrap();
+    assert!(!self::shown(&none, 160).contains("scales better"));
 }

@@ -309,6 +309,29 @@ mod tests {
         assert!(scaling.law.is_none() && scaling.loss.is_none());
     }
 
+    /// σ and κ of R 4.2, `nls(log(x) ~ l + log(n) - log(1 + s * (n - 1) + k * n * (n - 1)), algorithm =
+    /// "port")`, the method of its package `usl`.
+    #[test]
+    fn the_law_is_fitted_as_r_does() {
+        const RATES: [f64; 10] = [
+            1004000.0, 1895437.0, 2717902.0, 3425129.0, 4701562.0, 5678521.0, 7141498.0, 8008040.0,
+            8926721.0, 9025409.0,
+        ];
+        // Trials differ in pairs, by opposite factors, so that their means are these rates.
+        let trial = |number: i32| {
+            let sign = |place: usize| if (place % 2 == 0) == (number % 2 == 0) { 1.0 } else { -1.0 };
+            let factor = |place: usize| (sign(place) * 0.001 * f64::from(1 + number / 2)).exp();
+            let rates = LEVELS.iter().zip(RATES).enumerate();
+            let rates = rates.map(|(place, (&level, rate))| (level, rate * factor(place))).collect();
+            ScalingTrial { rates, references: Vec::new() }
+        };
+        let trials: Vec<ScalingTrial> = (0..10).map(trial).collect();
+        let law = scaling(&trials, 32, &[], &JudgeSettings::default()).and_then(|scaling| scaling.law);
+        let law = law.expect("a law");
+        assert!((law.serial.value - 0.050405346).abs() < 1e-6, "{law:?}");
+        assert!((law.coherence.value - 0.000984922).abs() < 1e-8, "{law:?}");
+    }
+
     #[test]
     fn a_serial_share_has_a_ceiling() {
         let scaling = judged(&LEVELS, 0.01, law(0.1, 0.0));

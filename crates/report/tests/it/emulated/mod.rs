@@ -6,6 +6,7 @@
 pub(crate) mod compared;
 pub(crate) mod load;
 pub(crate) mod pinned;
+pub(crate) mod scaled;
 
 use std::collections::BTreeMap;
 
