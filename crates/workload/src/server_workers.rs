@@ -34,9 +34,9 @@ pub const ACCEPT: Setting = Setting {
 /// The setting that says how many load generators there are.
 pub const GENERATORS: Setting = Setting {
     name: "generators",
-    default: "1",
-    values: Values::Number { least: 1, most: MOST },
-    summary: "load generator processes in a closed loop, on processors that the server leaves free",
+    default: "0",
+    values: Values::Number { least: 0, most: MOST },
+    summary: "load generators in a closed loop; 0: as many as workers, as far as processors are free",
 };
 
 /// The workers of the server of a trial, by its settings.
@@ -67,7 +67,7 @@ impl ServerWorkers {
         let placement =
             ServerPlacement::new(trial.cpu(), trial.server_cpu(), trial.spare_cpus(), count, generators);
         // The processors of one worker are those of every run.
-        if count > 1 || generators > 1 {
+        if count > 1 || placement.generators.len() > 1 {
             placement.remarks().into_iter().for_each(|remark| trial.remark(remark));
         }
         Ok(ServerWorkers { count, accept, placement })
@@ -140,7 +140,8 @@ struct ServerPlacement {
 
 impl ServerPlacement {
     /// The server gets the processor that servers always have, then spare ones, and at last that of this
-    /// process, which has the first load generator. Further generators get what is left.
+    /// process, which has the first load generator. Further generators get what is left; without a choice
+    /// there are as many as workers, each on a processor of its own, so that they are not the limit.
     fn new(
         own: Option<u32>,
         server: Option<u32>,
@@ -151,6 +152,7 @@ impl ServerPlacement {
         let of_server = server.into_iter().chain(spare.iter().copied()).chain(own);
         let taken = if server.is_some() { workers - 1 } else { 0 };
         let left: Vec<u32> = own.into_iter().chain(spare.iter().skip(taken).copied()).collect();
+        let generators = if generators == 0 { workers.min(left.len()).max(1) } else { generators };
         ServerPlacement {
             server: if server.is_some() { of_server.take(workers).collect() } else { Vec::new() },
             generators: (0..generators).map(|number| left.get(number % left.len().max(1)).copied()).collect(),
@@ -197,6 +199,9 @@ mod tests {
             (placement.server, placement.generators.into_iter().flatten().collect::<Vec<_>>(), remarks)
         };
         assert_eq!(of(1, 1), (vec![6], vec![7], 0), "as without a choice");
+        assert_eq!(of(1, 0), of(1, 1), "without a choice there is one for one worker");
+        assert_eq!(of(2, 0), (vec![6, 5], vec![7, 4], 0));
+        assert_eq!(of(4, 0), (vec![6, 5, 4, 7], vec![7], 1), "nothing is left");
         assert_eq!(of(1, 3), (vec![6], vec![7, 5, 4], 0));
         assert_eq!(of(2, 2), (vec![6, 5], vec![7, 4], 0));
         assert_eq!(of(3, 2), (vec![6, 5, 4], vec![7, 7], 1), "two generators share one");
