@@ -223,6 +223,8 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether the workload has that setting.
+    // Only workloads with a server ask.
+    #[cfg(feature = "server")]
     pub(crate) fn has_setting(&self, name: &str) -> bool {
         self.workload.setting(name).is_some()
     }

@@ -1,5 +1,6 @@
 //! Control groups of tests, of version 2 and version 1.
 
+use std::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ pub(crate) struct ControlGroup(PathBuf);
 impl ControlGroup {
     /// One in which this controller has one of these files, which gets the value; `None` where none can be
     /// made.
-    pub(crate) fn make(controller: &str, files: &[&str], value: u64) -> Option<ControlGroup> {
+    pub(crate) fn make(controller: &str, files: &[&str], value: impl Display) -> Option<ControlGroup> {
         // The tests of a program are threads of one process.
         static MADE: AtomicU32 = AtomicU32::new(0);
         let places = ["/sys/fs/cgroup".to_owned(), format!("/sys/fs/cgroup/{controller}")];
@@ -21,13 +22,13 @@ impl ControlGroup {
             let name = format!("osdyno-test-{controller}-{}-{number}", std::process::id());
             let group = ControlGroup(Path::new(place).join(name));
             fs::create_dir(&group.0).ok()?;
-            group.set(files, value)?;
+            group.set(files, &value)?;
             Some(group)
         })
     }
 
     /// Gives the first of these files that is there the value.
-    pub(crate) fn set(&self, files: &[&str], value: u64) -> Option<()> {
+    pub(crate) fn set(&self, files: &[&str], value: impl Display) -> Option<()> {
         // The file is there where this version has the controller, and is not made where it is not.
         let open = |file: &&str| OpenOptions::new().write(true).open(self.0.join(file)).ok();
         files.iter().find_map(open)?.write_all(value.to_string().as_bytes()).ok()

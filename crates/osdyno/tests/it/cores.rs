@@ -178,3 +178,60 @@ fn a_quota_that_shrinks_voids_the_level() {
     let is_void = |warning: &String| warning.contains("the control group's quota changed meanwhile");
     assert!(warnings.iter().any(is_void), "{warnings:?}");
 }
+
+/// One whose programs run on these of the allowed processors only.
+fn group_of_processors(processors: &str) -> Option<ControlGroup> {
+    // Version 1 takes no program before it has memory.
+    let group = ControlGroup::make("cpuset", &["cpuset.mems"], 0);
+    let group = group.filter(|group| group.set(&["cpuset.cpus"], processors).is_some());
+    if group.is_none() {
+        skipped!("no control group with a cpuset can be made here");
+    }
+    group
+}
+
+#[test]
+fn a_cpuset_of_one_processor_leaves_nothing_to_judge() {
+    let Some(first) = sys::cpu::allowed().ok().and_then(|cpus| cpus.first().copied()) else { return };
+    if !has_several_processors() {
+        return;
+    }
+    let Some(group) = group_of_processors(&first.to_string()) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments =
+        ["run", "cores-syscall/threads", "--trials", "3", "--window", "20ms", "--out", "a.osdyno"];
+    let output = after(&group.enter(), folder.path(), &arguments);
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    assert!(printed.contains("processors usable (cpuset)"), "{printed}");
+    // On a machine that is busy with other tests perhaps no level counts.
+    let reasons = ["Scaling is not judged, because only one processor is usable", "nothing was measured"];
+    assert!(reasons.iter().any(|reason| printed.contains(reason)), "{printed}");
+    assert_eq!(trials(folder.path())[0].order.n, 1);
+}
+
+#[test]
+fn a_cpuset_that_shrinks_voids_the_level() {
+    let Some(allowed) = sys::cpu::allowed().ok().filter(|_| has_several_processors()) else { return };
+    let (one, two) = (allowed[0].to_string(), format!("{},{}", allowed[0], allowed[1]));
+    let Some(group) = group_of_processors(&two) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for processors in [&one, &two].into_iter().cycle() {
+                if is_over.load(Ordering::Relaxed) || group.set(&["cpuset.cpus"], processors).is_none() {
+                    break;
+                }
+                // Longer than a level: most see one change, which the next does not undo.
+                std::thread::sleep(Duration::from_millis(1100));
+            }
+        });
+        let arguments = ["run", "cores-syscall/threads", "-n", "1", "--trials", "8", "--window", "500ms"];
+        after(&group.enter(), folder.path(), &[&arguments[..], &["--out", "a.osdyno"]].concat());
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let trials = trials(folder.path());
+    let mut warnings = trials.iter().flat_map(|trial| &trial.warnings);
+    let is_void = |warning: &String| warning.contains("the usable processors changed meanwhile");
+    assert!(warnings.any(is_void), "{trials:?}");
+}
