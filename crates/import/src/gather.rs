@@ -317,6 +317,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         shape: Shape::Curve,
         server: false,
         rivals: false,
+        remedies: std::collections::BTreeMap::new(),
         equal_offered_load: false,
     }
 }

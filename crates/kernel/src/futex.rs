@@ -32,6 +32,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "words", summary: "a word for each thread" },
         Variant { name: "all", summary: "one word of this process, and all are woken at once" },
     ],
+    remedies: &[
+        ("private", "let fewer threads wait for one word"),
+        ("global", "let fewer threads wait for one word"),
+        ("shared", "let fewer threads wait for one word"),
+    ],
     operations: &[
         Operation::up("wake-none", Expect::Constant, "one futex(2) that wakes a word without waiters")
             .except(WORDS)

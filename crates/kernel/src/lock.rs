@@ -37,6 +37,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "flock", summary: "the whole file, shared by n open file descriptions (flock(2))" },
         Variant { name: "waiters", summary: "one byte for which n threads wait (F_OFD_SETLKW)" },
     ],
+    remedies: &[
+        ("posix", "lock fewer ranges of one file, or use several files"),
+        ("ofd", "lock fewer ranges of one file, or use several files"),
+    ],
     operations: &[
         Operation::up("lock", Expect::Linear, "one fcntl(2) or flock(2) that gets the lock at once")
             .only(HELD),

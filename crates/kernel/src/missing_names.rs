@@ -31,6 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "many", summary: "100 in each folder" },
         Variant { name: "removed", summary: "all in one folder, which is removed" },
     ],
+    remedies: &[("one", "keep such names in a folder of their own")],
     operations: &[
         Operation::up("miss", Expect::Constant, "one stat(2) of a new name that does not exist").only(KEPT),
         Operation::up("miss-again", Expect::Constant, "one stat(2) of a name that was missed before")

@@ -38,6 +38,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "table", summary: "/proc/thread-self/mountinfo" },
         Variant { name: "unshare", summary: "a copy of the namespace" },
     ],
+    remedies: &[
+        ("bind", "keep fewer mounts in a namespace"),
+        ("tmpfs", "keep fewer mounts in a namespace"),
+        ("unshare", "unmount before unshare(2), or pivot_root(2) into a small tree"),
+    ],
     operations: &[
         Operation::up("mount", Expect::Constant, "one mount(2)")
             .except(&[("bind", Expect::Linear)])

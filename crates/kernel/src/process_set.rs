@@ -28,6 +28,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "pidfd", summary: "poll descriptors of processes" },
         Variant { name: "list", summary: "names in /proc" },
     ],
+    remedies: &[
+        ("group", "signal a control group by cgroup.kill"),
+        ("children", "wait by waitid(2) for a pidfd that epoll reports"),
+        ("pidfd", "use epoll(7)"),
+        ("list", "keep pidfds instead of reading /proc"),
+    ],
     operations: &[
         Operation::up("signal", Expect::Linear, "kill(2) of the group with signal 0").only(&["group"]),
         Operation::up("wait", Expect::Linear, "waitpid(2) of any child, which finds none ended")

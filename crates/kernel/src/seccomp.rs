@@ -26,6 +26,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "instructions", summary: "one filter with n instructions" },
         Variant { name: "stacked", summary: "n filters" },
     ],
+    remedies: &[("stacked", "put all rules into one filter")],
     operations: &[
         Operation::up("add", Expect::Linear, "one seccomp(2) that adds the filter"),
         Operation::up("examined", Expect::Linear, "one getpgid(2), whose argument the filters read"),

@@ -27,6 +27,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "path", summary: "paths of files" },
         Variant { name: "rights", summary: "descriptors in messages that nobody has received yet" },
     ],
+    remedies: &[
+        ("abstract", "use sockets without a name, of socketpair(2)"),
+        ("path", "use one listener for many peers"),
+    ],
     operations: &[
         Operation::up("bind", Expect::Linear, "one bind(2) to a name").only(NAMED),
         Operation::up("connect", Expect::Linear, "one connect(2) of a datagram socket to a name").only(NAMED),

@@ -22,6 +22,9 @@ pub struct Workload {
     pub grows: String,
     /// The variants that were measured; one with an empty name when there is only one way.
     pub variants: Vec<Variant>,
+    /// By variant, how programs keep its costs small, for the end of a sentence: "use epoll(7)".
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub remedies: BTreeMap<String, String>,
     /// The series that every trial of it makes.
     pub series: Vec<SeriesKind>,
     /// The references that its trials measure beside their series: operations that cannot depend on n, timed

@@ -148,6 +148,7 @@ fn workload_line(w: usize) -> Workload {
         shape: Shape::Curve,
         server: false,
         rivals: false,
+        remedies: std::collections::BTreeMap::new(),
         equal_offered_load: false,
     }
 }

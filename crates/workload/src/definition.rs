@@ -38,6 +38,8 @@ pub struct Workload {
     pub server: bool,
     /// The ways to run it; at least one.
     pub variants: &'static [Variant],
+    /// By variant, how programs keep its costs small, for the end of a sentence: "use epoll(7)".
+    pub remedies: &'static [(&'static str, &'static str)],
     /// The variants are rivals: shown on one figure, and ranked against each other.
     pub rivals: bool,
     /// The variants that answer the question of the page: they come first where the time is too short to
@@ -165,6 +167,7 @@ impl Workload {
         all_processors: false,
         server: false,
         variants: Variant::ONLY,
+        remedies: &[],
         rivals: false,
         core_variants: &[],
         equal_offered_load: false,
@@ -280,6 +283,11 @@ impl Workload {
             summary: self.summary(),
             page: self.page(),
             grows: self.grows.to_owned(),
+            remedies: self
+                .remedies
+                .iter()
+                .map(|&(name, words)| (name.to_owned(), words.to_owned()))
+                .collect(),
             variants: variants.map(variant).collect(),
             series: self.operations.iter().map(kind).collect(),
             references: self.references().iter().map(kind).collect(),

@@ -83,8 +83,17 @@ fn files_of_older_versions_are_read() {
     for line in sample::lines() {
         let mut fields: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(&sample::json(&line)).unwrap();
-        let later =
-            ["paired", "noise_floor", "rivals", "shape", "server", "limits", "processors", "settings"];
+        let later = [
+            "paired",
+            "noise_floor",
+            "rivals",
+            "shape",
+            "server",
+            "limits",
+            "processors",
+            "settings",
+            "remedies",
+        ];
         fields.retain(|field, _| !later.contains(&field.as_str()));
         let older = match line {
             Line::Run(run) => Line::Run(Run { paired: false, ..run }),
@@ -92,6 +101,7 @@ fn files_of_older_versions_are_read() {
                 Line::System(System { noise_floor: None, limits: [].into(), processors: None, ..system })
             }
             Line::Workload(mut workload) => {
+                workload.remedies.clear();
                 for kind in &mut workload.series {
                     kind.sum_of.clear();
                     kind.expect_by_variant.clear();
@@ -289,7 +299,7 @@ fn the_specification_names_every_field() {
                 serde_json::Value::Object(fields) => {
                     for (name, value) in fields {
                         // Their keys are data.
-                        if !["environment", "activity", "settings", "limits", "expect_by_variant"]
+                        if !["environment", "activity", "settings", "limits", "expect_by_variant", "remedies"]
                             .contains(&name.as_str())
                         {
                             values.push(value);

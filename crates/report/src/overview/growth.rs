@@ -59,7 +59,7 @@ pub(crate) fn sentence(findings: &Findings, highlight: &Highlight<'_>) -> String
     }
     match near.and_then(to_do) {
         Some(to_do) => sentence += &format!(": {to_do}"),
-        None => sentence += &instead(highlight),
+        None => sentence += &(instead(highlight) + &remedy(findings, first)),
     }
     sentence += &expected(findings, first);
     let others = likewise(findings, highlight);
@@ -111,6 +111,14 @@ fn to_do(near: &Landmark) -> Option<&'static str> {
         LandmarkRemedy::RaiseSetting => "raise it with sysctl",
         LandmarkRemedy::OpenHighDescriptor => "open a high descriptor early, so that the table has its size",
     })
+}
+
+/// How programs keep the cost small, where the workload says it.
+fn remedy(findings: &Findings, finding: &Finding) -> String {
+    let mut workloads = findings.workloads.iter();
+    let workload = workloads.find(|workload| workload.name == finding.key.workload);
+    let words = workload.and_then(|workload| workload.remedies.get(&finding.key.variant));
+    words.map_or_else(String::new, |words| format!("; remedy: {words}"))
 }
 
 /// Where no setting lies: the variants that stay flat.

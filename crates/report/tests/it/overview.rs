@@ -116,6 +116,16 @@ fn a_cliff_has_its_place_and_what_lies_there() {
     assert!(text.contains(sentence), "{text}");
 }
 
+#[test]
+fn a_growth_ends_with_the_remedy_that_its_workload_has() {
+    let mut findings = mixed(&PORTS);
+    assert!(!shown(&findings, 200).contains("remedy"));
+    let fork = findings.workloads.iter_mut().find(|workload| workload.name == "fork").expect("fork");
+    fork.remedies.insert(String::new(), "use posix_spawn(3)".into());
+    let shown = shown(&findings, 200);
+    assert_eq!(shown.matches("; remedy: use posix_spawn(3)").count(), 1, "{shown}");
+}
+
 /// It falls at one n and creeps back a little above where it was; two n before the fall are slow in every
 /// trial. As a real mmap(2) of files did, which was said to cost 23 % more from there on.
 #[test]

@@ -117,6 +117,11 @@ fn names_are_unique_and_sums_name_what_is_timed() {
             assert_eq!(same, 1, "{} {}", workload.name, operation.name);
             assert!(operation.sum_of.iter().all(|part| workload.measured().any(|timed| timed.name == *part)));
         }
+        for (variant, words) in workload.remedies {
+            let is_known = workload.variants.iter().any(|known| known.name == *variant);
+            assert!(is_known, "{} has no variant {variant}", workload.name);
+            assert!(!words.ends_with('.') && words.len() < 70, "{} {variant}: {words}", workload.name);
+        }
     }
     assert_eq!(runner::find("fork-static").map(|workload| workload.linkage), Some(Linkage::Static));
 }

@@ -96,6 +96,7 @@ pub(crate) fn head() -> Vec<Line> {
             shape: Shape::Curve,
             server: false,
             rivals: false,
+            remedies: [("v4".into(), "bind explicit ports".into())].into(),
             equal_offered_load: false,
         }),
     ]

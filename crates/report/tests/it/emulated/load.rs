@@ -128,6 +128,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
             shape: Shape::Load,
             server: true,
             rivals: true,
+            remedies: std::collections::BTreeMap::new(),
             equal_offered_load: false,
         }),
     ];

@@ -190,6 +190,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
             shape: Shape::Curve,
             server: false,
             rivals: false,
+            remedies: std::collections::BTreeMap::new(),
             equal_offered_load: false,
         });
     }
