@@ -20,7 +20,7 @@ fn shortened(findings: &Findings) -> Option<String> {
         }
     }
     let said = "n was shortened to fit the time in";
-    (!names.is_empty()).then(|| format!("{said} {}; --preset full goes further.", list(&names)))
+    (!names.is_empty()).then(|| format!("{said} {}; {}.", list(&names), sentences::further(findings)))
 }
 
 /// The parts that are left to `--verbose`.

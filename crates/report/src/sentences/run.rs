@@ -22,8 +22,17 @@ pub fn shortened(findings: &Findings) -> Option<String> {
         Some(format!("{label} to {}", count(stop.n?.0)))
     };
     let all: Vec<String> = findings.series.iter().filter_map(to).collect();
-    let longer = "--preset full goes further";
+    let longer = further(findings);
     (!all.is_empty()).then(|| format!("n was shortened to what the time allows: {}; {longer}.", list(&all)))
+}
+
+/// How a run reaches a larger n: the largest preset gets more time.
+pub(crate) fn further(findings: &Findings) -> &'static str {
+    if findings.run.preset == "full" {
+        "a larger --budget goes further"
+    } else {
+        "--preset full goes further"
+    }
 }
 
 /// The count of every word, and the noise floor of the machine: `5 flat · 2 linear · 1 stopped · noise floor

@@ -319,7 +319,7 @@ mod tests {
         ];
         // Trials differ in pairs, by opposite factors, so that their means are these rates.
         let trial = |number: i32| {
-            let sign = |place: usize| if (place % 2 == 0) == (number % 2 == 0) { 1.0 } else { -1.0 };
+            let sign = |place: usize| if place.is_multiple_of(2) == (number % 2 == 0) { 1.0 } else { -1.0 };
             let factor = |place: usize| (sign(place) * 0.001 * f64::from(1 + number / 2)).exp();
             let rates = LEVELS.iter().zip(RATES).enumerate();
             let rates = rates.map(|(place, (&level, rate))| (level, rate * factor(place))).collect();
