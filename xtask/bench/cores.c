@@ -39,6 +39,12 @@ static char *path(int worker, const char *name) {
     return own;
 }
 
+static char *anonymous(int pages) {
+    void *at = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(at == MAP_FAILED ? -1 : 0, "mmap");
+    return at;
+}
+
 static int stream(void) {
     return check(socket(AF_INET, SOCK_STREAM, 0), "socket");
 }
@@ -85,7 +91,7 @@ static void work(int worker) {
                check(munmap(at, PAGE), "munmap"));
     }
     if (!strcmp(operation, "fault")) {
-        char *region = mmap(0, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *region = anonymous(PAGES);
         REPEAT(for (int n = 0; n < PAGES; n++) region[n * PAGE] = 1;
                check(madvise(region, PAGES * PAGE, MADV_DONTNEED), "madvise"));
     }
@@ -103,7 +109,7 @@ static void work(int worker) {
         REPEAT(pid_t child = check(fork(), "fork"); if (child == 0) _exit(0); check(waitpid(child, NULL, 0), "waitpid"));
     }
     if (!strcmp(operation, "protect")) {
-        char *region = mmap(0, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *region = anonymous(3);
         REPEAT(check(mprotect(region + PAGE, PAGE, PROT_READ), "mprotect");
                check(mprotect(region + PAGE, PAGE, PROT_READ | PROT_WRITE), "mprotect"));
     }

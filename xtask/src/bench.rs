@@ -153,8 +153,8 @@ fn cores(folder: &Path, osdyno: &Path) -> Result<(), AnyError> {
             let memory =
                 Some(Path::new(IN_MEMORY)).filter(|_| operation == "create").filter(|at| at.is_dir());
             let scratch = memory.unwrap_or(folder);
-            let place = scratch.join("osdyno-bench-files");
-            std::fs::create_dir(&place)?;
+            let place = scratch.join(format!("osdyno-bench-{}", std::process::id()));
+            std::fs::create_dir(&place).map_err(|error| format!("to create {}: {error}", place.display()))?;
             let words = [operation, means].map(Path::new).into_iter().chain([&*place]);
             let bare = bare(&bare_cores, &words.collect::<Vec<&Path>>());
             std::fs::remove_dir_all(&place)?;

@@ -26,10 +26,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "rollup", summary: "the sums over all are read" },
         Variant { name: "use", summary: "one of them is touched and changed" },
     ],
-    remedies: &[
-        ("maps", "read smaps_rollup, or keep fewer and larger mappings"),
-        ("rollup", "keep fewer and larger mappings"),
-    ],
+    remedies: &[("maps", "keep fewer and larger mappings"), ("rollup", "keep fewer and larger mappings")],
     operations: &[
         Operation::up("read", Expect::Linear, "/proc/self/maps or smaps_rollup is read")
             .only(&["maps", "rollup"]),

@@ -8,11 +8,11 @@
 //! looked up by stat(2), timed, and then one of those that were missed before, chosen at random. Then, each
 //! timed, the folder gets a watch of inotify(7), and a file gets a name in it (link(2)), which is changed
 //! (rename(2)); the watch and the name are removed again, untimed. At the end the file gets each missed
-//! name, in random order, timed. No file is created: that takes an inode as well, and ext4 passes over all
-//! that were freed in the last minute (`recently_deleted` in fs/ext4/ialloc.c). With `removed` a new folder
-//! is made for every n, n names are missed in it, untimed, and its removal by rmdir(2) is timed; n goes as
-//! far as the allowed time. The memory that a name takes is a remark of the trials, where root measures
-//! (/proc/slabinfo).
+//! name, in random order, timed. No file is created: that takes an inode as well, and ext4 without a journal
+//! passes over all that were freed in the last minute (`recently_deleted` in fs/ext4/ialloc.c). With
+//! `removed` a new folder is made for every n, n names are missed in it, untimed, and its removal by
+//! rmdir(2) is timed; n goes as far as the allowed time. The memory that a name takes is a remark of the
+//! trials, where root measures (/proc/slabinfo).
 //!
 //! **Expected answer.** Flat for misses, in the hash table of names (fs/dcache.c), and for link and rename.
 //! A watch is linear in `one`: Linux marks every child of a folder that gets its first watch, also those that

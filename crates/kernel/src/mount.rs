@@ -41,7 +41,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     remedies: &[
         ("bind", "keep fewer mounts in a namespace"),
         ("tmpfs", "keep fewer mounts in a namespace"),
-        ("unshare", "unmount before unshare(2), or pivot_root(2) into a small tree"),
+        ("unshare", "unmount before unshare(2)"),
     ],
     operations: &[
         Operation::up("mount", Expect::Constant, "one mount(2)")

@@ -29,7 +29,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "list", summary: "names in /proc" },
     ],
     remedies: &[
-        ("group", "signal a control group by cgroup.kill"),
         ("children", "wait by waitid(2) for a pidfd that epoll reports"),
         ("pidfd", "use epoll(7)"),
         ("list", "keep pidfds instead of reading /proc"),

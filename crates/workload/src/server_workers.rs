@@ -66,6 +66,11 @@ impl ServerWorkers {
         }
         let placement =
             ServerPlacement::new(trial.cpu(), trial.server_cpu(), trial.spare_cpus(), count, generators);
+        if generators == 0 && count > 1 {
+            let chosen = placement.generators.len();
+            let generators = if chosen == 1 { "load generator" } else { "load generators" };
+            trial.remark(format!("The server's {count} workers are loaded by {chosen} {generators}."));
+        }
         // The processors of one worker are those of every run.
         if count > 1 || placement.generators.len() > 1 {
             placement.remarks().into_iter().for_each(|remark| trial.remark(remark));

@@ -24,4 +24,4 @@ pub(crate) use page::write_part as write_systems;
 pub use picture::draw as picture;
 pub use table::document;
 pub(crate) use table::section;
-pub(crate) use words::{answer, more_words, sides};
+pub(crate) use words::{answer, more_words, name, sides};

@@ -1,14 +1,15 @@
 //! All scalings in one picture: a row for each operation, and in it a mark for each variant at the work of
 //! each of the most workers, over that of one alone.
 
-use judge::Finding;
-use stats::Scaling;
+use judge::{Finding, Findings};
+use record::System;
+use stats::Speedup;
 
 use super::escape::esc;
 use super::scale::{Axis, Kind, factor_label};
-use super::source::Source;
 use super::svg::{Svg, WIDTH};
 use super::tracks;
+use crate::compare::name;
 use crate::document::{Element, Figure, Text, Tone};
 use crate::words::{count, factor_with_interval};
 
@@ -27,28 +28,29 @@ const MARK: f64 = 4.0;
 const LETTER: f64 = 7.2;
 const ENTRY: f64 = 30.0;
 
-/// The picture; `None` for a single operation.
-pub(super) fn picture(source: &Source<'_>) -> Option<Element> {
-    let scaled = source.findings.series.iter().filter_map(|one| Some((one, one.scaling.as_ref()?)));
-    let overview = Overview::new(scaled.collect());
-    let most = overview.all.iter().filter_map(|(_, scaling)| scaling.speedups.last());
-    let most = most.map(|last| last.workers).max()?;
-    let title = format!("Work of each of {} workers, over that of one alone", count(most));
+/// The picture of a system; `None` for a single operation.
+pub(super) fn picture(findings: &Findings, system: &System) -> Option<Element> {
+    let of_system = findings.series.iter().filter(|finding| finding.key.system == system.name);
+    let scaled = of_system.filter_map(|finding| Some((finding, finding.scaling.as_ref()?.speedups.last()?)));
+    let mut scaled: Vec<Mark<'_>> = scaled.collect();
+    let most = scaled.iter().map(|(_, last)| last.workers).max()?;
+    scaled.retain(|(_, last)| last.workers == most);
+    let number = findings.systems.iter().position(|other| other.name == system.name)?;
+    let overview = Overview::new(format!("efficiencies{number}"), scaled);
+    let on = if findings.systems.len() > 1 { format!(" on {}", system.name) } else { String::new() };
+    let title = format!("Work of each of {} workers{on}, over that of one alone", count(most));
     let svg = (overview.operations.len() > 1).then(|| overview.draw(&title))?;
     let captions = vec![Text::toned("At ×1 an operation scales; lines are the intervals.", Tone::Faint)];
-    Some(Element::Figure(Figure {
-        id: ID.into(),
-        title: Text::from(title),
-        svg,
-        captions,
-        ..Figure::default()
-    }))
+    let id = overview.id;
+    Some(Element::Figure(Figure { id, title: Text::from(title), svg, captions, ..Figure::default() }))
 }
 
-const ID: &str = "efficiencies";
+/// A variant of an operation, by the largest number of workers.
+type Mark<'a> = (&'a Finding, &'a Speedup);
 
 struct Overview<'a> {
-    all: Vec<(&'a Finding, &'a Scaling)>,
+    id: String,
+    all: Vec<Mark<'a>>,
     operations: Vec<&'a str>,
     /// A variant has its colour by its place here.
     variants: Vec<&'a str>,
@@ -56,7 +58,7 @@ struct Overview<'a> {
 }
 
 impl<'a> Overview<'a> {
-    fn new(all: Vec<(&'a Finding, &'a Scaling)>) -> Self {
+    fn new(id: String, all: Vec<Mark<'a>>) -> Self {
         let (mut operations, mut variants): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
         for (finding, _) in &all {
             for (names, name) in
@@ -67,19 +69,18 @@ impl<'a> Overview<'a> {
                 }
             }
         }
-        let ends = all.iter().filter_map(|(_, scaling)| Some(scaling.speedups.last()?.efficiency.high));
+        let ends = all.iter().map(|(_, last)| last.efficiency.high);
         let end = ends.filter(|end| *end < HIGHEST).fold(LEAST_END, f64::max);
-        Overview { all, operations, variants, axis: Axis::new(Kind::Linear, 0.0, end, FROM, TO) }
+        Overview { id, all, operations, variants, axis: Axis::new(Kind::Linear, 0.0, end, FROM, TO) }
     }
 
     fn draw(&self, title: &str) -> String {
         let places = self.legend();
         let top = places.last().map_or(0.0, |place| place.1) + ROW;
         let bottom = top + ROW * self.operations.len() as f64;
-        let mut svg = Svg::open_of_height(ID, bottom + FOOT);
+        let mut svg = Svg::open_of_height(&self.id, bottom + FOOT);
         svg.describe(title, "A row for each operation, a mark for each variant.");
-        for ((place, name), (x, y)) in self.variants.iter().enumerate().zip(places) {
-            let words = if name.is_empty() { "plain" } else { name };
+        for ((place, variant), (x, y)) in self.variants.iter().enumerate().zip(places) {
             svg.put(format_args!(
                 "<g class=\"{}\"><circle class=\"knot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{MARK}\"/>\
                  <text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
@@ -88,7 +89,7 @@ impl<'a> Overview<'a> {
                 y + 8.0,
                 x + 14.0,
                 y + 12.0,
-                esc(words)
+                esc(name(variant))
             ));
         }
         for tick in self.axis.ticks(ROW) {
@@ -99,8 +100,8 @@ impl<'a> Overview<'a> {
                 svg.put(format_args!("<text class=\"x\" x=\"{at:.1}\" y=\"{y:.1}\">{label}</text>"));
             }
         }
-        for (name, row) in self.operations.iter().zip(0_u32..) {
-            self.row(name, top + ROW * (f64::from(row) + 0.5), &mut svg);
+        for (operation, row) in self.operations.iter().zip(0_u32..) {
+            self.row(operation, top + ROW * (f64::from(row) + 0.5), &mut svg);
         }
         svg.close()
     }
@@ -108,8 +109,8 @@ impl<'a> Overview<'a> {
     /// The places of the variants' names, line after line.
     fn legend(&self) -> Vec<(f64, f64)> {
         let mut next = (0.0, 0.0);
-        let place = |name: &&str| {
-            let width = ENTRY + LETTER * name.chars().count() as f64;
+        let place = |variant: &&str| {
+            let width = ENTRY + LETTER * name(variant).chars().count() as f64;
             let here = if next.0 + width > WIDTH { (0.0, next.1 + ROW) } else { next };
             next = (here.0 + width, here.1);
             here
@@ -117,13 +118,13 @@ impl<'a> Overview<'a> {
         self.variants.iter().map(place).collect()
     }
 
-    fn row(&self, name: &str, y: f64, svg: &mut Svg) {
-        svg.put(format_args!("<text class=\"value\" x=\"0\" y=\"{:.1}\">{}</text>", y + 4.0, esc(name)));
-        for (finding, scaling) in self.all.iter().filter(|(finding, _)| finding.key.workload == name) {
-            let Some(efficiency) = scaling.speedups.last().map(|last| last.efficiency) else { continue };
+    fn row(&self, operation: &str, y: f64, svg: &mut Svg) {
+        svg.put(format_args!("<text class=\"value\" x=\"0\" y=\"{:.1}\">{}</text>", y + 4.0, esc(operation)));
+        for (finding, last) in self.all.iter().filter(|(finding, _)| finding.key.workload == operation) {
+            let efficiency = last.efficiency;
             let place = self.variants.iter().position(|variant| *variant == finding.key.variant);
             let at = |value: f64| self.axis.place(value).clamp(FROM, TO);
-            let said = format!("{}: {}", finding.key.variant, factor_with_interval(efficiency));
+            let said = format!("{}: {}", name(&finding.key.variant), factor_with_interval(efficiency));
             svg.put(format_args!(
                 "<g class=\"{}\"><path class=\"hair\" d=\"M{:.1} {y:.1}H{:.1}\"/><circle class=\"knot\" \
                  cx=\"{:.1}\" cy=\"{y:.1}\" r=\"{MARK}\"><title>{}</title></circle></g>",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use judge::{Finding, Findings, NotScaled, Remark};
 use record::{Shape, System, Workload};
-use stats::{Interval, Scaling, ScalingClass};
+use stats::{Scaling, ScalingClass};
 
 use super::yields;
 use crate::document::{Cell, Column, Names, Row, Section, Table, Text, Tone};
@@ -115,34 +115,41 @@ fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Secti
     if !undecided.is_empty() {
         section.push(names("Undecided", undecided.iter().map(so_far).collect()));
     }
-    let least = 1.0 - findings.margin;
-    let (kept, falls): (Vec<_>, Vec<_>) =
-        all.iter().filter_map(oversubscribed).partition(|(_, by_one)| by_one.low >= least);
-    let falls = falls.into_iter().filter(|(_, by_one)| by_one.high < least);
-    let falls: Vec<String> =
-        falls.map(|(one, by_one)| format!("{} ({})", label(one), factor(by_one.value))).collect();
-    let beyond =
-        all.iter().filter_map(|(_, scaling)| scaling.oversubscribed.last()).map(|last| last.workers).max();
-    if let Some(beyond) = beyond {
-        let compared = format!("{} workers on {} processors", count(beyond), count(top));
-        if !falls.is_empty() {
-            section.push(names(&format!("{compared} do less than {}", count(top)), falls));
-        }
-        if !kept.is_empty() {
-            let kept = kept.into_iter().map(|(one, _)| label(one)).collect();
-            section.push(names(&format!("{compared} do as much"), kept));
-        }
-    }
+    let beyond = beyond((findings, system), &all);
+    beyond.into_iter().for_each(|(label, items)| section.push(names(&label, items)));
     Some(section)
 }
 
-/// Throughput of the most workers beyond the processors over that of a worker on each of these. The interval
-/// is wider than need be: both speed-ups hold together.
-fn oversubscribed<'a, 's>(one: &'s Scaled<'a>) -> Option<(&'s Scaled<'a>, Interval)> {
-    let (beyond, within) = (one.1.oversubscribed.last()?.ratio, one.1.speedups.last()?.ratio);
-    let (value, low, high) =
-        (beyond.value / within.value, beyond.low / within.high, beyond.high / within.low);
-    Some((one, Interval { value, low, high }))
+/// The operations of more workers than processors, by whether these do as much as a worker on each processor:
+/// a heading and the operations of each kind.
+fn beyond((findings, system): (&Findings, &System), all: &[Scaled<'_>]) -> Vec<(String, Vec<String>)> {
+    let Some(processors) = system.workers_at_once() else { return Vec::new() };
+    let last = all.iter().filter_map(|(_, scaling)| scaling.oversubscribed.last());
+    let Some(most) = last.map(|last| last.workers).max() else { return Vec::new() };
+    let least = 1.0 - findings.margin;
+    let (mut fewer, mut as_many) = (Vec::new(), Vec::new());
+    for &(finding, scaling) in all {
+        let (Some(beyond), Some(within)) = (scaling.oversubscribed.last(), scaling.speedups.last()) else {
+            continue;
+        };
+        if (beyond.workers, within.workers) != (most, processors) {
+            continue;
+        }
+        let (low, high) = (beyond.ratio.low / within.ratio.high, beyond.ratio.high / within.ratio.low);
+        let name = sentences::variant_label(findings, finding);
+        if high < least {
+            fewer.push(format!("{name} ({})", factor(beyond.ratio.value / within.ratio.value)));
+        } else if low >= least {
+            as_many.push(name);
+        }
+    }
+    let (most, of) = (count(most), count(processors));
+    let compared = format!("{most} workers on {of} processors");
+    let kinds = [
+        (format!("{compared} do less than {of}"), fewer),
+        (format!("{compared} do as much as {of}, within {}, or more", percent(findings.margin)), as_many),
+    ];
+    kinds.into_iter().filter(|(_, items)| !items.is_empty()).collect()
 }
 
 /// Those that certainly lose, the worst first.
@@ -174,8 +181,8 @@ fn table(
     table
 }
 
-/// How each variant of an operation scales, in words.
-pub(crate) fn sentences(findings: &Findings, workload: &str) -> Vec<String> {
+/// How each variant of an operation scales on a system, in words.
+pub(crate) fn sentences(findings: &Findings, system: &str, workload: &str) -> Vec<String> {
     let sentence = |finding: &Finding| {
         let scaling = finding.scaling.as_ref()?;
         let loss = sentences::loss(scaling, None);
@@ -184,10 +191,10 @@ pub(crate) fn sentences(findings: &Findings, workload: &str) -> Vec<String> {
             ScalingClass::Undecided => "undecided".to_owned(),
             _ => loss,
         };
-        Some(format!("{}: {words}", finding.key.variant))
+        Some(format!("{}: {words}", sentences::variant_label(findings, finding)))
     };
-    let of_workload = findings.series.iter().filter(|finding| finding.key.workload == workload);
-    of_workload.filter_map(sentence).collect()
+    let is_its = |finding: &&Finding| finding.key.system == system && finding.key.workload == workload;
+    findings.series.iter().filter(is_its).filter_map(sentence).collect()
 }
 
 /// Throughput of each of the most workers over that of one.

@@ -19,7 +19,7 @@ pub(crate) use remarks::kinds_of_remarks;
 pub use remarks::{notes, remark, remarks};
 pub(crate) use run::{confidence, further, noise_floor, planning, surprises, variant_label};
 pub use run::{label, machine, shortened, summary, usable_processors};
-pub(crate) use scaling::loss;
+pub(crate) use scaling::{loss, share_of_time};
 pub(crate) use series::{ends, expectation, tone};
 pub use series::{what, what_of};
 pub use stops::{advice, limited, load_reason, stop};

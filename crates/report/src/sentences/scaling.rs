@@ -57,7 +57,7 @@ fn loses(scaling: &Scaling, processors: Option<&Processors>) -> String {
 }
 
 /// σ + 2κ is the wait of two workers for each other over the work of one.
-fn share_of_time(loss: Interval) -> String {
+pub(crate) fn share_of_time(loss: Interval) -> String {
     let share = |loss: f64| loss / (1.0 + loss);
     share_with_interval(Interval { value: share(loss.value), low: share(loss.low), high: share(loss.high) })
 }

@@ -3,7 +3,7 @@
 use crate::emulated;
 
 use emulated::compared::{one_run_of_three, pin_answers};
-use emulated::scaled::{self, law};
+use emulated::scaled::{self, Speedup, law};
 use judge::compare::{Comparison, Ranking, Refusal};
 use record::Outcome;
 use report::Style;
@@ -343,19 +343,38 @@ fn one_run_of_three_systems() {
     insta::assert_snapshot!("paired", shown(&compared, 110));
 }
 
+/// The sentences about scalings of the first of these throughputs against the second, with so many workers.
+fn scale_better(workers: u64, [old, new]: [Speedup; 2]) -> Vec<String> {
+    let runs = [(1, old), (2, new)].map(|(seed, speedup)| scaled::run(&[("", speedup)], workers, seed));
+    let compared = Comparison::new(&[("6.12", &runs[0]), ("7.3", &runs[1])]).unwrap();
+    let shown = shown(&compared, 160);
+    shown.lines().filter(|line| line.contains("scales better")).map(str::to_owned).collect()
+}
+
 #[test]
 fn operations_that_scale_better_are_named_with_their_serial_share() {
-    let scaled = |seed, speedup| scaled::run(&[("", speedup)], 8, seed);
-    let [old, new] = [scaled(1, |n| law(n, 0.2, 0.0)), scaled(2, |n| law(n, 0.02, 0.0))];
-    let compared = Comparison::new(&[("6.12", &old), ("7.3", &new)]).unwrap();
-    let shown = shown(&compared, 160);
-    let sentence = shown.lines().find(|line| line.contains("scales better")).expect(&shown);
-    assert!(
-        sentence.starts_with("cores-map scales better on 7.3 than on 6.12: 8 workers reach ×7."),
-        "{sentence}"
-    );
-    assert!(sentence.contains(", not ×3.") && sentence.contains("; σ 2."), "{sentence}");
+    let (much, little): (Speedup, Speedup) = (|n| law(n, 0.2, 0.0), |n| law(n, 0.02, 0.0));
+    for (throughputs, names) in [([much, little], "7.3 than on 6.12"), ([little, much], "6.12 than on 7.3")] {
+        let sentences = scale_better(8, throughputs);
+        let [sentence] = &sentences[..] else { panic!("{sentences:?}") };
+        assert!(sentence.starts_with(&format!("cores-map scales better on {names}: 8 workers reach ×7.")));
+        assert!(
+            sentence.contains(", not ×3.") && sentence.contains("of the work is serial, not "),
+            "{sentence}"
+        );
+    }
+    assert_eq!(scale_better(8, [much, much]), [""; 0]);
+    let two = scale_better(2, [|n| law(n, 0.5, 0.0), |n| law(n, 0.05, 0.0)]);
+    assert!(two[0].contains(": 2 workers reach ×1.9") && two[0].contains("each waits "), "{two:?}");
+}
 
-    let none = Comparison::new(&[("6.12", &old), ("7.3", &scaled(3, |n| law(n, 0.2, 0.0)))]).unwrap();
-    assert!(!self::shown(&none, 160).contains("scales better"));
+/// One is better in the mean of all numbers of workers, and worse at the largest.
+#[test]
+fn a_scaling_is_better_at_a_number_where_that_is_certain() {
+    let sentences = scale_better(8, [|n| law(n, 0.15, 0.0), |n| law(n, 0.0, 0.02)]);
+    let [sentence] = &sentences[..] else { panic!("{sentences:?}") };
+    let (_, words) = sentence.split_once(" workers reach ×").expect("numbers");
+    let (better, worse) = words.split_once(", not ×").expect("two");
+    let value = |words: &str| words.split(' ').next().and_then(|word| word.parse::<f64>().ok());
+    assert!(value(better) > value(worse), "{sentence}");
 }

@@ -91,12 +91,17 @@ pub const PROCESSES_SHARED: Variant =
 const REFERENCE_ROUND: u64 = 1;
 const OPERATION_ROUND: u64 = 2;
 
-/// The numbers of workers up to `top`: 1, 2, 3, 4, 6, 8, 12, 16 and so on, with `top` itself.
+/// The numbers of workers up to `top`: 1, 2, 3, 4, 6, 8, 12, 16 and so on, with `top` itself. Its half is the
+/// number of processors where a run goes to twice of that, which must be among them.
 pub(crate) fn worker_counts(top: u64) -> Vec<u64> {
     let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(2));
     let counts = powers.flat_map(|power| [Some(power), (power > 1).then(|| power + power / 2)]).flatten();
     let below = counts.take_while(|&count| count < top);
-    below.chain((top > 0).then_some(top)).collect()
+    let half = Some(top / 2).filter(|half| *half > 0 && top.is_multiple_of(2));
+    let mut counts: Vec<u64> = below.chain(half).chain((top > 0).then_some(top)).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts
 }
 
 /// The work of each worker, with all that they share.
@@ -361,7 +366,7 @@ mod tests {
         assert_eq!(worker_counts(0), [0; 0]);
         assert_eq!(worker_counts(2), [1, 2]);
         assert_eq!(worker_counts(4), [1, 2, 3, 4]);
-        assert_eq!(worker_counts(20), [1, 2, 3, 4, 6, 8, 12, 16, 20]);
+        assert_eq!(worker_counts(20), [1, 2, 3, 4, 6, 8, 10, 12, 16, 20]);
         assert_eq!(worker_counts(256).len(), 16);
     }
 }
