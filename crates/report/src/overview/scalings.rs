@@ -99,7 +99,9 @@ fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Secti
     let title =
         format!("{} workers at once{name}, each on its own processor: {}", count(top), counts.join(" · "));
     let mut section = Section::new(Text::toned(title, Tone::Strong));
-    section.push(table((findings, system), &loses, &all, top));
+    if !loses.is_empty() {
+        section.push(table((findings, system), &loses, &all, top));
+    }
     let label = |(finding, _): &Scaled<'_>| sentences::variant_label(findings, finding);
     let lines_max = if is_whole { usize::MAX } else { LINES_MAX };
     let names =
