@@ -48,6 +48,11 @@ pub(super) fn picture(findings: &Findings, system: &System) -> Option<Element> {
 /// A variant of an operation, by the largest number of workers.
 type Mark<'a> = (&'a Finding, &'a Speedup);
 
+/// The class of a mark: where the colours are used up, they come again hollow.
+fn mark(place: usize) -> &'static str {
+    if (place / tracks::COLOURS).is_multiple_of(2) { "knot" } else { "hollow" }
+}
+
 struct Overview<'a> {
     id: String,
     all: Vec<Mark<'a>>,
@@ -82,9 +87,10 @@ impl<'a> Overview<'a> {
         svg.describe(title, "A row for each operation, a mark for each variant.");
         for ((place, variant), (x, y)) in self.variants.iter().enumerate().zip(places) {
             svg.put(format_args!(
-                "<g class=\"{}\"><circle class=\"knot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{MARK}\"/>\
+                "<g class=\"{}\"><circle class=\"{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{MARK}\"/>\
                  <text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
                 tracks::style(place),
+                mark(place),
                 x + MARK,
                 y + 8.0,
                 x + 14.0,
@@ -123,14 +129,16 @@ impl<'a> Overview<'a> {
         for (finding, last) in self.all.iter().filter(|(finding, _)| finding.key.workload == operation) {
             let efficiency = last.efficiency;
             let place = self.variants.iter().position(|variant| *variant == finding.key.variant);
+            let place = place.unwrap_or_default();
             let at = |value: f64| self.axis.place(value).clamp(FROM, TO);
             let said = format!("{}: {}", name(&finding.key.variant), factor_with_interval(efficiency));
             svg.put(format_args!(
-                "<g class=\"{}\"><path class=\"hair\" d=\"M{:.1} {y:.1}H{:.1}\"/><circle class=\"knot\" \
+                "<g class=\"{}\"><path class=\"hair\" d=\"M{:.1} {y:.1}H{:.1}\"/><circle class=\"{}\" \
                  cx=\"{:.1}\" cy=\"{y:.1}\" r=\"{MARK}\"><title>{}</title></circle></g>",
-                tracks::style(place.unwrap_or_default()),
+                tracks::style(place),
                 at(efficiency.low),
                 at(efficiency.high),
+                mark(place),
                 at(efficiency.value),
                 esc(&said)
             ));

@@ -12,7 +12,7 @@ use crate::sentences;
 use crate::words::count;
 
 /// Colours and dashes in the style sheet; more lines than their product look alike, but have their names.
-const COLOURS: usize = 6;
+pub(super) const COLOURS: usize = 6;
 const DASHES: usize = 3;
 /// The plot ends here, and the names of its lines stand behind it.
 const END: f64 = RIGHT - 84.0;
