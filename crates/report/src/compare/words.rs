@@ -6,6 +6,7 @@ use stats::{Design, Interval};
 use crate::document::Tone;
 use crate::place;
 use crate::quantity::Quantity;
+use crate::sentences;
 use crate::shell;
 use crate::words::{
     NO_BREAK, about, bound, count, factor, factor_with_interval, list, percent, place_with_interval,
@@ -268,8 +269,8 @@ fn ordinal(n: usize) -> String {
 
 /// ` on 6.12` for variants that are compared on one of several systems.
 pub(crate) fn on_system(findings: &Findings, compared: &Comparison) -> String {
-    let one = compared.contenders.first().filter(|_| findings.systems.len() > 1);
-    one.map(|contender| format!(" on {}", contender.system.name)).unwrap_or_default()
+    let first = compared.contenders.first();
+    first.map_or_else(String::new, |contender| sentences::on_system(findings, &contender.system))
 }
 
 /// `7.3 against 6.12`, of systems on several engines those of each; of variants `race: each variant against

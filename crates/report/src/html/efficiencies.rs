@@ -11,6 +11,7 @@ use super::svg::{Svg, WIDTH};
 use super::tracks;
 use crate::compare::name;
 use crate::document::{Element, Figure, Text, Tone};
+use crate::sentences;
 use crate::words::{count, factor_with_interval};
 
 /// Height of an operation, and of the labels of the axis below all.
@@ -37,7 +38,7 @@ pub(super) fn picture(findings: &Findings, system: &System) -> Option<Element> {
     scaled.retain(|(_, last)| last.workers == most);
     let number = findings.systems.iter().position(|other| other.name == system.name)?;
     let overview = Overview::new(format!("efficiencies{number}"), scaled);
-    let on = if findings.systems.len() > 1 { format!(" on {}", system.name) } else { String::new() };
+    let on = sentences::on_system(findings, system);
     let title = format!("Work of each of {} workers{on}, over that of one alone", count(most));
     let svg = (overview.operations.len() > 1).then(|| overview.draw(&title))?;
     let captions = vec![Text::toned("At ×1 an operation scales; lines are the intervals.", Tone::Faint)];

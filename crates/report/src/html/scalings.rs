@@ -17,6 +17,7 @@ use super::tracks::{self, Track};
 use crate::compare::name;
 use crate::document::{Element, Figure, Text, Tone};
 use crate::overview::scalings;
+use crate::sentences;
 
 /// A line through fewer numbers of workers shows no more than the table.
 const FEWEST_LEVELS: usize = 3;
@@ -96,8 +97,7 @@ impl Plot {
         }
         let ideal = ideal.into_iter().map(|workers| level(workers, workers as f64)).collect();
         tracks.push(Track { levels: ideal, ..Track::empty(IDEAL, "ideal") });
-        let several = findings.systems.len() > 1;
-        let on = if several { format!(" on {}", system.name) } else { String::new() };
+        let on = sentences::on_system(findings, system);
         let title = format!("Speed-up of {workload} over workers{on}");
         let described = "Throughput of all workers over that of one, for each variant, and the ideal line.";
         let number = findings.systems.iter().position(|other| other.name == system.name)?;

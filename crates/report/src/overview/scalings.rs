@@ -86,7 +86,7 @@ fn section(findings: &Findings, system: &System, is_whole: bool) -> Option<Secti
     let undecided = of(|class| class == ScalingClass::Undecided);
     let loses = of(ScalingClass::is_loss);
 
-    let name = if findings.systems.len() > 1 { format!(" on {}", system.name) } else { String::new() };
+    let name = sentences::on_system(findings, system);
     let counts = [
         (loses.len(), ["loses", "lose"]),
         (scales.len(), ["scales", "scale"]),

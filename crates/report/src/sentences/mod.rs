@@ -17,7 +17,7 @@ pub(crate) use beside::landmark;
 pub use beside::{Beside, beside};
 pub(crate) use remarks::kinds_of_remarks;
 pub use remarks::{notes, remark, remarks};
-pub(crate) use run::{confidence, further, noise_floor, planning, surprises, variant_label};
+pub(crate) use run::{confidence, further, noise_floor, on_system, planning, surprises, variant_label};
 pub use run::{label, machine, shortened, summary, usable_processors};
 pub(crate) use scaling::{loss, share_of_time};
 pub(crate) use series::{ends, expectation, tone};

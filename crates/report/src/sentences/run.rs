@@ -26,6 +26,11 @@ pub fn shortened(findings: &Findings) -> Option<String> {
     (!all.is_empty()).then(|| format!("n was shortened to what the time allows: {}; {longer}.", list(&all)))
 }
 
+/// ` on 6.12` behind a title, where there are several systems.
+pub(crate) fn on_system(findings: &Findings, system: &System) -> String {
+    if findings.systems.len() > 1 { format!(" on {}", system.name) } else { String::new() }
+}
+
 /// How a run reaches a larger n: the largest preset gets more time.
 pub(crate) fn further(findings: &Findings) -> &'static str {
     if findings.run.preset == "full" {
