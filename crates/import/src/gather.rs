@@ -182,6 +182,7 @@ impl Gather {
             limits: BTreeMap::new(),
             processors: None,
             noise_floor: None,
+            fleet: None,
         })];
         let workloads =
             series.iter().zip(&ways).map(|(series, ways)| Line::Workload(workload(series, *ways, unit)));

@@ -236,6 +236,7 @@ mod tests {
             limits: [].into(),
             processors: None,
             noise_floor: None,
+            fleet: None,
         }
     }
 

@@ -27,6 +27,19 @@ pub struct System {
     /// The smallest difference that a comparison on this system can support, where it was ever measured.
     #[serde(default)]
     pub noise_floor: Option<NoiseFloor>,
+    /// Its place in a fleet; `None` where the run measures no fleet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetPlace>,
+}
+
+/// The place of a system in a fleet: hosts on which one run measures the same configurations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetPlace {
+    /// Name of the host.
+    pub host: String,
+    /// The configuration, which has one name on all hosts; empty where each host has a single one.
+    #[serde(default)]
+    pub configuration: String,
 }
 
 impl System {

@@ -84,6 +84,7 @@ fn lines() -> Vec<Line> {
             limits: Default::default(),
             processors: None,
             noise_floor: None,
+            fleet: None,
         }),
     ];
     for w in 0..WORKLOADS {

@@ -239,6 +239,7 @@ mod tests {
             limits: [].into(),
             processors: None,
             noise_floor,
+            fleet: None,
         };
         let machine = machine(&here);
         assert_eq!(machine.len(), 4, "another kernel is the same machine");

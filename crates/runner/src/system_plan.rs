@@ -209,6 +209,7 @@ mod tests {
                 borders: Vec::new(),
             }),
             noise_floor: None,
+            fleet: None,
         }
     }
 

@@ -92,6 +92,7 @@ fn unknown(target: &Target, error: &Error) -> System {
         limits: BTreeMap::new(),
         processors: None,
         noise_floor: None,
+        fleet: None,
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn describe() -> Done {
         limits: limits(Path::new(&scratch)),
         processors: processors(),
         noise_floor: None,
+        fleet: None,
     };
     Ok(FrameWriter::standard_output().send(&Line::System(system))?)
 }

@@ -15,6 +15,7 @@ fn system() -> System {
         limits: BTreeMap::new(),
         processors: None,
         noise_floor: None,
+        fleet: None,
     }
 }
 

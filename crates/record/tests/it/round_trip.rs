@@ -93,12 +93,13 @@ fn files_of_older_versions_are_read() {
             "processors",
             "settings",
             "remedies",
+            "fleet",
         ];
         fields.retain(|field, _| !later.contains(&field.as_str()));
         let older = match line {
             Line::Run(run) => Line::Run(Run { paired: false, ..run }),
             Line::System(system) => {
-                Line::System(System { noise_floor: None, limits: [].into(), processors: None, ..system })
+                Line::System(System { noise_floor: None, limits: [].into(), processors: None, fleet: None, ..system })
             }
             Line::Workload(mut workload) => {
                 workload.remedies.clear();

@@ -78,6 +78,7 @@ pub(crate) fn head() -> Vec<Line> {
                 borders: Vec::new(),
             }),
             noise_floor: Some(noise_floor()),
+            fleet: Some(FleetPlace { host: "n1".to_owned(), configuration: "bpf".to_owned() }),
         }),
         Line::Workload(Workload {
             name: "bind".into(),

@@ -92,6 +92,7 @@ pub(crate) fn system(name: &str, facts: &[(&str, &str)]) -> System {
         limits: BTreeMap::new(),
         processors: None,
         noise_floor: None,
+        fleet: None,
     }
 }
 

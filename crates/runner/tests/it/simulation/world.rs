@@ -229,6 +229,7 @@ impl Executor for Place<'_> {
             limits: [].into(),
             processors: None,
             noise_floor: None,
+            fleet: None,
         })
     }
 
