@@ -26,6 +26,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ("mail", "MailAnswer"),
     ("doctor", "DoctorAnswer"),
     ("doctor --os", "RecipeAnswer"),
+    ("hosts", "HostsAnswer"),
     ("tune", "TuneAnswer"),
     ("tune --undo", "UndoAnswer"),
     ("snoop", "SnoopAnswer"),

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use xtask::{
-    answers, bench, check_systems, docs, link_systems, mail_servers, pictures, readme, release, test, tidy,
-    truths, wine,
+    answers, bench, check_systems, docs, link_systems, mail_servers, pictures, pypi, readme, release, test,
+    tidy, truths, wine,
 };
 
 const HELP: &str = "\
@@ -17,6 +17,7 @@ cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; 
 cargo xtask other-systems            all systems that no test runs: linked where that is possible, or checked
 cargo xtask wine                     a newer Wine for the tests of Windows, in target/wine
 cargo xtask mail-servers             mail servers for the tests of `mail`, in target/mail-servers
+cargo xtask pypi                     Ansible and DuckDB for the tests of fleets, in target/python
 cargo xtask bench [PART]             osdyno's figures against bare C: classics, objects, cores; or all
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         ["docs"] => docs::run(),
         ["wine"] => wine::obtain(),
         ["mail-servers"] => mail_servers::obtain(),
+        ["pypi"] => pypi::obtain(),
         ["bench"] => bench::run(None),
         ["bench", part @ ("classics" | "objects" | "cores")] => bench::run(Some(part)),
         ["answers"] => answers::run(),

@@ -61,7 +61,7 @@ const NEEDS: &[Need] = &[
     test_with("perl", &["perl-base"], "holds a lease that `tune` waits for"),
     verify_with("qemu-system-x86_64", &["qemu-system-x86"], "boots other kernels"),
     verify_with("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "links osdyno for Windows"),
-    verify_with("pip3", &["python3-pip"], "installs zig, which links osdyno for the BSDs and macOS"),
+    verify_with("pip3", &["python3-pip"], "installs zig, which links for the BSDs and macOS, and Ansible"),
     verify_with("wine", &["wine", "wine64"], "runs the programs for Windows"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder, and copies files"),
     test_with("sshd", &["openssh-server"], "is that system, on loopback, and is measured by `network-copy`"),

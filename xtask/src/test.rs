@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{self, background, cargo, program, show};
 use crate::skips::{self, Skip};
-use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, wine, workspace};
+use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, pypi, wine, workspace};
 
 /// A step, which adds the tests that it skipped.
 type Step = (&'static str, fn(&mut Vec<Skip>) -> Result<(), AnyError>);
@@ -27,6 +27,7 @@ const VERIFY: &[Step] = &[
     ("clippy", |_| show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     ("Wine", |_| wine::obtain()),
     ("mail servers", |_| mail_servers::obtain()),
+    ("Ansible and DuckDB", |_| pypi::obtain()),
     // Tests run this program under Wine.
     ("link Windows", |_| link_systems::run(false, &link_systems::tested()).map(drop)),
     ("limits", |skipped| program_of_tests("limits", skipped)),

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use crate::folder::remove_folder;
 use crate::message::{self, Reply, Request};
+use crate::pipe::Pieces;
 use crate::{Ending, FrameReader, FrameWriter, packed, pipe};
 
 /// How long a started process may take to end by itself once its standard input is closed. Shorter than the
@@ -60,11 +61,11 @@ struct Table {
 struct Running {
     number: u32,
     /// Nothing once it is closed.
-    input: Option<Sender<Vec<u8>>>,
+    input: Option<Sender<Pieces>>,
 }
 
 /// The input of a process, and the threads at its outputs.
-type Listening = (Sender<Vec<u8>>, Vec<JoinHandle<()>>);
+type Listening = (Sender<Pieces>, Vec<JoinHandle<()>>);
 
 impl Agent {
     /// Reports the checksum of this program as it arrived.
@@ -223,7 +224,7 @@ impl Table {
     fn input(&self, stream: u32, bytes: &[u8]) {
         if let Some(Running { input: Some(input), .. }) = self.lock().get(&stream) {
             // A process that has closed its input or has ended does not need it.
-            let _ = input.send(bytes.to_vec());
+            let _ = input.send(pipe::whole(bytes.to_vec()));
         }
     }
 

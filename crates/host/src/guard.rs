@@ -73,7 +73,7 @@ fn hand_on(to: Option<ChildStdin>, sender: Sender<News>) -> io::Result<()> {
     let to = pipe::writer(to)?;
     let hand_on = move |bytes: &[u8]| {
         // The command may have closed its input; the guard goes on until its own input ends.
-        let _ = to.send(bytes.to_vec());
+        let _ = to.send(pipe::whole(bytes.to_vec()));
         true
     };
     let reader = pipe::reader(io::stdin(), hand_on)?;

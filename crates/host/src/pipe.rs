@@ -1,7 +1,9 @@
 //! Threads around the pipes of a process, so that one that does not read or write blocks no caller; and the
 //! tail of its standard error.
 
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -9,21 +11,66 @@ use std::time::{Duration, Instant};
 
 use crate::frame::one_line;
 
+/// Files are sent in pieces of this size, so that no frame is long.
+const PIECE_BYTES: usize = 256 << 10;
+
 /// At most so much is read at a time.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 
+/// Pieces of a message or a file. They are made as they are written: a program is sent to a hundred hosts at
+/// once, and is never in memory as a whole.
+pub(crate) type Pieces = Box<dyn Iterator<Item = Vec<u8>> + Send>;
+
 /// Writes the sent bytes, in a thread: a process that does not read blocks nothing else. The pipe is closed
 /// when the sender is dropped or the other end is.
-pub(crate) fn writer(mut pipe: impl Write + Send + 'static) -> io::Result<Sender<Vec<u8>>> {
-    let (sender, receiver) = channel::<Vec<u8>>();
+pub(crate) fn writer(mut pipe: impl Write + Send + 'static) -> io::Result<Sender<Pieces>> {
+    let (sender, receiver) = channel::<Pieces>();
     Builder::new().spawn(move || {
-        while let Ok(bytes) = receiver.recv() {
-            if pipe.write_all(&bytes).and_then(|()| pipe.flush()).is_err() {
-                return;
+        while let Ok(pieces) = receiver.recv() {
+            for bytes in pieces {
+                if pipe.write_all(&bytes).and_then(|()| pipe.flush()).is_err() {
+                    return;
+                }
             }
         }
     })?;
     Ok(sender)
+}
+
+/// A message as its only piece.
+pub(crate) fn whole(bytes: Vec<u8>) -> Pieces {
+    Box::new(std::iter::once(bytes))
+}
+
+/// A file that is to be sent.
+pub(crate) struct SentFile {
+    file: File,
+    /// Its length.
+    pub(crate) bytes: usize,
+    /// Its checksum, by which the other side knows that all of it came.
+    pub(crate) crc32: u32,
+}
+
+impl SentFile {
+    pub(crate) fn open(path: &Path) -> io::Result<SentFile> {
+        let mut file = File::open(path)?;
+        let (mut hasher, mut chunk, mut bytes) = (crc32fast::Hasher::new(), vec![0_u8; PIECE_BYTES], 0);
+        while let count @ 1.. = file.read(&mut chunk)? {
+            hasher.update(&chunk[..count]);
+            bytes += count;
+        }
+        file.rewind()?;
+        Ok(SentFile { file, bytes, crc32: hasher.finalize() })
+    }
+
+    /// Its pieces. They end where it cannot be read, which its checksum shows.
+    pub(crate) fn pieces(mut self) -> impl Iterator<Item = Vec<u8>> + Send {
+        std::iter::from_fn(move || {
+            let mut piece = Vec::with_capacity(PIECE_BYTES);
+            let limited = Read::take(&mut self.file, PIECE_BYTES as u64).read_to_end(&mut piece);
+            limited.is_ok_and(|count| count > 0).then_some(piece)
+        })
+    }
 }
 
 /// Hands on the bytes of a pipe, in a thread, until its end or until nothing receives them.

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::{Frames, encode};
-use crate::pipe::StderrTail;
+use crate::pipe::{Pieces, StderrTail, whole};
 use crate::stream::Stream;
 use crate::{Error, NoReply, pipe};
 
@@ -91,7 +91,7 @@ pub struct Process {
 
 #[derive(Debug)]
 pub(crate) enum Input {
-    Pipe(Sender<Vec<u8>>),
+    Pipe(Sender<Pieces>),
     Stream,
     Closed,
 }
@@ -252,10 +252,17 @@ impl Process {
         Ok(())
     }
 
+    /// Sends pieces as they are to a process of our own, which only a session has behind its command.
+    pub(crate) fn send_pieces(&self, pieces: Pieces) {
+        if let Input::Pipe(pipe) = &self.input {
+            let _ = pipe.send(pieces);
+        }
+    }
+
     /// Sends bytes that are no frame.
     pub(crate) fn send_raw(&self, bytes: Vec<u8>) {
         match (&self.input, &self.origin) {
-            (Input::Pipe(pipe), _) => drop(pipe.send(bytes)),
+            (Input::Pipe(pipe), _) => drop(pipe.send(whole(bytes))),
             (Input::Stream, Origin::Session(stream)) => stream.input(&bytes),
             _ => {}
         }

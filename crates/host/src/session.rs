@@ -13,13 +13,10 @@ use std::time::Duration;
 
 use crate::bootstrap::{self, CommandRefusal, READY};
 use crate::message::{self, Reply, Request};
-use crate::pipe::{StderrTail, with_stderr};
+use crate::pipe::{SentFile, StderrTail, with_stderr};
 use crate::process::{Ending, Event, Input};
 use crate::stream::{Route, Stream, Wire, lock};
 use crate::{Deadline, Error, NoReply, Process, TRIAL, guard, packed};
-
-/// Files are sent in pieces of this size, so that no frame is long.
-const PIECE_BYTES: usize = 256 << 10;
 
 /// A line to another machine carries at least so much in a second; a deadline grows with the amount that is
 /// sent.
@@ -102,7 +99,7 @@ impl Host {
         agent: &Path,
         deadline: Deadline<'_>,
     ) -> Result<Host, Error> {
-        let crc32 = crc32fast::hash(&read(agent)?);
+        let crc32 = open(agent)?.crc32;
         let command = guarded(command, guard, guard::GRACE);
         let mut command = Process::start(COMMAND, command)?.with_grace(GRACE);
         let folder = hello(&mut command, crc32, OTHER_AGENT, deadline)?;
@@ -184,11 +181,11 @@ impl HostSession {
         folders: &[String],
         deadline: Deadline<'_>,
     ) -> Result<HostSession, Error> {
-        let program = read(agent)?;
+        let program = open(agent)?;
         let mut command = guarded(prefix, guard, guard::GRACE);
         command.arg("sh");
         let mut command = Process::start(COMMAND, command)?.with_grace(GRACE);
-        command.send_raw(bootstrap::script(folders, program.len()).into_bytes());
+        command.send_raw(bootstrap::script(folders, program.bytes).into_bytes());
         let first = command.receive_bytes(deadline)?;
         if let Some(refusal) = CommandRefusal::read(&first) {
             return Err(Error::NoShell(refusal));
@@ -196,8 +193,8 @@ impl HostSession {
         if first != READY {
             return Err(command.no_reply(NoReply::Unexpected("not that of a shell that is ready".to_owned())));
         }
-        let (bytes, crc32) = (program.len(), crc32fast::hash(&program));
-        command.send_raw(program);
+        let SentFile { bytes, crc32, .. } = program;
+        command.send_pieces(Box::new(program.pieces()));
         let folder = hello(&mut command, crc32, CHANGED, deadline.longer_by(sending_time(bytes)))?;
         HostSession::listen(command, folder, false)
     }
@@ -208,7 +205,7 @@ impl HostSession {
         agent: &Path,
         deadline: Deadline<'_>,
     ) -> Result<HostSession, Error> {
-        let crc32 = crc32fast::hash(&read(agent)?);
+        let crc32 = open(agent)?.crc32;
         let command = guarded(command, guard, Duration::ZERO);
         let mut command = Process::start_gathering("the guest", command, GUEST_PAUSE)?.with_grace(GRACE);
         let folder = hello(&mut command, crc32, OTHER_AGENT, deadline)?;
@@ -262,19 +259,20 @@ impl HostSession {
     }
 
     fn send_new_file(&mut self, file: &Path, deadline: Deadline<'_>) -> Result<String, Error> {
-        let content = read(file)?;
+        let content = open(file)?;
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-        let (bytes, crc32) = (content.len() as u64, crc32fast::hash(&content));
+        let (bytes, crc32) = (content.bytes as u64, content.crc32);
         let whole = Request::Whole { name: name.clone(), bytes, crc32 };
         let attempted = format!("take {name}");
         if self.has_own_agent && self.ask(&whole, &attempted, deadline).is_ok() {
             self.sent.insert(file.to_owned(), name.clone());
             return Ok(name);
         }
-        for piece in content.chunks(PIECE_BYTES) {
-            self.wire.send(&Request::Piece { name: name.clone() }, piece);
-        }
-        self.ask(&whole, &attempted, deadline.longer_by(sending_time(content.len())))?;
+        let deadline = deadline.longer_by(sending_time(content.bytes));
+        let request = Request::Piece { name: name.clone() };
+        let frames = content.pieces().map(move |piece| message::frame(&request, &piece));
+        self.wire.send_pieces(Box::new(frames));
+        self.ask(&whole, &attempted, deadline)?;
         self.sent.insert(file.to_owned(), name.clone());
         Ok(name)
     }
@@ -398,8 +396,8 @@ fn hello(command: &mut Process, crc32: u32, other: &str, deadline: Deadline<'_>)
     Err(command.no_reply(NoReply::Unexpected(unexpected)))
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(file).map_err(|source| Error::Read { path: file.to_owned(), source })
+fn open(file: &Path) -> Result<SentFile, Error> {
+    SentFile::open(file).map_err(|source| Error::Read { path: file.to_owned(), source })
 }
 
 fn sending_time(bytes: usize) -> Duration {

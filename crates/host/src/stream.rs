@@ -5,14 +5,14 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::message::{self, Request};
-use crate::pipe::StderrTail;
+use crate::pipe::{Pieces, StderrTail, whole};
 use crate::process::Event;
 
 /// The shared part of all processes of a session.
 #[derive(Debug)]
 pub(crate) struct Wire {
     /// Nothing once the session is closed.
-    pub(crate) input: Mutex<Option<Sender<Vec<u8>>>>,
+    pub(crate) input: Mutex<Option<Sender<Pieces>>>,
     pub(crate) routes: Mutex<HashMap<u32, Route>>,
 }
 
@@ -49,8 +49,13 @@ impl Stream {
 impl Wire {
     /// When the session is over, its processes learn it from their events.
     pub(crate) fn send(&self, request: &Request, body: &[u8]) {
+        self.send_pieces(whole(message::frame(request, body)));
+    }
+
+    /// The same for frames that are made as they are written.
+    pub(crate) fn send_pieces(&self, pieces: Pieces) {
         if let Some(input) = lock(&self.input).as_ref() {
-            let _ = input.send(message::frame(request, body));
+            let _ = input.send(pieces);
         }
     }
 }

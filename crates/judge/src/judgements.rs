@@ -56,6 +56,13 @@ impl Judgements {
         Judgements { margin, whole, variants: BTreeMap::new(), comparisons: BTreeMap::new(), count: 0 }
     }
 
+    /// Takes the judgements of other systems of the same run.
+    pub fn join(&mut self, others: Judgements) {
+        self.count += others.count;
+        self.variants.extend(others.variants);
+        self.comparisons.extend(others.comparisons);
+    }
+
     /// The number of judgements so far.
     pub fn count(&self) -> usize {
         self.count

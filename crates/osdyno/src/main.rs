@@ -44,6 +44,8 @@ enum Verb {
     Run(cmd::run::Args),
     /// Check this machine: how far every workload comes, limits to raise, causes of doubtful figures
     Doctor(cmd::doctor::Args),
+    /// Probe the hosts of a fleet: reachable, free or busy, kernel, and how far each clock is off
+    Hosts(cmd::hosts::Args),
     /// Raise the settings that doctor names, and put them back
     Tune(cmd::tune::Args),
     /// Measure other kernels: each boots in an emulator, as a system of the run
@@ -95,7 +97,7 @@ enum Verb {
 const GROUPS: help::Groups = &[
     ("Measure", &["run", "load", "mail", "lab", "selftest"]),
     ("Read", &["report", "compare", "judge", "list", "explain", "export"]),
-    ("Ask", &["doctor", "tune", "snoop", "blame", "impact"]),
+    ("Ask", &["doctor", "hosts", "tune", "snoop", "blame", "impact"]),
     ("Serve", &["serve", "sink", "dns"]),
     ("Other", &["completions", "man", "help"]),
 ];
@@ -127,6 +129,7 @@ fn main() -> ExitCode {
     let done = match cli.verb {
         Verb::Run(args) => cmd::run::run(args, &console),
         Verb::Doctor(args) => cmd::doctor::doctor(&args, &console),
+        Verb::Hosts(args) => cmd::hosts::hosts(&args, &console),
         Verb::Tune(args) => cmd::tune::tune(&args, &console),
         Verb::Lab(args) => cmd::lab::lab(args, &console),
         Verb::List(args) => cmd::list::list(&args, &console),

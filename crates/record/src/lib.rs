@@ -42,7 +42,9 @@ pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, P
 pub use profile::{Count, Frame, InUse, NRange, Profile, ProfileOrder, ProfileWindow, ProfiledSeries, Stack};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
 pub use series::{Series, SeriesKey, Unit};
-pub use system::{FleetPlace, NoiseFloor, ProcessorBorder, ProcessorKind, Processors, ResourceLimit, System, resource};
+pub use system::{
+    FleetPlace, NoiseFloor, ProcessorBorder, ProcessorKind, Processors, ResourceLimit, System, resource,
+};
 pub use trial::{
     Background, Check, HeldBackground, OfferedLevel, Outcome, Server, Trial, TrialClock, TrialKey,
     TrialParameters,

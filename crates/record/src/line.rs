@@ -40,6 +40,25 @@ pub enum Line {
 }
 
 impl Line {
+    /// The trial that the line is from; `None` where it is about the whole run.
+    #[must_use]
+    pub fn trial(&self) -> Option<TrialKey> {
+        match self {
+            Line::Trial(trial) => Some(TrialKey::from_parameters(&trial.order)),
+            Line::Series(series) => Some(TrialKey {
+                system: series.system.clone(),
+                workload: series.workload.clone(),
+                variant: series.variant.clone(),
+                trial: series.trial,
+            }),
+            Line::Generator(GeneratorLevel { of, .. })
+            | Line::Limited(Limitation { of, .. })
+            | Line::Histogram(Histogram { of, .. })
+            | Line::Profile(Profile { of, .. }) => Some(of.clone()),
+            Line::Run(_) | Line::System(_) | Line::Workload(_) | Line::NoiseFloor(_) | Line::End(_) => None,
+        }
+    }
+
     /// Name of the workload that the line is about; `None` where it is about the whole run.
     #[must_use]
     pub fn workload(&self) -> Option<&str> {

@@ -143,6 +143,19 @@ impl Recording {
         }
     }
 
+    /// Takes the trials of other systems of the same run, whose lines it was not extended by.
+    pub fn join(&mut self, others: Recording) {
+        self.trials.extend(others.trials);
+        self.generators.extend(others.generators);
+        self.limitations.extend(others.limitations);
+        self.histograms.extend(others.histograms);
+        self.sampled_trials.extend(others.sampled_trials);
+        self.profiles.extend(others.profiles);
+        self.excluded.extend(others.excluded);
+        self.excluded.sort_by_cached_key(|one| (SeriesKey::from_series(&one.series), one.series.trial));
+        self.series.extend(others.series);
+    }
+
     /// The noise floor that this run measured: it was one of a system against itself.
     #[must_use]
     pub fn measured_noise_floor(&self) -> Option<&NoiseFloor> {

@@ -14,7 +14,7 @@ use crate::{End, Error, FRAME_BYTES_MAX, Line, Result, Run, SentLine, write_line
 const LEVEL: i32 = 3;
 
 /// The storage for the frames of a run: a file, and in simulations a disk that fails at a chosen byte.
-pub trait Storage: Write {
+pub trait Storage: Write + Send {
     /// Cuts the file to this length, and goes on from there.
     ///
     /// # Errors

@@ -68,6 +68,24 @@ pub enum Error {
         /// The address.
         address: String,
     },
+    /// The hosts of a fleet, or groups of them, cannot be read.
+    #[error(transparent)]
+    Fleet(fleet::Error),
+    /// A host is in two groups of `--group`.
+    #[error("the host {host} is in two groups; hosts that share a machine are one group of --group")]
+    TwoGroups {
+        /// Name of the host.
+        host: String,
+    },
+    /// A system of this machine cannot be on hosts.
+    #[error(
+        "{name} is made on this machine, so it cannot be measured on hosts; leave out --hosts, or name a \
+         --system with a command that is executed there"
+    )]
+    NotOnHosts {
+        /// Its name.
+        name: String,
+    },
     /// Two systems have the same name.
     #[error("two systems are called \"{name}\"; give each a different name")]
     SameName {

@@ -48,6 +48,17 @@ pub enum RunEvent<'a> {
         /// Of so many items.
         of: usize,
     },
+    /// All trials on a host of a fleet are over.
+    HostEnded {
+        /// Name of the host.
+        host: &'a str,
+        /// Why the rest of its trials are lost; `None` where they are not.
+        lost: Option<&'a str>,
+        /// Hosts that have ended.
+        ended: usize,
+        /// Of so many.
+        of: usize,
+    },
     /// A trial did not go well.
     Trouble {
         /// The item that was measured.

@@ -3,7 +3,7 @@
 //! [`run`](crate::run()) takes the programs, the clock and the disk of this machine. Simulations of a run
 //! bring their own, so every order of events can be produced, without a process and without waiting.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use record::{Background, Line, Run, SentLine, System, TrialParameters, Writer};
@@ -11,8 +11,8 @@ use workload::Workload;
 
 use crate::Error;
 
-/// Executes the trials of one system.
-pub trait Executor {
+/// Executes the trials of one system. Hosts of a fleet are measured at once, each in a thread.
+pub trait Executor: Send {
     /// Makes the system describe itself.
     ///
     /// # Errors
@@ -39,13 +39,19 @@ pub trait Executor {
 }
 
 /// The time as a run sees it.
-pub trait RunClock {
+pub trait RunClock: Sync {
     /// Time since a fixed moment; it never goes back.
     fn now(&self) -> Duration;
+
+    /// Waits for so long, or until `interrupt` is set.
+    fn wait(&self, time: Duration, interrupt: &AtomicBool);
 
     /// The date, which may be set to anything at any time.
     fn date(&self) -> SystemTime;
 }
+
+/// How often a wait looks for an interrupt.
+const ATTENTION: Duration = Duration::from_millis(50);
 
 /// The clock of this machine.
 #[derive(Debug)]
@@ -60,6 +66,13 @@ impl MachineClock {
 impl RunClock for MachineClock {
     fn now(&self) -> Duration {
         self.0.elapsed()
+    }
+
+    fn wait(&self, time: Duration, interrupt: &AtomicBool) {
+        let begun = Instant::now();
+        while begun.elapsed() < time && !interrupt.load(Ordering::Relaxed) {
+            std::thread::sleep(ATTENTION.min(time));
+        }
     }
 
     fn date(&self) -> SystemTime {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use background::HeldLoads;
 use host::{CommandRefusal, Deadline, Host, NoReply, Process};
@@ -11,6 +11,7 @@ use workload::Workload;
 
 use crate::lines::unsupported;
 use crate::noise_floor::ENGINE;
+use crate::probe::ClockOffset;
 use crate::programs::Programs;
 use crate::target::{OWN_PROGRAM, SCRATCH};
 use crate::{Entry, Error, Executor, Target, received};
@@ -102,6 +103,26 @@ impl<'a> Launcher<'a> {
         let deadline = self.deadline(DESCRIBE_TIMEOUT);
         let replied = process.send(&scratch).and_then(|()| process.receive(deadline));
         replied.map_err(|error| self.unusable(error))
+    }
+
+    /// The date of the system beside the one here, by so many round trips.
+    ///
+    /// # Errors
+    /// Why it is unknown.
+    pub(crate) fn exchange_clock(&mut self, round_trips: usize) -> Result<ClockOffset, Error> {
+        let (mut process, _) = self
+            .start("its trial program", self.programs.main(), "clock")
+            .map_err(|error| self.unusable(error))?;
+        let deadline = self.deadline(DESCRIBE_TIMEOUT);
+        let mut exchanges = Vec::with_capacity(round_trips);
+        for _ in 0..round_trips {
+            let (sent, begun) = (SystemTime::now(), Instant::now());
+            let there_ns = process.send(&()).and_then(|()| process.receive::<u64>(deadline));
+            exchanges.push((sent, there_ns.map_err(|error| self.unusable(error))?, begun.elapsed()));
+        }
+        let nothing =
+            || Error::Describe { name: self.target.name.clone(), reason: "it told no time".to_owned() };
+        ClockOffset::from_exchanges(&exchanges).ok_or_else(nothing)
     }
 
     fn deadline(&self, time: Duration) -> Deadline<'a> {
@@ -242,7 +263,7 @@ fn receive(
     let begun = Instant::now();
     let messages: Result<Vec<_>, _> = (0..count).map(|_| supervisor.receive_bytes(deadline)).collect();
     let lost = || crashed(order, begun, "its own line cannot be read".to_owned());
-    let mut lines = received::lines(messages?, lost);
+    let mut lines = received::lines(messages?, order, lost);
     let stderr = supervisor.stderr();
     for trial in lines.iter_mut().filter_map(SentLine::trial_mut) {
         trial.warnings.extend(remark(&stderr));

@@ -55,7 +55,7 @@ pub(crate) fn head(plan: &RunPlan, command: Vec<String>, systems: &[System], dat
             Trials::Fixed(_) => Vec::new(),
         },
         pinned: !plan.unpinned && processors.all(|processors| processors.trial.is_some()),
-        paired: plan.targets.len() > 1,
+        paired: plan.hosts().iter().any(|host| host.systems > 1),
     }
 }
 

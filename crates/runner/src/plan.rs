@@ -11,6 +11,7 @@ use workload::{Variant, Workload};
 
 use crate::blame::BlameOptions;
 use crate::boots::Boots;
+use crate::hosts::{FleetOptions, Turns};
 use crate::preset::{Preset, Reach, Trials};
 use crate::{Error, Target, select, server, settings};
 
@@ -51,6 +52,8 @@ pub struct RunOptions {
     pub scratch: Option<PathBuf>,
     /// The systems; empty for this machine.
     pub targets: Vec<Target>,
+    /// The hosts that have these systems.
+    pub fleet: FleetOptions,
     /// The loads beside the trials of each system; each level makes systems of its own.
     pub background: Option<BackgroundSpec>,
     /// Measure the system against itself.
@@ -157,8 +160,10 @@ pub struct RunPlan {
     pub scratch: PathBuf,
     /// Remarks for the user before it begins, each a whole sentence.
     pub notes: Vec<String>,
-    /// The systems, one at least.
+    /// The systems, one at least; those of a host stand together.
     pub targets: Vec<Target>,
+    /// Which hosts are measured at the same time.
+    pub(crate) turns: Turns,
     /// The system is measured against itself: the two systems are one and the same.
     pub aa: bool,
     /// Trials that each item gets, even beyond the budget.
@@ -233,7 +238,9 @@ impl RunPlan {
         let items = items(options, &selected, &settings.common)?;
         let is_scaling = |item: &Item| item.workload.shape == Shape::Scaling;
         let part = if items.iter().all(is_scaling) { SCALINGS_PART } else { 1.0 };
-        let budget = preset.budget.map(|budget| budget.mul_f64(part * targets.len() as f64));
+        // Hosts are measured at once, so the time is that of one.
+        let systems = targets.len() / options.fleet.hosts.len().max(1);
+        let budget = preset.budget.map(|budget| budget.mul_f64(part * systems as f64));
         let is_load = |item: &Item| item.workload.shape == Shape::Load;
         if let (Some(_), true, Some(first)) = (&options.blame, items.iter().all(is_load), items.first()) {
             return Err(Error::NothingToSample { workload: first.workload.name });
@@ -260,6 +267,7 @@ impl RunPlan {
             scratch: options.scratch.clone().unwrap_or_else(std::env::temp_dir),
             notes,
             targets,
+            turns: options.fleet.turns()?,
             aa: options.aa,
             least,
             boots: match options.steps {
@@ -331,6 +339,7 @@ fn targets(options: &RunOptions, settings: &[Vec<(String, String)>]) -> Result<V
     let targets = if options.targets.is_empty() { &local[..] } else { &options.targets };
     let with = |target: &Target| settings.iter().map(|own| target.with_settings(own)).collect::<Vec<_>>();
     let targets = loaded(options, targets.iter().flat_map(with).collect());
+    let targets = options.fleet.targets(targets)?;
     match (options.aa, targets.as_slice()) {
         (true, [one]) => Ok(one.against_itself()),
         (true, _) => Err(Error::AgainstItself),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::boots::BootSchedule;
-use crate::event::{Ran, RunEvent, TimeLeft};
+use crate::event::{RunEvent, TimeLeft};
 use crate::executor::{Executor, RunClock};
 use crate::first_trials::FirstTrials;
 use crate::lines::{failed, not_begun, unsupported};
@@ -13,13 +13,12 @@ use crate::offered::offered;
 use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
 use crate::progress::Progress;
+use crate::run_file::RunFile;
 use crate::systems::MeasuredSystem;
 use crate::timeouts::Timeouts;
 use crate::{Error, schedule, settings, system_plan};
 use judge::Judgements;
-use record::{
-    End, EndStatus, Line, OfferedLevel, Outcome, Purpose, Recording, SentLine, TrialParameters, Writer,
-};
+use record::{EndStatus, Line, OfferedLevel, Outcome, Purpose, Recording, SentLine, TrialParameters};
 
 /// One run in progress.
 pub(crate) struct RunLoop<'a, E> {
@@ -27,55 +26,81 @@ pub(crate) struct RunLoop<'a, E> {
     systems: Vec<MeasuredSystem<E>>,
     pub(crate) clock: &'a dyn RunClock,
     interrupt: &'a AtomicBool,
+    file: &'a RunFile,
     /// By the clock, when measuring began.
     begun: Duration,
     pub(crate) random: fastrand::Rng,
     pub(crate) progress: Vec<Progress>,
     boots: BootSchedule,
-    writer: Option<Writer>,
-    pub(crate) unwritten: Option<Error>,
     pub(crate) recording: Recording,
     pub(crate) judgements: Judgements,
     /// By workload the load that its rivals are offered, once their first trials have found it.
     offered: BTreeMap<&'static str, Vec<OfferedLevel>>,
+    /// Trials in a row that crashed or hung on a host of a fleet.
+    troubles: u32,
+    /// Why the host is lost, if it is.
+    lost: Option<String>,
 }
+
+/// The result of a loop.
+pub(crate) struct Measured {
+    pub(crate) status: EndStatus,
+    pub(crate) recording: Recording,
+    pub(crate) judgements: Judgements,
+    /// Why the rest of a host's trials are lost; `None` where they are not.
+    pub(crate) lost: Option<String>,
+}
+
+/// A host that cannot be reached is tried for so long: a partition may heal.
+const OUTAGE_MOST: Duration = Duration::from_secs(30);
+/// And again after this time.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+/// A host on which so many trials in a row crash or hang is lost: each may take minutes.
+const HOST_TROUBLES_MAX: u32 = 4;
 
 impl<'a, E: Executor> RunLoop<'a, E> {
     /// A run that begins now, with the record as far as it is written.
     pub(crate) fn new(
         plan: &'a RunPlan,
         systems: Vec<MeasuredSystem<E>>,
-        clock: &'a dyn RunClock,
-        interrupt: &'a AtomicBool,
-        writer: Writer,
+        (clock, interrupt): (&'a dyn RunClock, &'a AtomicBool),
+        file: &'a RunFile,
         recording: Recording,
     ) -> Self {
         RunLoop {
             plan,
             progress: progress(plan, &systems),
             boots: BootSchedule::new(plan.boots, plan.items.len()),
+            lost: lost(&systems),
             systems,
             clock,
             interrupt,
-            begun: clock.now(),
+            file,
+            begun: Duration::ZERO,
             random: fastrand::Rng::with_seed(plan.seed),
-            writer: Some(writer),
-            unwritten: None,
             recording,
             judgements: Judgements::default(),
             offered: BTreeMap::new(),
+            troubles: 0,
         }
     }
 
-    /// Measures, and ends the record.
-    pub(crate) fn run(mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Ran {
+    /// The host that it measures; empty without a fleet.
+    pub(crate) fn host(&self) -> &str {
+        let place = self.plan.targets.first().and_then(|target| target.fleet.as_ref());
+        place.map_or("", |place| &place.host)
+    }
+
+    /// Measures.
+    pub(crate) fn run(mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Measured {
+        // Hosts that take turns begin when it is their turn.
+        self.begun = self.clock.now();
         let status = match self.plan.blame.as_ref().and_then(|blame| blame.run.as_ref()) {
             Some(_) => EndStatus::Complete,
             None => self.measure(on_event),
         };
         let status = self.sample(status, on_event);
-        let end = End { status, elapsed_seconds: self.elapsed().as_secs_f64() };
-        self.finish(end)
+        Measured { status, recording: self.recording, judgements: self.judgements, lost: self.lost }
     }
 
     /// Runs all trials and says how it ended.
@@ -94,7 +119,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
                 self.adapt(looks, on_event);
             }
         }
-        if self.unwritten.is_some() {
+        if self.is_unwritten() {
             EndStatus::Failed
         } else if self.interrupt.load(Ordering::Relaxed) {
             EndStatus::Interrupted
@@ -211,11 +236,12 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         let (item, target) = (&plan.items[index], &plan.targets[system]);
         let order = self.order(index, system, number, seed);
         let started_seconds = self.elapsed().as_secs_f64();
-        let mut lines = match self.attempt(index, system, &order) {
+        let mut lines = match self.attempt_again(index, system, &order) {
             Ok(Some(lines)) => lines,
             Ok(None) => return,
             Err(error) => vec![failed(&order, error.to_string()).into()],
         };
+        self.give_up_host(&lines);
         let held = held_levels(&lines);
         let progress = &mut self.progress[index];
         let mut reach = None;
@@ -306,15 +332,68 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         system.executor.trial(self.plan.items[item].workload, order.clone())
     }
 
-    /// Writes the lines down; a disk that is full ends the run but loses nothing that was written.
-    pub(crate) fn keep(&mut self, lines: Vec<SentLine>) {
-        if let Some(writer) = &mut self.writer
-            && let Err(error) = writer.append_sent(&lines)
-        {
-            self.unwritten = Some(error.into());
-            self.writer = None;
+    /// The same; a host of a fleet that cannot be reached is tried again for a while, and then lost.
+    fn attempt_again(
+        &mut self,
+        item: usize,
+        system: usize,
+        order: &TrialParameters,
+    ) -> Result<Option<Vec<SentLine>>, Error> {
+        let begun = self.clock.now();
+        loop {
+            let error = match self.attempt(item, system, order) {
+                Err(error) if !self.host().is_empty() => error,
+                attempted => return attempted,
+            };
+            if self.is_stopped() {
+                return Ok(None);
+            }
+            if self.clock.now().saturating_sub(begun) >= OUTAGE_MOST {
+                self.lose_host(error.to_string());
+                return Err(error);
+            }
+            self.clock.wait(RETRY_AFTER, self.interrupt);
         }
+    }
+
+    /// Loses a host on which one trial after the other crashes or hangs: it must not hold up the others.
+    fn give_up_host(&mut self, lines: &[SentLine]) {
+        let trials = lines.iter().filter_map(|line| match line.line() {
+            Line::Trial(trial) => Some(&trial.outcome),
+            _ => None,
+        });
+        for outcome in trials {
+            match outcome {
+                Outcome::Crashed { .. } | Outcome::TimedOut { .. } => self.troubles += 1,
+                _ => self.troubles = 0,
+            }
+            if self.troubles >= HOST_TROUBLES_MAX && !self.host().is_empty() {
+                let last = match outcome {
+                    Outcome::Crashed { reason, .. } => reason.clone(),
+                    _ => "it timed out".to_owned(),
+                };
+                self.lose_host(format!("{HOST_TROUBLES_MAX} trials in a row failed there, the last: {last}"));
+            }
+        }
+    }
+
+    /// No more trials on this host.
+    fn lose_host(&mut self, reason: String) {
+        for system in self.systems.iter_mut().filter(|system| system.unavailable.is_none()) {
+            system.unavailable = Some(Outcome::Failed { reason: format!("the host was lost: {reason}") });
+        }
+        self.lost.get_or_insert(reason);
+    }
+
+    /// Writes the lines down.
+    pub(crate) fn keep(&mut self, lines: Vec<SentLine>) {
+        self.file.append(&lines);
         self.recording.extend(lines.into_iter().map(Line::from));
+    }
+
+    /// Whether lines could not be written down.
+    pub(crate) fn is_unwritten(&self) -> bool {
+        self.file.is_lost()
     }
 
     /// Time since measuring began.
@@ -329,7 +408,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
 
     /// Nothing more is to be measured, whatever time is left.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed) || self.unwritten.is_some()
+        self.interrupt.load(Ordering::Relaxed) || self.is_unwritten()
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -353,30 +432,16 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         };
         if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 }
     }
+}
 
-    fn finish(mut self, end: End) -> Ran {
-        let interrupted = end.status == EndStatus::Interrupted;
-        if self.plan.aa
-            && let Some(floor) = judge::noise_floor::measured(&self.recording)
-        {
-            self.keep(vec![Line::NoiseFloor(floor).into()]);
-        }
-        self.recording.end = Some(end.clone());
-        if let Some(writer) = self.writer.take()
-            && let Err(error) = writer.finish(end)
-        {
-            self.unwritten = Some(error.into());
-        }
-        Ran {
-            findings: self.judgements.findings(&self.recording),
-            judgements: self.judgements.count(),
-            recording: self.recording,
-            unwritten: self.unwritten,
-            interrupted,
-            floor_kept: None,
-            removal: None,
-        }
-    }
+/// Why nothing can be measured on any of these systems.
+fn lost<E>(systems: &[MeasuredSystem<E>]) -> Option<String> {
+    let reason = |system: &MeasuredSystem<E>| match system.unavailable.as_ref()? {
+        Outcome::Failed { reason } | Outcome::Unsupported { reason } => Some(reason.clone()),
+        other => Some(format!("{other:?}")),
+    };
+    let reasons: Option<Vec<String>> = systems.iter().map(reason).collect();
+    reasons?.into_iter().next()
 }
 
 fn is_trouble(outcome: &Outcome) -> bool {

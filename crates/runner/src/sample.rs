@@ -27,9 +27,9 @@ impl<E: Executor> RunLoop<'_, E> {
             // In turns, so that disturbances of the machine affect all alike.
             for suspect in &mut suspects {
                 if self.is_stopped() {
-                    return match self.unwritten {
-                        Some(_) => EndStatus::Failed,
-                        None => EndStatus::Interrupted,
+                    return match self.is_unwritten() {
+                        true => EndStatus::Failed,
+                        false => EndStatus::Interrupted,
                     };
                 }
                 is_over &= !self.sample_one(suspect, &mut functions, on_event);

@@ -19,16 +19,28 @@ pub(crate) struct MeasuredSystem<E> {
     pub(crate) plan: SystemPlan,
 }
 
-/// Makes every system describe itself, and plans for each from its report.
+/// Makes every system describe itself, and plans for each from its report. Hosts do so at once.
 ///
 /// # Errors
 /// The first error, if no system can be measured.
 pub(crate) fn describe<E: Executor>(
     plan: &RunPlan,
-    mut executors: Vec<E>,
+    executors: Vec<E>,
     interrupt: &AtomicBool,
 ) -> Result<(Vec<System>, Vec<MeasuredSystem<E>>), Error> {
-    let mut described: Vec<Result<System, Error>> = executors.iter_mut().map(Executor::describe).collect();
+    let mut executors = executors.into_iter();
+    let hosts = plan.hosts();
+    let of_hosts = hosts.iter().map(|host| executors.by_ref().take(host.systems).collect()).collect();
+    let describe_all = |executors: Vec<E>| -> Vec<(E, Result<System, Error>)> {
+        let describe = |mut executor: E| {
+            let described = executor.describe();
+            (executor, described)
+        };
+        executors.into_iter().map(describe).collect()
+    };
+    let described = plan.turns.on_each(of_hosts, &describe_all);
+    let (mut executors, mut described): (Vec<E>, Vec<Result<System, Error>>) =
+        described.into_iter().flatten().unzip();
     // An interrupt is not an error.
     if described.iter().all(Result::is_err)
         && !interrupt.load(Ordering::Relaxed)
@@ -40,15 +52,20 @@ pub(crate) fn describe<E: Executor>(
     for (place, executor) in executors.iter_mut().enumerate() {
         let Ok(system) = &described[place] else { continue };
         let own = system_plan::of_all(plan, &[Some(system)]).remove(0);
-        // A load that is too much for the system is a mistake of the command line.
-        executor.try_background(&loads(place, &own))?;
+        match executor.try_background(&loads(place, &own)) {
+            // One host of many says nothing about the others.
+            Err(error) if plan.is_of_fleet() => described[place] = Err(error),
+            // A load that is too much for the system is a mistake of the command line.
+            tried => tried?,
+        }
     }
     let systems: Vec<Option<&System>> = described.iter().map(|system| system.as_ref().ok()).collect();
     let plans = system_plan::of_all(plan, &systems);
     let outcomes: Vec<Option<Outcome>> =
         described.iter().map(|system| system.as_ref().err().map(outcome_of)).collect();
     let recorded = described.into_iter().zip(&plan.targets).zip(&plans).map(|((system, target), own)| {
-        system.map_or_else(|error| unknown(target, &error), |system| planned(system, plan, own))
+        let system = system.map_or_else(|error| unknown(target, &error), |system| planned(system, plan, own));
+        System { fleet: target.fleet.clone(), ..system }
     });
     let recorded = recorded.collect();
     let measured = executors.into_iter().zip(outcomes).zip(plans);

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use background::BackgroundLevel;
+use fleet::FleetHost;
+use record::FleetPlace;
 
 use crate::{Error, Programs};
 
@@ -52,6 +54,8 @@ pub struct Target {
     pub background: Vec<String>,
     /// The settings of workloads in which it differs from other systems of the run, each as in the record.
     pub settings: Vec<(String, String)>,
+    /// Its host and its configuration, where the run measures a fleet.
+    pub fleet: Option<FleetPlace>,
 }
 
 impl Target {
@@ -77,6 +81,7 @@ impl Target {
             files: None,
             background: Vec::new(),
             settings: Vec::new(),
+            fleet: None,
         }
     }
 
@@ -151,6 +156,30 @@ impl Target {
         Target { name, written, background, ..self.clone() }
     }
 
+    /// This one on a host of a fleet, behind the command that leads there.
+    ///
+    /// # Errors
+    /// [`Error::NotOnHosts`] for a system that is made on this machine: a guest, a file system or a folder.
+    pub(crate) fn on_host(&self, host: &FleetHost) -> Result<Target, Error> {
+        if self.entry != Entry::Shell || self.files.is_some() || self.is_new_in_each_trial() {
+            return Err(Error::NotOnHosts { name: self.name.clone() });
+        }
+        let configuration = if self == &Target::local() { String::new() } else { self.name.clone() };
+        let name = match configuration.as_str() {
+            "" => host.name.clone(),
+            configuration => format!("{} {configuration}", host.name),
+        };
+        let options = self.written.strip_prefix(self.prefix.as_slice()).unwrap_or_default();
+        let prefix = host.command_of(&self.prefix);
+        Ok(Target {
+            written: prefix.iter().chain(options).cloned().collect(),
+            prefix,
+            fleet: Some(FleetPlace { host: host.name.clone(), configuration }),
+            name,
+            ..self.clone()
+        })
+    }
+
     /// This one twice, as `a` and `b`: all differences between them are noise.
     pub(crate) fn against_itself(&self) -> Vec<Target> {
         ["a", "b"].map(|name| Target { name: name.to_owned(), ..self.clone() }).to_vec()
@@ -190,6 +219,27 @@ mod tests {
         let nice = Target::parse("nice=nice").expect("a system").with_settings(&settings[..1]);
         assert_eq!((nice.name.as_str(), &nice.settings[..]), ("nice workers=2", &settings[..1]));
         assert_eq!(Target::local().with_settings(&[]), Target::local());
+    }
+
+    #[test]
+    fn a_system_on_a_host_is_behind_its_command() {
+        let host = |command: &str| fleet::listed(&format!("n1={command}")).expect("a host").remove(0);
+        let nice = Target::parse("nice=nice -n '1 0'").expect("a system");
+        let there = nice.on_host(&host("srun -w n1")).expect("a system");
+        assert_eq!(there.prefix, ["srun", "-w", "n1", "nice", "-n", "1 0"]);
+        assert_eq!((there.name.as_str(), &there.written), ("n1 nice", &there.prefix));
+        let by_ssh = nice.on_host(&host("ssh n1")).expect("a system");
+        assert_eq!(by_ssh.prefix, ["ssh", "n1", "nice", "-n", "'1 0'"], "a shell there splits it again");
+        let alone = Target::local().on_host(&host("")).expect("a system");
+        assert_eq!((alone.name.as_str(), alone.prefix.len()), ("n1", 0));
+        let set = Target::local().with_settings(&[("workers".to_owned(), "2".to_owned())]);
+        let set = set.on_host(&host("ssh n1")).expect("a system");
+        assert_eq!(
+            (set.name.as_str(), set.written.join(" ")),
+            ("n1 workers=2", "ssh n1 --set workers=2".into())
+        );
+        let folder = Target::of_files("/tmp").expect("a folder");
+        assert!(folder.on_host(&host("")).is_err(), "it would be a folder of this machine");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use host::{FrameReader, FrameWriter};
 use record::{
@@ -90,6 +90,16 @@ pub(crate) fn examine() -> Done {
         steadiness: Some(steadiness),
     };
     Ok(FrameWriter::standard_output().send(&examination)?)
+}
+
+/// Replies to each request with the date here, in nanoseconds since 1970, until requests end.
+pub(crate) fn tell_time() -> Done {
+    let (mut requests, mut replies) = (FrameReader::standard_input(), FrameWriter::standard_output());
+    while requests.receive::<()>()?.is_some() {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        replies.send(&u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX))?;
+    }
+    Ok(())
 }
 
 fn recorded(condition: environment::MachineCondition) -> Condition {

@@ -45,6 +45,7 @@ pub fn play(groups: &[Group], further: Role) -> Option<ExitCode> {
         ["measure"] => worker::measure(groups),
         ["describe"] => describe::describe(),
         ["examine"] => describe::examine(),
+        ["clock"] => describe::tell_time(),
         [background::ROLE] => background::hold().map_err(Into::into),
         ["agent", folder] => host::agent(folder).map_err(Into::into),
         ["guard", ref words @ ..] => host::guard(words).map_err(Into::into),
@@ -81,5 +82,5 @@ fn end(done: Done) -> ExitCode {
     }
 }
 
-const USAGE: &str = "its roles are started by osdyno: supervise | describe | examine | background | \
+const USAGE: &str = "its roles are started by osdyno: supervise | describe | examine | clock | background | \
      agent FOLDER | guard SECONDS COMMAND";

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::frameworks;
 use super::port::Tools;
-use crate::command::{exists, program, read};
-use crate::{AnyError, workspace};
+use crate::{AnyError, pypi, workspace};
 
 /// The first version with the libraries of OpenBSD; try another one before it is written here.
 const PACKAGE: &str = "ziglang==0.17.1";
@@ -66,28 +65,7 @@ fn quoted(path: &Path) -> String {
 /// Where zig is.
 fn installed() -> Result<PathBuf, AnyError> {
     let folder = workspace::target().join(PACKAGE.replace("==", "-"));
-    let zig = folder.join("ziglang/zig");
-    if zig.exists() {
-        return Ok(zig);
-    }
-    if !exists("pip3") {
-        return Err("there is no pip3 to install zig with; install python3-pip".into());
-    }
-    // Moved to its place when it is whole.
-    let unfinished = folder.with_extension("new");
-    let _ = fs::remove_dir_all(&unfinished);
-    let mut install = program("pip3");
-    install.args([
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-    ]);
-    read(install.arg("--target").arg(&unfinished).arg(PACKAGE))?;
-    fs::rename(&unfinished, &folder)?;
-    Ok(zig)
+    Ok(pypi::install(&folder, &[PACKAGE], &["--no-deps"])?.join("ziglang/zig"))
 }
 
 /// Writes a program, unless it is there: cargo compiles all C anew after its compiler.

@@ -16,6 +16,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("judge", &["record", "stats"]),
     ("host", &["sys"]),
+    ("fleet", &[]),
     ("background", &["host", "record", "sys"]),
     ("net", &["host", "record", "stats", "sys"]),
     ("workload", &["net", "record", "sys"]),
@@ -45,6 +46,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "background",
             "cores",
+            "fleet",
             "host",
             "jobs",
             "judge",
@@ -64,6 +66,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "osdyno",
         &[
             "background",
+            "fleet",
             "import",
             "inspect",
             "judge",
@@ -85,6 +88,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "fuzz",
         &[
             "background",
+            "fleet",
             "host",
             "import",
             "inspect",

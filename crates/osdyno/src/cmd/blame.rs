@@ -100,7 +100,7 @@ fn sample(args: &Args, measured: (Recording, Findings), console: &Console) -> Do
     let plan = RunPlan::make(&options(args, measured)?)?;
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
-    let screen = Screen::new(console, plan.targets.len() > 1);
+    let mut screen = Screen::new(console, plan.targets.len() > 1);
     let command = super::command_line::recorded_in(&file);
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();

@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 mod formats;
 mod gate;
+pub(crate) mod hosts;
 pub(crate) mod impact;
 pub(crate) mod janitor;
 pub(crate) mod judge;

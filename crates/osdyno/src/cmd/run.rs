@@ -1,28 +1,25 @@
 //! `osdyno run`: measures, prints verdicts, and writes a run file and a report.
 
 mod command;
+mod screen;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use ::report::Style;
-use ::report::document::Document;
-use ::report::document::terminal::Length;
 use background::BackgroundSpec;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use judge::Findings;
 use record::Outcome;
 use record::units::{self, Unreadable};
-use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target, TimeLeft};
+use runner::{BlameOptions, FileSystem, Removal, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use self::command::{CommandArgs, Levels};
+pub(super) use self::screen::Screen;
 use super::formats::ResultFormat;
 use super::gate::{RunGate, RunGateArgs};
+use super::hosts::FleetArgs;
 use super::{
     Detail, Done, Format, print_findings, print_noise_floor, print_places, refuse_unwritable, suggested,
     warn, warn_refused, write_file,
@@ -98,6 +95,8 @@ pub(crate) struct Args {
     /// systems are interleaved, and trials with equal numbers are compared as pairs.
     #[arg(long = "system", value_name = "NAME=COMMAND", value_parser = Target::parse)]
     systems: Vec<Target>,
+    #[command(flatten)]
+    fleet: FleetArgs,
     /// File systems to measure, each as a system of its own: kinds with options, as ext4,ext4:nojournal,tmpfs
     ///
     /// Each is made in an image in the scratch folder, and all trials of that system have their files on it.
@@ -204,7 +203,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
 
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
-    let screen = Screen::new(console, plan.targets.len() > 1);
+    let mut screen = Screen::new(console, plan.targets.len() > 1);
     screen.notes(&plan.notes);
     let command = super::command_line::recorded_in(&file);
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
@@ -304,6 +303,7 @@ fn options(args: &Args, gate: &RunGate) -> Result<RunOptions, Failure> {
         seed: args.seed,
         scratch: args.scratch.clone(),
         targets: args.systems.iter().chain(&args.files).cloned().chain(file_systems).collect(),
+        fleet: args.fleet.options()?,
         background: args.background.clone(),
         aa: args.aa,
         boots: args.boots,
@@ -382,119 +382,4 @@ fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
         && all.into_iter().all(was_tried)
         && recording.excluded.is_empty()
         && recording.trials.iter().all(went_well)
-}
-
-/// The progress display: one line, only on a terminal.
-pub(super) struct Screen {
-    bar: ProgressBar,
-    names_systems: bool,
-    style: Style,
-}
-
-/// Steps of the progress bar.
-const BAR_STEPS: u64 = 1000;
-
-impl Screen {
-    pub(super) fn new(console: &Console, names_systems: bool) -> Screen {
-        let target =
-            if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
-        let template = "  measuring  {bar:24}  {percent:>3} %   {wide_msg}\n  {prefix}";
-        let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        Screen { bar: bar.with_style(style), names_systems, style: console.style }
-    }
-
-    pub(super) fn notes(&self, notes: &[String]) {
-        for note in notes {
-            tell(&format!("  note: {}", ::report::printable(note)));
-        }
-    }
-
-    pub(super) fn show(&self, event: &RunEvent<'_>) {
-        match event {
-            RunEvent::Begun { systems } => {
-                for (place, system) in systems.iter().enumerate() {
-                    let name = if systems.len() > 1 { format!("{} · ", system.name) } else { String::new() };
-                    let tool = format!("osdyno {}", env!("CARGO_PKG_VERSION"));
-                    let machine = ::report::sentences::machine(&tool, system);
-                    tell(&::report::printable(&(name + &machine)));
-                    let is_reported = |warning: &&String| {
-                        systems[..place].iter().any(|earlier| earlier.warnings.contains(warning))
-                    };
-                    for warning in system.warnings.iter().filter(|warning| !is_reported(warning)) {
-                        tell(&format!("  {}", ::report::printable(warning)));
-                    }
-                }
-            }
-            RunEvent::Trial { item, system, trial, of, done, left } => {
-                let left = left.map(|left| {
-                    let time = ::report::quantity::duration(left.time().as_secs_f64());
-                    let word = if matches!(left, TimeLeft::About(_)) { "about" } else { "at most" };
-                    format!(" · {word} {time} left")
-                });
-                let name = self.name(item, system);
-                self.bar.set_position((done * BAR_STEPS as f64) as u64);
-                let text = format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default());
-                self.bar.set_message(::report::printable(&text).into_owned());
-            }
-            RunEvent::Decided { findings, variants } => self.found(findings, variants),
-            RunEvent::Looked { open, of } => {
-                self.bar.set_prefix(::report::printable(&deciding(open, *of)).into_owned());
-            }
-            RunEvent::Trouble { item, system, trial, outcome } => self.bar.suspend(|| {
-                warn(&format!("{} · trial {trial} {}", self.name(item, system), trouble(outcome)));
-            }),
-        }
-    }
-
-    /// Prints the growths that are certain, for a person that waits; the overview has them in their order.
-    fn found(&self, findings: &Findings, variants: &[&str]) {
-        if self.bar.is_hidden() {
-            return;
-        }
-        let growths = ::report::overview::growth_sentences(findings, |finding| {
-            variants.contains(&finding.key.variant.as_str())
-        });
-        self.bar.suspend(|| {
-            let mut document = Document::default();
-            growths.iter().for_each(|growth| document.say(format!("  found: {growth}")));
-            // A closed standard error is not a failure.
-            let _ = document.write(Length::Short, &self.style, &mut io::stderr().lock());
-        });
-    }
-
-    /// The measured item; and its system, where there are several.
-    fn name(&self, item: &runner::Item, system: &str) -> String {
-        let system = if self.names_systems { format!(" on {system}") } else { String::new() };
-        item.name() + &system
-    }
-
-    pub(super) fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// `9 of 14 decided, open: reap, fork and 3 more`; empty where all are decided.
-fn deciding(open: &[&runner::Item], of: usize) -> String {
-    const NAMED_MOST: usize = 2;
-    let mut names: Vec<String> = open.iter().take(NAMED_MOST).map(|item| item.name()).collect();
-    let more = open.len().saturating_sub(NAMED_MOST);
-    names.extend((more > 0).then(|| format!("{more} more")));
-    let decided = of.saturating_sub(open.len());
-    match names.is_empty() {
-        true => String::new(),
-        false => format!("{decided} of {of} decided, open: {}", ::report::words::list(&names)),
-    }
-}
-
-fn trouble(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Failed { reason } => format!("failed: {reason}"),
-        Outcome::Crashed { n, reason } => format!("crashed at n = {n}: {reason}"),
-        Outcome::TimedOut { n } => {
-            format!("timed out at n = {n} and was killed; --timeout gives it more time")
-        }
-        _ => String::new(),
-    }
 }

@@ -19,6 +19,7 @@ mod far;
 mod faults;
 mod file_faults;
 mod file_systems;
+mod fleet;
 mod foreign;
 mod gates;
 mod impact;

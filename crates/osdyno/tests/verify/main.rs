@@ -6,7 +6,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod ansible;
 mod blame;
+mod fleet;
 mod hostile;
 mod kill_objects;
 mod lab;

@@ -98,9 +98,13 @@ fn files_of_older_versions_are_read() {
         fields.retain(|field, _| !later.contains(&field.as_str()));
         let older = match line {
             Line::Run(run) => Line::Run(Run { paired: false, ..run }),
-            Line::System(system) => {
-                Line::System(System { noise_floor: None, limits: [].into(), processors: None, fleet: None, ..system })
-            }
+            Line::System(system) => Line::System(System {
+                noise_floor: None,
+                limits: [].into(),
+                processors: None,
+                fleet: None,
+                ..system
+            }),
             Line::Workload(mut workload) => {
                 workload.remedies.clear();
                 for kind in &mut workload.series {

@@ -7,6 +7,7 @@
 //! alone and prints its trials.
 
 mod disk;
+mod fleet;
 mod judged;
 mod promises;
 mod scenario;

@@ -131,7 +131,7 @@ impl Bisecting<'_> {
         let plan = RunPlan::make(&options)?;
         let path = numbered(self.file, number);
         refuse_unwritable(&path)?;
-        let screen = Screen::new(self.console, true);
+        let mut screen = Screen::new(self.console, true);
         screen.notes(&plan.notes);
         let command = super::super::command_line::recorded_in(&path);
         let ran = runner::run(&plan, &path, command, self.interrupt, &mut |event| screen.show(&event))?;

@@ -1,10 +1,11 @@
 //! A disk that is full at some byte, or does not finish.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use record::Storage;
+
+use super::world::Shared;
 
 /// A write of more bytes is large.
 const LARGE: usize = 300;
@@ -22,7 +23,7 @@ pub(crate) struct Disk {
 }
 
 /// The file, opened for writing.
-pub(crate) struct OpenFile(pub(crate) Rc<RefCell<Disk>>);
+pub(crate) struct OpenFile(pub(crate) Arc<Shared<Disk>>);
 
 impl Write for OpenFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use runner::{Boots, Item, RunOptions, RunPlan, Target, Trials};
+use runner::{Boots, FleetOptions, Item, RunOptions, RunPlan, Target, Trials};
 use workload::{Expect, Operation, Sizes, Variant, Workload};
 
 /// n of every trial: enough for the judge to make a verdict.
@@ -201,6 +201,62 @@ impl Scenario {
         let loads = rivals.map(|seconds| behaviour(seconds, Fate::Slow));
         scenario.systems[0].items = curves.into_iter().chain(loads).collect();
         scenario
+    }
+
+    /// A run over so many hosts, each with two configurations, with a fixed number of trials. The second half of
+    /// the hosts has these fates, one after the other, unless the fleet is to be healthy.
+    pub(crate) fn of_fleet(seed: u64, hosts: usize, is_healthy: bool) -> Scenario {
+        let random = &mut fastrand::Rng::with_seed(seed);
+        let fleet = FleetOptions {
+            hosts: fleet::hosts(&format!("n[1-{hosts}]=to {{}}")).expect("hosts"),
+            at_once: Some(1),
+            groups: Vec::new(),
+        };
+        let configurations = ["plain", "tuned"].map(|name| Target::of_command(name.to_owned(), Vec::new()));
+        let options = RunOptions {
+            seed: Some(seed),
+            n: Some(N),
+            trials: Some(random.u32(2..5)),
+            targets: configurations.to_vec(),
+            unpinned: true,
+            fleet,
+            ..RunOptions::default()
+        };
+        let mut plan = RunPlan::make(&options).expect("a plan");
+        plan.items = items(random);
+        plan.budget = None;
+        plan.timeout = Duration::from_secs(30);
+        let fates =
+            [Fate::CannotStart, Fate::Crashes(1.0), Fate::Hangs(1.0), Fate::Crashes(0.3), Fate::Fails];
+        let (mut systems, count) = (Vec::new(), plan.items.len());
+        for host in 0..hosts {
+            let (is_absent, fate) = (random.bool(), fates[random.usize(..fates.len())]);
+            let is_ill = host >= hosts / 2 && !is_healthy;
+            // The same costs whatever becomes of the others.
+            let own = &mut fastrand::Rng::with_seed(seed ^ (host as u64 + 1));
+            for _ in 0..2 {
+                let behaviour = |_| Behaviour {
+                    cost_seconds: log_uniform(own, 0.01, 1.0),
+                    cold: 1.0,
+                    jitter: 0.1,
+                    fate: if is_ill { fate } else { Fate::Healthy },
+                    growth: 1.0,
+                    noise: (0.02, 0.05),
+                };
+                let items = (0..count).map(behaviour).collect();
+                systems.push(SimulatedSystem { is_absent: is_ill && is_absent, items });
+            }
+        }
+        Scenario {
+            interrupted_at: None,
+            interrupt_waits: false,
+            capacity_bytes: None,
+            fails_to_sync: false,
+            date: SystemTime::UNIX_EPOCH,
+            plan,
+            systems,
+            is_steady: false,
+        }
     }
 
     /// The place in the plan of a workload's variant.

@@ -1,11 +1,10 @@
 //! The outside of a simulated run: a clock that moves when a trial takes time, systems, a disk, and a user
 //! that interrupts.
 
-use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
 use record::{Line, SentLine, System, TrialParameters, Writer};
@@ -35,6 +34,38 @@ pub(crate) enum Fault {
     ForgetfulDisk,
     BlamedItem,
     OtherSeed,
+    /// A host sends its lines in the name of the first system.
+    OfAnother,
+}
+
+/// A value that the run and its outside share: hosts may be measured in threads of their own.
+#[derive(Default)]
+pub(crate) struct Shared<T>(RwLock<T>);
+
+impl<T> Shared<T> {
+    pub(crate) fn borrow(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().expect("no thread panicked")
+    }
+
+    pub(crate) fn borrow_mut(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().expect("no thread panicked")
+    }
+}
+
+impl<T: Copy> Shared<T> {
+    fn get(&self) -> T {
+        *self.borrow()
+    }
+
+    fn set(&self, value: T) {
+        *self.borrow_mut() = value;
+    }
+}
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Shared<T> {
+        Shared(RwLock::new(value))
+    }
 }
 
 /// The outside of one run.
@@ -42,14 +73,14 @@ pub(crate) struct World {
     pub(crate) scenario: Scenario,
     fault: Fault,
     /// The time that has passed in truth.
-    now: Cell<Duration>,
+    now: Shared<Duration>,
     /// By how much the clock is wrong.
-    leap: Cell<Duration>,
-    looks: Cell<u64>,
+    leap: Shared<Duration>,
+    looks: Shared<u64>,
     interrupt: AtomicBool,
-    pub(crate) disk: Rc<RefCell<Disk>>,
+    pub(crate) disk: Arc<Shared<Disk>>,
     /// The trials that were begun, in this order.
-    pub(crate) trials: RefCell<Vec<Executed>>,
+    pub(crate) trials: Shared<Vec<Executed>>,
 }
 
 /// A trial that was begun.
@@ -86,14 +117,16 @@ pub(crate) struct Simulation {
     /// When measuring began.
     pub(crate) begun: Duration,
     pub(crate) shown: Vec<Status>,
+    /// The hosts of a fleet as they ended, and why the rest of their trials are lost.
+    pub(crate) ended: Vec<(String, Option<String>)>,
     pub(crate) ran: Result<Ran, Error>,
 }
 
 impl Simulation {
     pub(crate) fn new(scenario: Scenario, fault: Fault) -> Simulation {
         let world = World::new(scenario, fault);
-        let (mut begun, mut shown) = (Duration::ZERO, Vec::new());
-        let file = || Box::new(OpenFile(Rc::clone(&world.disk)));
+        let (mut begun, mut shown, mut hosts) = (Duration::ZERO, Vec::new(), Vec::new());
+        let file = || Box::new(OpenFile(Arc::clone(&world.disk)));
         let place = |place| Place { world: &world, place, boots: 1 };
         let outside = Outside {
             executors: (0..world.scenario.systems.len()).map(place).collect(),
@@ -116,9 +149,10 @@ impl Simulation {
                     left: left.map(TimeLeft::time),
                 });
             }
+            RunEvent::HostEnded { host, lost, .. } => hosts.push((host.to_owned(), lost.map(str::to_owned))),
             RunEvent::Decided { .. } | RunEvent::Looked { .. } | RunEvent::Trouble { .. } => {}
         });
-        Simulation { world, begun, shown, ran }
+        Simulation { world, begun, shown, ended: hosts, ran }
     }
 
     /// When the last trial ended.
@@ -138,12 +172,12 @@ impl World {
         World {
             scenario,
             fault,
-            now: Cell::default(),
-            leap: Cell::default(),
-            looks: Cell::default(),
+            now: Shared::default(),
+            leap: Shared::default(),
+            looks: Shared::default(),
             interrupt: AtomicBool::new(false),
-            disk: Rc::new(RefCell::new(disk)),
-            trials: RefCell::default(),
+            disk: Arc::new(Shared::from(disk)),
+            trials: Shared::default(),
         }
     }
 
@@ -177,6 +211,10 @@ impl RunClock for World {
         if self.fault == Fault::SlowClock { shown / 2 } else { shown }
     }
 
+    fn wait(&self, time: Duration, _: &AtomicBool) {
+        self.pass(time);
+    }
+
     fn date(&self) -> SystemTime {
         self.scenario.date
     }
@@ -198,9 +236,16 @@ impl Place<'_> {
 
     /// The lines of a trial that arrive at the run.
     fn reported(&self, mut lines: Vec<Line>, order: &TrialParameters) -> Vec<Line> {
+        // A fleet has few trials, for it has many hosts.
+        let is_faulty = order.trial == if self.world.scenario.plan.is_of_fleet() { 2 } else { 7 };
         match self.world.fault {
-            Fault::ReportedTwice if order.trial == 7 => lines.extend(lines.clone()),
-            Fault::Lost if order.trial == 7 => lines.clear(),
+            Fault::ReportedTwice if is_faulty => lines.extend(lines.clone()),
+            Fault::Lost if is_faulty => lines.clear(),
+            Fault::OfAnother if self.place == 3 => lines.iter_mut().for_each(|line| match line {
+                Line::Trial(trial) => trial.order.system = self.world.scenario.plan.targets[0].name.clone(),
+                Line::Series(series) => series.system = self.world.scenario.plan.targets[0].name.clone(),
+                _ => {}
+            }),
             Fault::OtherSeed if self.place == 1 => {
                 let trials = lines.iter_mut().filter_map(|line| match line {
                     Line::Trial(trial) => Some(trial),

@@ -1,0 +1,181 @@
+//! The hosts of a run: the systems of each, and those that are measured at the same time.
+//!
+//! A host is a machine of its own. Its systems alternate, and hosts do not disturb each other, so all are
+//! measured at once, unless they share a machine below them: these form a group and take turns.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fleet::FleetHost;
+
+use crate::{Error, RunPlan, Target};
+
+/// The fleet that a user wants to measure.
+#[derive(Clone, Debug, Default)]
+pub struct FleetOptions {
+    /// The hosts; none is a run without a fleet.
+    pub hosts: Vec<FleetHost>,
+    /// So many at the same time; `None` is all.
+    pub at_once: Option<usize>,
+    /// Hosts that share a machine, by patterns: those of one group take turns.
+    pub groups: Vec<String>,
+}
+
+/// The hosts that are measured at the same time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turns {
+    at_once: usize,
+    /// Places of hosts; those of one lane take turns.
+    lanes: Vec<Vec<usize>>,
+}
+
+/// A host of a run. A run without a fleet is one.
+pub(crate) struct HostPart {
+    /// Empty without a fleet.
+    pub(crate) name: String,
+    /// How many systems it has. They stand together in the plan.
+    pub(crate) systems: usize,
+}
+
+impl FleetOptions {
+    /// These systems on each host.
+    pub(crate) fn targets(&self, targets: Vec<Target>) -> Result<Vec<Target>, Error> {
+        if self.hosts.is_empty() {
+            return Ok(targets);
+        }
+        let on = |host: &FleetHost| targets.iter().map(|target| target.on_host(host)).collect::<Vec<_>>();
+        self.hosts.iter().flat_map(on).collect()
+    }
+
+    /// The order of its hosts.
+    pub(crate) fn turns(&self) -> Result<Turns, Error> {
+        let mut lanes: Vec<Vec<usize>> = Vec::new();
+        let mut grouped = vec![false; self.hosts.len()];
+        for pattern in &self.groups {
+            let members = fleet::select(&self.hosts, pattern).map_err(Error::Fleet)?;
+            let is_member = |(place, host): (usize, &FleetHost)| {
+                members.iter().any(|member| member.name == host.name).then_some(place)
+            };
+            let lane: Vec<usize> = self.hosts.iter().enumerate().filter_map(is_member).collect();
+            if let Some(&twice) = lane.iter().find(|&&place| grouped[place]) {
+                return Err(Error::TwoGroups { host: self.hosts[twice].name.clone() });
+            }
+            lane.iter().for_each(|&place| grouped[place] = true);
+            lanes.push(lane);
+        }
+        lanes.extend((0..self.hosts.len()).filter(|&place| !grouped[place]).map(|place| vec![place]));
+        Ok(Turns { at_once: self.at_once.unwrap_or(usize::MAX).max(1), lanes })
+    }
+}
+
+impl RunPlan {
+    /// The hosts, in the order of their systems.
+    pub(crate) fn hosts(&self) -> Vec<HostPart> {
+        let mut hosts: Vec<HostPart> = Vec::new();
+        for target in &self.targets {
+            let name = target.fleet.as_ref().map_or("", |place| &place.host);
+            match hosts.last_mut().filter(|host| host.name == name) {
+                Some(host) => host.systems += 1,
+                None => hosts.push(HostPart { name: name.to_owned(), systems: 1 }),
+            }
+        }
+        hosts
+    }
+
+    /// Whether it measures a fleet.
+    pub fn is_of_fleet(&self) -> bool {
+        self.targets.iter().any(|target| target.fleet.is_some())
+    }
+
+    /// The part of one host, whose systems begin at `first`. The order of its trials is its own: in the same
+    /// order on all hosts, an effect of the order would look like one of the fleet.
+    pub(crate) fn of_host(&self, place: usize, first: usize, systems: usize) -> RunPlan {
+        RunPlan {
+            targets: self.targets[first..first + systems].to_vec(),
+            seed: self.seed.wrapping_add(place as u64),
+            ..self.clone()
+        }
+    }
+}
+
+impl Turns {
+    /// Does the work for each host, in the order of the hosts; a single lane is worked on in this thread.
+    pub(crate) fn on_each<T: Send, R: Send>(&self, hosts: Vec<T>, work: &(dyn Fn(T) -> R + Sync)) -> Vec<R> {
+        let alone: Vec<Vec<usize>> = vec![(0..hosts.len()).collect()];
+        let lanes = if self.lanes.is_empty() { &alone } else { &self.lanes };
+        let workers = self.at_once.min(lanes.len());
+        if workers < 2 {
+            return hosts.into_iter().map(work).collect();
+        }
+        let hosts: Vec<Mutex<Option<T>>> = hosts.into_iter().map(|host| Mutex::new(Some(host))).collect();
+        let results: Vec<Mutex<Option<R>>> = hosts.iter().map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        let work_off = || {
+            while let Some(lane) = lanes.get(next.fetch_add(1, Ordering::Relaxed)) {
+                for &place in lane {
+                    let host = hosts[place].lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let result = host.map(work);
+                    *results[place].lock().unwrap_or_else(PoisonError::into_inner) = result;
+                }
+            }
+        };
+        std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work_off))));
+        let result = |result: Mutex<Option<R>>| result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        results.into_iter().filter_map(result).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn fleet(hosts: &str, groups: &[&str], at_once: Option<usize>) -> FleetOptions {
+        let groups = groups.iter().map(|&group| group.to_owned()).collect();
+        FleetOptions { hosts: fleet::listed(hosts).expect("hosts"), at_once, groups }
+    }
+
+    #[test]
+    fn hosts_of_a_group_take_turns_and_others_do_not_wait() {
+        let turns = fleet("n[1-6]", &["n[1-3]"], None).turns().expect("turns");
+        let (now, most) = (Mutex::new([0_i32; 2]), Mutex::new([0_i32; 2]));
+        let kind = |place: usize| usize::from(place >= 3);
+        let count = |place: usize, by: i32| {
+            let mut now = now.lock().expect("no panic");
+            now[kind(place)] += by;
+            let mut most = most.lock().expect("no panic");
+            most[kind(place)] = most[kind(place)].max(now[kind(place)]);
+        };
+        let work = |place: usize| {
+            count(place, 1);
+            std::thread::sleep(Duration::from_millis(100));
+            count(place, -1);
+            place * 10
+        };
+        assert_eq!(turns.on_each((0..6).collect(), &work), [0, 10, 20, 30, 40, 50]);
+        let most = most.into_inner().expect("no panic");
+        assert_eq!(most[0], 1, "they share a machine");
+        assert!(most[1] > 1, "they have machines of their own");
+    }
+
+    #[test]
+    fn no_more_than_the_user_wants_at_once() {
+        let turns = fleet("n[1-9]", &[], Some(2)).turns().expect("turns");
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = |_: usize| {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            now.fetch_sub(1, Ordering::SeqCst);
+        };
+        assert_eq!(turns.on_each((0..9).collect(), &work).len(), 9);
+        assert!(most.into_inner() <= 2);
+    }
+
+    #[test]
+    fn a_host_is_in_one_group() {
+        let refused = fleet("n[1-3]", &["n1,n2", "n[2-3]"], None).turns().expect_err("two groups");
+        assert!(refused.to_string().contains("n2"), "{refused}");
+        assert!(fleet("n[1-3]", &["m*"], None).turns().is_err(), "nobody");
+    }
+}
