@@ -104,7 +104,7 @@ impl Rack {
             &format!(
                 "HostKey {here}/host\nAuthorizedKeysFile {here}/user.pub\nPidFile none\nStrictModes no\n\
                  UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUseDNS no\n\
-                 PermitRootLogin yes\nLogLevel ERROR\nMaxStartups 100\n"
+                 PermitRootLogin yes\nLogLevel ERROR\nMaxStartups 100\nSubsystem sftp internal-sftp\n"
             ),
         );
         write(

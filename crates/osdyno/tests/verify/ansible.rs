@@ -28,7 +28,7 @@ fn play(rack: &Rack, folder: &Path, packages: &Path, more: &[&str]) -> Output {
         "- hosts: rack\n  gather_facts: false\n  roles:\n    - role: osdyno\n      vars:\n        \
          osdyno_program: {osdyno}\n        osdyno_path: {here}/{{{{ inventory_hostname }}}}/osdyno\n        \
          osdyno_folder: {here}/{{{{ inventory_hostname }}}}\n        osdyno_tune: true\n        \
-         osdyno_tune_for: clients=20000\n        osdyno_run: [run, noop, -n, '30', --trials, '2']\n        \
+         osdyno_tune_for: clients=10000\n        osdyno_run: [run, noop, -n, '30', --trials, '2']\n        \
          osdyno_results: {here}/results\n        osdyno_here: {osdyno}\n",
         here = folder.display()
     );
@@ -38,7 +38,14 @@ fn play(rack: &Rack, folder: &Path, packages: &Path, more: &[&str]) -> Output {
     command.args(own.get_args()).arg(packages.join("bin/ansible-playbook")).args(["-i", &rack.inventory()]);
     command.args(more).arg("play.yml").current_dir(folder).env("PYTHONPATH", packages);
     command.env("ANSIBLE_ROLES_PATH", role).env("ANSIBLE_HOME", folder.join("ansible"));
-    command.env("ANSIBLE_PYTHON_INTERPRETER", "auto_silent").output().expect("Ansible starts")
+    command.args(["-e", &format!("ansible_python_interpreter={}", interpreter())]);
+    command.output().expect("Ansible starts")
+}
+
+/// This Python itself: a host finds another one on its own search path.
+fn interpreter() -> String {
+    let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    text(&output.expect("python3 starts").stdout).trim().to_owned()
 }
 
 #[test]
