@@ -17,6 +17,9 @@ use crate::{FrameWriter, TRIAL};
 /// The script's message when it has a folder and waits for the program.
 pub(crate) const READY: &[u8] = b"ready";
 
+/// The name of the agent's program in its folder.
+pub(crate) const AGENT: &str = "osdyno-agent";
+
 /// Why a command does not start the shell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRefusal {
@@ -71,8 +74,8 @@ trap 'rm -rf "$folder"' 0
 trap 'exit 1' 1 2 15
 rm -f "$folder/try"
 printf '{ready}'
-head -c {program_bytes} >"$folder/osdyno-agent" && chmod 700 "$folder/osdyno-agent" || exit 1
-"$folder/osdyno-agent" {TRIAL} agent "$folder"
+head -c {program_bytes} >"$folder/{AGENT}" && chmod 700 "$folder/{AGENT}" || exit 1
+"$folder/{AGENT}" {TRIAL} agent "$folder"
 exit $?
 }}
 "#

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::bootstrap::{self, CommandRefusal, READY};
+use crate::bootstrap::{self, AGENT, CommandRefusal, READY};
 use crate::message::{self, Reply, Request};
 use crate::pipe::{SentFile, StderrTail, with_stderr};
 use crate::process::{Ending, Event, Input};
@@ -196,7 +196,10 @@ impl HostSession {
         let SentFile { bytes, crc32, .. } = program;
         command.send_pieces(Box::new(program.pieces()));
         let folder = hello(&mut command, crc32, CHANGED, deadline.longer_by(sending_time(bytes)))?;
-        HostSession::listen(command, folder, false)
+        let mut session = HostSession::listen(command, folder, false)?;
+        // A program that plays all roles is sent once.
+        session.sent.insert(agent.to_owned(), AGENT.to_owned());
+        Ok(session)
     }
 
     fn open_guest(
