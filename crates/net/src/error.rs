@@ -62,6 +62,9 @@ pub enum Error {
     /// No generator has measured anything.
     #[error("no load generator returned a measurement")]
     NothingMeasured,
+    /// The load of several generators does not count.
+    #[error("the load does not count: {0}")]
+    Void(crate::load::VoidReason),
     /// The user has ended the load.
     #[error("stopped")]
     Stopped,

@@ -37,7 +37,13 @@ pub struct Generator {
 /// The interface of every engine, for any client: called once for each load, not for each request.
 trait Drive {
     fn grow_to(&mut self, connections: usize) -> Result<Grown, Error>;
-    fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error>;
+    fn offer_at(
+        &mut self,
+        load: &Load,
+        at_ns: Option<u64>,
+        watched: &mut Watched<'_>,
+    ) -> Result<Measured, Error>;
+    fn now_ns(&self) -> u64;
     fn ask_once(&mut self, number: usize) -> Result<Duration, Error>;
     fn connections(&self) -> usize;
     fn follow(&mut self);
@@ -48,8 +54,17 @@ impl<C: Client, N: LoadNetwork> Drive for Engine<C, N> {
         Engine::grow_to(self, connections)
     }
 
-    fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
-        Engine::offer(self, load, watched)
+    fn offer_at(
+        &mut self,
+        load: &Load,
+        at_ns: Option<u64>,
+        watched: &mut Watched<'_>,
+    ) -> Result<Measured, Error> {
+        Engine::offer_at(self, load, at_ns, watched)
+    }
+
+    fn now_ns(&self) -> u64 {
+        Engine::now_ns(self)
     }
 
     fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
@@ -149,8 +164,26 @@ impl Generator {
     /// [`Error::Settings`] for an invalid load, [`Error::System`] where waiting for events fails. A fault of
     /// the server is no error, but counted.
     pub fn measure(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
+        self.measure_at(load, None, watched)
+    }
+
+    /// The same, from this moment of [`Generator::now_ns`] on, which is at most some seconds ahead.
+    ///
+    /// # Errors
+    /// As [`Generator::measure`].
+    pub(super) fn measure_at(
+        &mut self,
+        load: &Load,
+        at_ns: Option<u64>,
+        watched: &mut Watched<'_>,
+    ) -> Result<Measured, Error> {
         self.places = load.connections;
-        self.engine.offer(load, watched)
+        self.engine.offer_at(load, at_ns, watched)
+    }
+
+    /// The present time of the clock by which it offers loads.
+    pub(super) fn now_ns(&self) -> u64 {
+        self.engine.now_ns()
     }
 
     /// Offers a load, and returns its result.

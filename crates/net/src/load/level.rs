@@ -11,6 +11,7 @@ use stats::{Cluster, mean_reach, share_reach};
 
 use super::failure::{Failure, merged};
 use super::histogram::Times;
+use super::joint::{JointLoad, VoidReason};
 use super::measured::{Measured, Slice, Watch, merged_statuses};
 use super::plan::Load;
 use crate::Error;
@@ -78,6 +79,9 @@ pub struct Level {
     pub workers: usize,
     /// Generators about themselves.
     pub watch: Watch,
+    /// Each of several generators, and whether all were at work at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joint: Option<JointLoad>,
 }
 
 /// Times of one kind.
@@ -126,6 +130,16 @@ impl Distribution {
             percentiles,
             hdr: times,
         }
+    }
+
+    /// The latencies of one generator.
+    ///
+    /// # Errors
+    /// None: the bounds of a histogram are sound.
+    pub(super) fn from_measured(measured: &Measured) -> Result<Distribution, Error> {
+        let unsent = measured.intended.map_or(0, |intended| intended.saturating_sub(measured.started));
+        let beyond = unsent + measured.unanswered + measured.timed_out;
+        Ok(Distribution::with_slices(measured.latency()?, &measured.slices, beyond))
     }
 
     /// The percentile of [`PERCENTS`].
@@ -247,7 +261,13 @@ impl Level {
             statuses,
             workers,
             watch,
+            joint: None,
         })
+    }
+
+    /// Why the level does not count; empty where it does.
+    pub fn void(&self) -> &[VoidReason] {
+        self.joint.as_ref().map_or(&[], |joint| &joint.void)
     }
 }
 
@@ -263,20 +283,26 @@ fn join<'a>(all: impl Iterator<Item = &'a Times>) -> Option<Times> {
     })
 }
 
-/// Slices of several generators, which began together: those of the same place are one.
+/// Slices of several generators, which began together: those of the same time are one. A generator that was
+/// at work for longer than another may have longer slices, each of which holds several of the other's.
 fn join_slices(measured: Vec<Measured>) -> Vec<Slice> {
-    let mut all = measured.into_iter().map(|one| one.slices);
-    let mut joined = all.next().unwrap_or_default();
-    for slices in all {
-        for (place, slice) in slices.into_iter().enumerate() {
-            match joined.get_mut(place) {
-                Some(sum) => {
-                    sum.started += slice.started;
-                    sum.completed += slice.completed;
-                    sum.latency.add(&slice.latency);
-                }
-                None => joined.push(slice),
+    let length = |slices: &[Slice]| slices.iter().map(|slice| slice.seconds).fold(0.0, f64::max);
+    let mut all: Vec<Vec<Slice>> = measured.into_iter().map(|one| one.slices).collect();
+    all.sort_by(|one, other| length(other).total_cmp(&length(one)));
+    let longest = all.first().map_or(0.0, |slices| length(slices)).max(1e-9);
+    let mut joined: Vec<Slice> = Vec::new();
+    for slice in all.into_iter().flatten() {
+        // Short ones begin anywhere within one of the longest; those of the same length begin with it.
+        let place = ((slice.begin_seconds + slice.seconds.min(longest) / 2.0) / longest) as usize;
+        match joined.get_mut(place) {
+            Some(sum) => {
+                let end = (slice.begin_seconds + slice.seconds).max(sum.begin_seconds + sum.seconds);
+                sum.seconds = (end - sum.begin_seconds).min(longest);
+                sum.started += slice.started;
+                sum.completed += slice.completed;
+                sum.latency.add(&slice.latency);
             }
+            None => joined.push(slice),
         }
     }
     joined

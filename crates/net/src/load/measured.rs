@@ -9,6 +9,7 @@ use sys::activity::{self, Snapshot};
 
 use super::failure::Failure;
 use super::histogram::{Recent, Times};
+use crate::Error;
 
 /// Counts of one load. They can be sent to the process that joins those of several generators into one
 /// [`Level`](super::Level).
@@ -58,6 +59,70 @@ pub struct Measured {
     pub statuses: BTreeMap<u16, u64>,
     /// The generator's observations of itself.
     pub watch: Watch,
+    /// The time that was measured, by its clock.
+    #[serde(default)]
+    pub window: Window,
+}
+
+/// The measured time of a load, by the clock of its generator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// When the generator was first at work in it.
+    pub begin_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+    /// How long the generator was not at work in between: it was stopped, or others had its processor.
+    pub absent_ns: u64,
+}
+
+impl Measured {
+    /// That of a generator that has measured nothing.
+    ///
+    /// # Errors
+    /// None: the bounds of its histograms are sound.
+    pub(super) fn nothing() -> Result<Measured, Error> {
+        let empty = Times::new()?;
+        Ok(Measured {
+            connections: 0,
+            elapsed_seconds: 0.0,
+            intended: None,
+            started: 0,
+            completed: 0,
+            failed: 0,
+            timed_out: 0,
+            late: 0,
+            unanswered: 0,
+            connected: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
+            service: empty.clone(),
+            lag: empty.clone(),
+            lateness: empty.clone(),
+            connect: empty.clone(),
+            handshake: empty.clone(),
+            slices: vec![Slice {
+                begin_seconds: 0.0,
+                seconds: 0.0,
+                started: 0,
+                completed: 0,
+                latency: empty,
+            }],
+            failures: Vec::new(),
+            statuses: BTreeMap::new(),
+            watch: Watch::default(),
+            window: Window::default(),
+        })
+    }
+
+    /// The latencies of all slices.
+    ///
+    /// # Errors
+    /// None: the bounds of a histogram are sound.
+    pub(super) fn latency(&self) -> Result<Times, Error> {
+        let mut all = Times::new()?;
+        self.slices.iter().for_each(|slice| all.add(&slice.latency));
+        Ok(all)
+    }
 }
 
 /// A piece of the time.

@@ -3,15 +3,18 @@
 //! - [`Generator`] holds connections to one server and offers one [`Load`] after the other;
 //! - `engine` is its loop, on the traits of `network`; `schedule` has the starts of an open loop;
 //! - [`Measured`] has the counts of one generator, [`Level`] the result of one load, from all generators;
+//! - `joint` decides whether several of them were at work at the same time;
 //! - `search` looks for the highest rate at which latency stays below a bound.
 //!
-//! A generator is one thread of one process. More of them are more processes: [`coordinator`] starts them.
+//! A generator is one thread of one process. More of them are more processes, here or on other hosts:
+//! [`coordinator`] starts them.
 
 pub mod coordinator;
 mod engine;
 mod failure;
 mod generator;
 mod histogram;
+mod joint;
 mod level;
 mod measured;
 mod plan;
@@ -22,8 +25,9 @@ pub use crate::network::TlsSettings;
 pub use failure::{Failure, FailureKind, RequestStage};
 pub use generator::Generator;
 pub use histogram::{Recent, Times};
+pub use joint::{GeneratorReport, JointLoad, ObserverLevel, VoidReason};
 pub use level::{Distribution, Level, PERCENTS, Percentile, write_interval_log};
-pub use measured::{Measured, Slice, Watch};
+pub use measured::{Measured, Slice, Watch, Window};
 pub use plan::{FROM_ONE_ADDRESS, Load, LoadSettings, Sources};
 pub use schedule::{Schedule, Starts};
 

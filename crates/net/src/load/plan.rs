@@ -95,6 +95,25 @@ impl LoadSettings {
         }
     }
 
+    /// The part of one of several generators, of which the last may be the observer.
+    pub(super) fn part(&self, part: LoadPart) -> LoadSettings {
+        let LoadPart { number, of, .. } = part;
+        let of_observer = hundredth(self.connections_max);
+        match part.role() {
+            PartRole::Any => self.share(number, of),
+            PartRole::Loader => {
+                let connections_max = self.connections_max.saturating_sub(of_observer);
+                LoadSettings { connections_max, ..self.clone() }.share(number, of - 1)
+            }
+            PartRole::Observer => {
+                let connect_rate = self.connect_rate / of as f64;
+                let connections_max = of_observer;
+                let own = self.clone();
+                LoadSettings { worker: number, workers: of, idle: 0, connections_max, connect_rate, ..own }
+            }
+        }
+    }
+
     /// Whether no connection outlives its request.
     pub fn one_request_each(&self) -> bool {
         self.new_connections || self.server_closes()
@@ -146,6 +165,39 @@ impl LoadSettings {
         }
         Ok(())
     }
+}
+
+/// The place of a generator among several.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LoadPart {
+    pub(super) number: usize,
+    pub(super) of: usize,
+    /// Whether the last of them gets a hundredth of the load, so that it measures what a client beside the
+    /// load experiences.
+    pub(super) observes: bool,
+}
+
+/// The task of a generator among several.
+enum PartRole {
+    /// There is no observer.
+    Any,
+    Loader,
+    Observer,
+}
+
+impl LoadPart {
+    fn role(self) -> PartRole {
+        match self.observes && self.of > 1 {
+            false => PartRole::Any,
+            true if self.number + 1 == self.of => PartRole::Observer,
+            true => PartRole::Loader,
+        }
+    }
+}
+
+/// The part of an observer in connections, of which it has at least one.
+fn hundredth(whole: usize) -> usize {
+    (whole / 100).max(1)
 }
 
 /// Checks the settings of a client, and returns how many streams a connection has, if it has any.
@@ -223,6 +275,32 @@ impl Load {
             burst: part(self.burst).max(1),
             requests: self.requests.map(part),
             ..self.clone()
+        }
+    }
+
+    /// The part of one of several generators, of which the last may be the observer.
+    pub(super) fn part(&self, part: LoadPart) -> Load {
+        let LoadPart { number, of, .. } = part;
+        let of_observer = Load {
+            connections: hundredth(self.connections),
+            rate: self.rate.map(|rate| rate / 100.0),
+            burst: 1,
+            requests: self.requests.map(|requests| requests / 100),
+            ..self.clone()
+        };
+        match part.role() {
+            PartRole::Any => self.share(number, of),
+            PartRole::Observer => of_observer,
+            PartRole::Loader => {
+                let left = |whole: u64, taken: Option<u64>| whole.saturating_sub(taken.unwrap_or(0));
+                Load {
+                    connections: self.connections.saturating_sub(of_observer.connections),
+                    rate: self.rate.map(|rate| rate * 0.99),
+                    requests: self.requests.map(|requests| left(requests, of_observer.requests)),
+                    ..self.clone()
+                }
+                .share(number, of - 1)
+            }
         }
     }
 
@@ -371,6 +449,21 @@ fn parse_part(part: &str) -> Option<Vec<IpAddr>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_parts_of_a_load_are_all_of_it() {
+        let load = Load { connections: 250, rate: Some(1000.0), requests: Some(7001), ..Load::default() };
+        for (of, observes) in [(1, true), (2, true), (3, true), (3, false)] {
+            let parts: Vec<Load> =
+                (0..of).map(|number| load.part(LoadPart { number, of, observes })).collect();
+            assert_eq!(parts.iter().map(|part| part.connections).sum::<usize>(), 250, "{of}");
+            assert_eq!(parts.iter().filter_map(|part| part.requests).sum::<u64>(), 7001, "{of}");
+            let rate: f64 = parts.iter().filter_map(|part| part.rate).sum();
+            assert!((rate - 1000.0).abs() < 1e-9, "{of}: {rate}");
+            let last = parts.last().expect("a part");
+            assert_eq!(observes && of > 1, last.connections == 2 && last.rate == Some(10.0), "{last:?}");
+        }
+    }
 
     fn count(text: &str) -> Option<usize> {
         Sources::parse(text).ok().map(|sources| sources.0.len())

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
     use crate::load::Measured;
     use crate::load::histogram::Times;
-    use crate::load::measured::{Slice, Watch};
+    use crate::load::measured::Slice;
 
     #[test]
     fn goals_are_read() {
@@ -293,22 +293,8 @@ mod tests {
             intended: load.rate.map(|_| completed),
             started: completed,
             completed,
-            failed: 0,
-            timed_out: 0,
-            late: 0,
-            unanswered: 0,
-            connected: 0,
-            sent_bytes: 0,
-            received_bytes: 0,
-            service: times(),
-            lag: times(),
-            lateness: times(),
-            connect: times(),
-            handshake: times(),
             slices: vec![Slice { begin_seconds: 0.0, seconds, started: completed, completed, latency }],
-            failures: Vec::new(),
-            statuses: Default::default(),
-            watch: Watch::default(),
+            ..Measured::nothing().unwrap()
         };
         Level::from_measured(load, vec![measured]).unwrap()
     }

@@ -9,14 +9,25 @@ use crate::Error;
 use crate::client::Client;
 use crate::load::failure::{Cause, Failure, RequestStage};
 use crate::load::histogram::Recent;
-use crate::load::measured::{Before, Measured, Watch};
+use crate::load::measured::{Before, Measured, Watch, Window};
 use crate::load::plan::Load;
 use crate::load::{Progress, Watched};
 use crate::network::{Carried, LoadNetwork};
 
-/// How a load ended.
+/// A gap between two turns of the loop that is longer than this was not spent on a turn: the process was
+/// stopped, or the system gave its processor to others.
+const ABSENT_NS: u64 = 50_000_000;
+
+/// The last part of the wait for a moment, in which the loop does not sleep: a timer rings that much late.
+const SPIN_NS: u64 = 200_000;
+
+/// How a load was held and ended.
 struct End {
     now: u64,
+    /// When the loop was first at work in the measured time.
+    first_ns: u64,
+    /// How long it was not at work.
+    absent_ns: u64,
     /// The user, or the watcher, has ended it.
     stopped: bool,
     /// Processor time of this thread.
@@ -24,21 +35,38 @@ struct End {
 }
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
+    /// Offers a load from now on.
+    #[cfg(test)]
     pub(crate) fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
+        self.offer_at(load, None, watched)
+    }
+
+    /// Offers a load from this moment of its clock on; without one it begins at once.
+    pub(crate) fn offer_at(
+        &mut self,
+        load: &Load,
+        at_ns: Option<u64>,
+        watched: &mut Watched<'_>,
+    ) -> Result<Measured, Error> {
         load.check(&self.settings)?;
         // The load tries again to open the rest, and counts it.
         self.grow_to(load.connections)?;
-        let mut before = self.begin(load);
+        let mut before = self.begin(load, at_ns)?;
         let end = self.hold(&mut before, watched)?;
         self.finish(&before, &end)
     }
 
     /// From here on the load is offered.
-    fn begin(&mut self, load: &Load) -> Before {
+    fn begin(&mut self, load: &Load, at_ns: Option<u64>) -> Result<Before, Error> {
         let length_ns = load.expected_ns() / 40;
         self.forget();
+        // To clear many histograms takes milliseconds.
+        self.slices.begin(0, EDGE_NS);
         let before = Before::now();
-        self.begin_ns = self.network.now_ns();
+        if let Some(at_ns) = at_ns {
+            self.wait_until(at_ns)?;
+        }
+        self.begin_ns = at_ns.unwrap_or_else(|| self.network.now_ns());
         self.from_ns = self.begin_ns + load.warm_up.as_nanos() as u64;
         self.until_ns = self.from_ns + load.duration.as_nanos() as u64;
         self.allowance = load.requests.unwrap_or(u64::MAX);
@@ -48,7 +76,19 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             look.due_ns = self.from_ns + LOOK_NS;
         }
         self.prepare(load);
-        before
+        Ok(before)
+    }
+
+    /// Handles events until this moment.
+    fn wait_until(&mut self, at_ns: u64) -> Result<(), Error> {
+        loop {
+            let now = self.network.now_ns();
+            match at_ns.saturating_sub(now) {
+                0 => return Ok(()),
+                left if left > SPIN_NS => self.wait((at_ns - SPIN_NS).min(now + EDGE_NS))?,
+                _ => self.wait(0)?,
+            }
+        }
     }
 
     /// Offers the load until its time is over, its requests are used up, or it is stopped.
@@ -57,9 +97,16 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let mut told_ns = self.begin_ns;
         let mut now = self.begin_ns;
         let mut stopped = false;
+        let (first_ns, mut absent_ns) = (self.network.now_ns().max(self.from_ns), 0);
+        let mut turned_ns = first_ns;
         loop {
             self.wait_for_next(now, end_ns)?;
             now = self.network.now_ns();
+            let gap_ns = now.min(end_ns).saturating_sub(turned_ns);
+            if gap_ns > ABSENT_NS {
+                absent_ns += gap_ns - EDGE_NS;
+            }
+            turned_ns = turned_ns.max(now);
             if !self.measuring && now >= self.from_ns {
                 before.begin_cpu();
                 self.begin_counting();
@@ -83,7 +130,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                 }
             }
         }
-        Ok(End { now, stopped, cpu_ns: sys::thread::cpu_ns().ok() })
+        Ok(End { now, first_ns, absent_ns, stopped, cpu_ns: sys::thread::cpu_ns().ok() })
     }
 
     /// The warm-up is over. Requests under way in a closed loop are counted from here on: they will end in
@@ -144,6 +191,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             failures,
             statuses,
             watch: Watch { sends_blocked: carried.sends_blocked, waits, events, ..watch },
+            window: Window { begin_ns: end.first_ns, end_ns: until_ns, absent_ns: end.absent_ns },
         })
     }
 
@@ -162,6 +210,10 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// Whether all requests that may be started were, and have their responses.
     pub(super) fn is_exhausted(&self) -> bool {
         self.allowance == 0 && self.slots.len() == self.vacant && self.later.is_empty()
+    }
+
+    pub(in crate::load) fn now_ns(&self) -> u64 {
+        self.network.now_ns()
     }
 
     pub(in crate::load) fn follow(&mut self) {

@@ -1,0 +1,412 @@
+//! One load: prepared by all workers, begun at one moment, held, and joined to a level. A worker that is lost
+//! ends the load, the others end theirs in order, and the level does not count.
+
+use std::time::Duration;
+
+use super::clock::{ClockOffset, LevelClock, ROUND_TRIPS, RoundTrip};
+use super::link::WorkerLink;
+use super::worker::{Reply, Request};
+use super::{JointWorkers, LEAD_MAX, PATIENCE};
+use crate::Error;
+use crate::load::joint::{GeneratorReport, JointLoad, ObserverLevel, Overlap, PlacedWindow, VoidReason};
+use crate::load::{Distribution, Level, Load, Measured, Progress, Watched};
+
+#[cfg(test)]
+use super::tests::Bug;
+
+/// The least that the begin lies ahead of the order to begin: a worker clears its counts meanwhile.
+const LEAD_MIN: Duration = Duration::from_millis(20);
+
+/// Both clocks are compared within this time.
+const EXCHANGE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A worker reports its progress ten times per second. One that reports nothing for this long, beyond the two
+/// seconds in which it waits for last responses, hangs.
+const SILENCE_MAX: Duration = Duration::from_secs(20);
+
+/// How long to wait for the next message of one worker before those of the others are read.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Why there is no reply.
+enum Unheard {
+    /// The worker is gone, or hangs.
+    Lost(String),
+    /// It refuses, which no other load would change.
+    Refused(Error),
+}
+
+/// A load in progress.
+struct Offering {
+    progress: Vec<Progress>,
+    measured: Vec<Option<Measured>>,
+    /// Workers that will measure nothing.
+    is_out: Vec<bool>,
+    /// When each was last heard, by the coordinator's clock.
+    heard_ns: Vec<u64>,
+    void: Vec<VoidReason>,
+    /// The user has ended it.
+    is_stopped: bool,
+}
+
+impl Offering {
+    fn new(count: usize) -> Offering {
+        let mut measured = Vec::new();
+        measured.resize_with(count, || None);
+        Offering {
+            progress: vec![Progress::default(); count],
+            measured,
+            is_out: vec![false; count],
+            heard_ns: vec![0; count],
+            void: Vec::new(),
+            is_stopped: false,
+        }
+    }
+
+    fn is_unfinished(&self, number: usize) -> bool {
+        self.measured[number].is_none() && !self.is_out[number]
+    }
+
+    fn unfinished(&self) -> Vec<usize> {
+        (0..self.measured.len()).filter(|&number| self.is_unfinished(number)).collect()
+    }
+
+    /// The progress of all, at the pace of the first; latencies are shown once.
+    fn sum(&mut self) -> Progress {
+        let is_due = self.progress.first().is_some_and(|first| first.recent.is_some());
+        let recent = self.progress.iter_mut().filter_map(|one| one.recent.take_if(|_| is_due));
+        let recent = recent.reduce(|mut all, one| {
+            all.add(&one);
+            all
+        });
+        let mut sum = Progress { recent, ..self.progress.first().cloned().unwrap_or_default() };
+        for one in self.progress.iter().skip(1) {
+            sum.completed += one.completed;
+            sum.failed += one.failed;
+            sum.busy += one.busy;
+            sum.open += one.open;
+        }
+        sum
+    }
+}
+
+impl<L: WorkerLink> JointWorkers<L> {
+    /// See [`super::Coordinator::offer`].
+    pub(super) fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
+        self.level += 1;
+        let parts = self.parts(load);
+        let mut offering = Offering::new(parts.len());
+        // Fewer workers would offer another load than the one that was asked for.
+        offering.void.clone_from(&self.lost);
+        if offering.void.is_empty() {
+            self.prepare(load, &parts, &mut offering)?;
+        }
+        let before = self.compare_clocks(&mut offering)?;
+        let mut clocks = Vec::new();
+        if offering.void.is_empty() {
+            self.begin(&before, &mut offering)?;
+            self.hold(&mut offering, watched)?;
+            let after = match self.is_strict && self.is_careful(&offering) {
+                true => self.compare_clocks(&mut offering)?,
+                // All clocks are one.
+                false => before.clone(),
+            };
+            let pair = |(before, after)| LevelClock { before, after };
+            clocks = before.into_iter().zip(after).map(pair).collect();
+        }
+        self.join(load, offering, &clocks)
+    }
+
+    /// Whether the clocks are to be compared again.
+    fn is_careful(&self, offering: &Offering) -> bool {
+        #[cfg(test)]
+        if self.bug == Some(Bug::TrustsClocks) {
+            return false;
+        }
+        offering.void.is_empty()
+    }
+
+    /// Has all open their connections.
+    fn prepare(&mut self, load: &Load, parts: &[Load], offering: &mut Offering) -> Result<(), Error> {
+        let level = self.level;
+        for (link, part) in self.links.iter_mut().zip(parts) {
+            link.send(&Request::Prepare { level, load: part.clone() })?;
+        }
+        let ramp_seconds = (load.connections + self.idle) as f64 / self.connect_rate;
+        let ramp = Duration::try_from_secs_f64(ramp_seconds).unwrap_or(Duration::MAX);
+        for number in 0..parts.len() {
+            let ready = self.await_reply(number, PATIENCE.saturating_add(ramp), |reply| match reply {
+                Reply::Ready { level: ready } if ready == level => Some(()),
+                _ => None,
+            });
+            self.heard(number, ready, offering)?;
+        }
+        Ok(())
+    }
+
+    /// The next reply that is the expected one; late replies to earlier requests are skipped.
+    fn await_reply<T>(
+        &mut self,
+        number: usize,
+        within: Duration,
+        expected: impl Fn(Reply) -> Option<T>,
+    ) -> Result<T, Unheard> {
+        let deadline_ns = (self.now_ns)().saturating_add(within.as_nanos().min(u64::MAX.into()) as u64);
+        loop {
+            let left = Duration::from_nanos(deadline_ns.saturating_sub((self.now_ns)()));
+            match self.links[number].receive(left) {
+                Ok(Some(Reply::Refused(reason))) => {
+                    let role = self.links[number].name().to_owned();
+                    return Err(Unheard::Refused(Error::Failed { role, reason }));
+                }
+                Ok(Some(reply)) => {
+                    if let Some(expected) = expected(reply) {
+                        return Ok(expected);
+                    }
+                }
+                Ok(None) => {
+                    return Err(Unheard::Lost(format!("no reply within {} s", within.as_secs())));
+                }
+                Err(error) => return Err(Unheard::Lost(self.without_name(number, &error))),
+            }
+        }
+    }
+
+    /// An error of a worker, whose name stands before it anyway.
+    fn without_name(&self, number: usize, error: &Error) -> String {
+        let text = error.to_string();
+        let rest = text.strip_prefix(self.links[number].name()).map(str::trim_start);
+        rest.map_or(text.clone(), str::to_owned)
+    }
+
+    /// Notes a worker that is lost.
+    fn heard<T>(
+        &mut self,
+        number: usize,
+        reply: Result<T, Unheard>,
+        offering: &mut Offering,
+    ) -> Result<Option<T>, Error> {
+        match reply {
+            Ok(reply) => Ok(Some(reply)),
+            Err(Unheard::Refused(error)) => Err(error),
+            Err(Unheard::Lost(reason)) => {
+                self.lose(number, reason, offering);
+                Ok(None)
+            }
+        }
+    }
+
+    fn lose(&mut self, number: usize, reason: String, offering: &mut Offering) {
+        self.links[number].end();
+        offering.is_out[number] = true;
+        #[cfg(test)]
+        if self.bug == Some(Bug::IgnoresLosses) {
+            return;
+        }
+        let lost = VoidReason::Lost { worker: self.links[number].name().to_owned(), reason };
+        self.lost.push(lost.clone());
+        offering.void.push(lost);
+    }
+
+    /// Compares the clock of each with that of this process, one after the other, so that no exchange delays
+    /// another.
+    fn compare_clocks(&mut self, offering: &mut Offering) -> Result<Vec<ClockOffset>, Error> {
+        let mut offsets = Vec::new();
+        for number in 0..offering.measured.len() {
+            if !self.lost.is_empty() {
+                break;
+            }
+            let exchanged = self.exchange(number);
+            offsets.extend(self.heard(number, exchanged, offering)?.flatten());
+        }
+        Ok(offsets)
+    }
+
+    fn exchange(&mut self, number: usize) -> Result<Option<ClockOffset>, Unheard> {
+        let begun_ns = (self.now_ns)();
+        let mut trips = Vec::with_capacity(ROUND_TRIPS);
+        for _ in 0..ROUND_TRIPS {
+            let spent = Duration::from_nanos((self.now_ns)() - begun_ns);
+            let sent_ns = (self.now_ns)();
+            self.links[number].send(&Request::Clock).map_err(Unheard::Refused)?;
+            let worker_ns =
+                self.await_reply(number, EXCHANGE_PATIENCE.saturating_sub(spent), |reply| match reply {
+                    Reply::Clock { ns } => Some(ns),
+                    _ => None,
+                })?;
+            trips.push(RoundTrip { sent_ns, received_ns: (self.now_ns)(), worker_ns });
+        }
+        Ok(ClockOffset::from_round_trips(&trips))
+    }
+
+    /// Orders all to begin at one moment: a few round trips ahead, so that the order reaches each before.
+    fn begin(&mut self, offsets: &[ClockOffset], offering: &mut Offering) -> Result<(), Error> {
+        let delay_ns = offsets.iter().map(|offset| offset.delay_max_ns).max().unwrap_or(0);
+        let lead = LEAD_MIN.saturating_add(Duration::from_nanos(delay_ns).saturating_mul(2)).min(LEAD_MAX);
+        let begin_ns = (self.now_ns)() + lead.as_nanos() as u64;
+        offering.heard_ns.fill(begin_ns);
+        let (level, is_strict) = (self.level, self.is_strict);
+        for (link, offset) in self.links.iter_mut().zip(offsets) {
+            let at_ns = offset.at_worker_ns(begin_ns);
+            #[cfg(test)]
+            let at_ns = if self.bug == Some(Bug::IgnoresOffsets) { begin_ns } else { at_ns };
+            link.send(&Request::Begin { level, at_ns, is_strict })?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the measurements of all. Where one will not come, or the watcher ends it, all are stopped.
+    fn hold(&mut self, offering: &mut Offering, watched: &mut Watched<'_>) -> Result<(), Error> {
+        let mut is_ended = false;
+        while let Some(&first) = offering.unfinished().first() {
+            // The first worker's progress sets the pace; those of the others are read beside it.
+            self.take_next(first, TURN, offering)?;
+            for number in first + 1..offering.measured.len() {
+                while offering.is_unfinished(number) && self.take_next(number, Duration::ZERO, offering)? {}
+            }
+            self.lose_silent(offering);
+            let is_wanted = watched(&offering.sum());
+            if !is_ended && (!is_wanted || !offering.void.is_empty()) {
+                is_ended = true;
+                offering.is_stopped = !is_wanted;
+                for number in offering.unfinished() {
+                    self.links[number].send(&Request::Stop)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the next message of a worker, if there is one.
+    fn take_next(&mut self, number: usize, within: Duration, offering: &mut Offering) -> Result<bool, Error> {
+        let reply = match self.links[number].receive(within) {
+            Ok(Some(reply)) => reply,
+            Ok(None) => return Ok(false),
+            Err(error) => {
+                let reason = self.without_name(number, &error);
+                self.lose(number, reason, offering);
+                return Ok(false);
+            }
+        };
+        offering.heard_ns[number] = offering.heard_ns[number].max((self.now_ns)());
+        match reply {
+            Reply::Progress(mut progress) => {
+                // Each worker reports latencies at a moment of its own: they are kept until they are shown.
+                let before = offering.progress[number].recent.take();
+                progress.recent = progress.recent.or(before);
+                offering.progress[number] = progress;
+            }
+            Reply::Measured { level, measured } if self.is_present(level) => {
+                offering.measured[number] = Some(*measured);
+            }
+            Reply::TooLate { level, ns } if level == self.level => {
+                let (worker, seconds) = (self.links[number].name().to_owned(), ns as f64 / 1e9);
+                offering.is_out[number] = true;
+                offering.void.push(VoidReason::BeganLate { worker, seconds });
+            }
+            Reply::Refused(reason) => {
+                return Err(Error::Failed { role: self.links[number].name().to_owned(), reason });
+            }
+            // Late replies to earlier requests.
+            Reply::Accepted { .. }
+            | Reply::Clock { .. }
+            | Reply::Ready { .. }
+            | Reply::TooLate { .. }
+            | Reply::Measured { .. } => {}
+        }
+        Ok(true)
+    }
+
+    fn is_present(&self, level: u64) -> bool {
+        #[cfg(test)]
+        if self.bug == Some(Bug::TakesOtherLevels) {
+            return true;
+        }
+        level == self.level
+    }
+
+    fn lose_silent(&mut self, offering: &mut Offering) {
+        let now_ns = (self.now_ns)();
+        for number in offering.unfinished() {
+            let silence_ns = now_ns.saturating_sub(offering.heard_ns[number]);
+            if silence_ns > SILENCE_MAX.as_nanos() as u64 {
+                let reason = format!("it was silent for {} s", SILENCE_MAX.as_secs());
+                self.lose(number, reason, offering);
+            }
+        }
+    }
+
+    /// The level, from the measurements of all.
+    fn join(&self, load: &Load, offering: Offering, clocks: &[LevelClock]) -> Result<Level, Error> {
+        let Offering { measured, mut void, is_stopped, .. } = offering;
+        let is_whole = measured.iter().all(Option::is_some) && clocks.len() == measured.len();
+        let mut windows = Vec::new();
+        let mut workers = Vec::new();
+        for (number, measured) in measured.iter().enumerate() {
+            let Some(measured) = measured else { continue };
+            let name = self.links[number].name().to_owned();
+            let mut report = GeneratorReport::new(name.clone(), measured)?;
+            if let Some(clock) = clocks.get(number).filter(|_| is_whole) {
+                report.clock_offset_seconds = clock.offset_seconds();
+                report.clock_error_seconds = clock.error_ns() / 1e9;
+                report.clock_drift = clock.drift();
+                windows.push(PlacedWindow {
+                    worker: name.clone(),
+                    begin_ns: clock.coordinator_ns(measured.window.begin_ns),
+                    end_ns: clock.coordinator_ns(measured.window.end_ns),
+                    error_ns: clock.error_ns(),
+                    absent_ns: measured.window.absent_ns as f64,
+                });
+                let step = clock.step_seconds().filter(|_| self.is_strict);
+                void.extend(step.map(|seconds| VoidReason::ClockStepped { worker: name, seconds }));
+            }
+            workers.push(report);
+        }
+        if is_stopped {
+            // The order to end reaches each at another moment.
+            let end_ns = windows.iter().map(|window| window.end_ns).fold(f64::MIN, f64::max);
+            windows.iter_mut().for_each(|window| window.end_ns = end_ns);
+        }
+        let overlap = Overlap::from_windows(&windows);
+        if self.is_strict && void.is_empty() && self.checks_overlap() {
+            void.extend(overlap.reasons);
+        }
+        let first_ns = windows.iter().map(|window| window.begin_ns).fold(f64::MAX, f64::min);
+        for (report, window) in workers.iter_mut().zip(&windows) {
+            report.begin_seconds = (window.begin_ns - first_ns) / 1e9;
+        }
+        let (is_joint, observer) = (measured.len() > 1 || self.is_strict, self.observed(&measured)?);
+        let mut measured: Vec<Measured> = measured.into_iter().flatten().collect();
+        if measured.is_empty() {
+            measured.push(Measured::nothing()?);
+        }
+        let mut level = Level::from_measured(load, measured)?;
+        level.workers = workers.len();
+        level.joint = is_joint.then_some(JointLoad {
+            workers,
+            start_spread_seconds: overlap.spread_ns / 1e9,
+            start_spread_error_seconds: overlap.spread_error_ns / 1e9,
+            overlap_share: overlap.share.max(0.0),
+            observer,
+            void,
+        });
+        Ok(level)
+    }
+
+    fn checks_overlap(&self) -> bool {
+        #[cfg(test)]
+        if self.bug == Some(Bug::IgnoresOverlap) {
+            return false;
+        }
+        true
+    }
+
+    fn observed(&self, measured: &[Option<Measured>]) -> Result<Option<ObserverLevel>, Error> {
+        match (self.observes, measured, self.links.last()) {
+            (true, [_, .., Some(last)], Some(link)) if measured.len() == self.links.len() => {
+                let latency = Distribution::from_measured(last)?;
+                Ok(Some(ObserverLevel { name: link.name().to_owned(), latency }))
+            }
+            _ => Ok(None),
+        }
+    }
+}
