@@ -80,7 +80,7 @@ impl Failure {
                 )
         );
         ExitCode::from(match &self {
-            Failure::Undecided(_) => INCOMPLETE,
+            Failure::Undecided(_) | Failure::Net(net::Error::Void(_)) => INCOMPLETE,
             _ if wrong_usage => WRONG_USAGE,
             _ => FAILED,
         })

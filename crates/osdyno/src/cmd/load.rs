@@ -8,6 +8,8 @@ mod beside;
 mod csv;
 mod document;
 mod hint;
+mod hosts;
+mod joint;
 mod live;
 mod numbers;
 mod output;
@@ -21,10 +23,11 @@ use net::load::coordinator::Coordinator;
 use net::load::search::{self, Found, Goal};
 use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress};
 
-use self::answer::{FoundRate, JudgedLevel, LoadAnswer, is_limited_by_generator};
+use self::answer::{FoundRate, JudgedLevel, LevelLimit, LoadAnswer, is_limited_by_generator};
 pub(crate) use self::args::Args;
 use self::baseline::{Baseline, LevelComparison};
 use self::beside::Held;
+use self::hosts::LoadHosts;
 use self::live::Screen;
 use self::output::Outputs;
 use super::limits::{LimitAnswer, LimitedFigure, MeasuredFigure};
@@ -53,12 +56,16 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     settings.check()?;
     loads.iter().try_for_each(|load| load.check(&settings))?;
     let outputs = Outputs::new(args)?;
-    check_resources(&settings, &loads, args.workers)?;
+    let hosts = LoadHosts::of(args)?;
+    match &hosts {
+        Some(hosts) => hosts.check(args, &settings, &loads)?,
+        None => check_resources(&settings, &loads, args.workers)?,
+    }
     sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
 
     let screen = Screen::new(console);
     let mut held = Held::start(args.background.as_ref(), args::TIME_MAX)?;
-    let mut generators = Generators::start(&settings, args.workers, screen.is_watched())?;
+    let mut generators = Generators::start(&settings, args.workers, hosts.as_ref(), screen.is_watched())?;
     let mut offer = |load: &Load| {
         held.begin();
         let level = generators.offer(load, &screen)?;
@@ -199,7 +206,11 @@ fn find(
     let mut offered = Vec::new();
     let found = search::highest(goal, load, is_limited_by_generator, |load| {
         offered.push(load.number);
-        offer(load)
+        let level = offer(load)?;
+        match level.void() {
+            [] => Ok(level),
+            [reason, ..] => Err(net::Error::Void(reason.clone())),
+        }
     })?;
     let level = found.confirmation.clone();
     let stage = offered.iter().position(|&number| number == level.load.number);
@@ -213,27 +224,33 @@ fn loads_of(background: Option<&background::BackgroundLevel>) -> Vec<String> {
 
 fn exit_code(answer: &LoadAnswer) -> ExitCode {
     let failed = answer.levels.iter().filter(|level| level.verdict.limit.is_failure()).count();
+    let is_void = answer.levels.iter().any(|level| level.verdict.limit == LevelLimit::Void);
     let is_confirmed = answer.found.as_ref().is_none_or(|found| found.confirmed);
     if sys::signal::stop_ordered() {
         ExitCode::from(INTERRUPTED)
     } else if failed == answer.levels.len() {
         ExitCode::FAILURE
-    } else if failed > 0 || !is_confirmed || !answer.is_background_held() {
+    } else if failed > 0 || is_void || !is_confirmed || !answer.is_background_held() {
         ExitCode::from(INCOMPLETE)
     } else {
         ExitCode::SUCCESS
     }
 }
 
-/// One generator in this process, or several in others.
+/// One generator in this process, or several in others, here or on other hosts.
 enum Generators {
     Here(Box<Generator>),
     Several(Coordinator),
 }
 
 impl Generators {
-    fn start(settings: &LoadSettings, workers: usize, is_watched: bool) -> Result<Generators, Failure> {
-        if workers == 1 {
+    fn start(
+        settings: &LoadSettings,
+        workers: usize,
+        hosts: Option<&LoadHosts>,
+        is_watched: bool,
+    ) -> Result<Generators, Failure> {
+        if workers == 1 && hosts.is_none() {
             let mut generator = Generator::new(settings.clone())?;
             if is_watched {
                 generator.follow();
@@ -243,7 +260,12 @@ impl Generators {
         let program = sys::process::own_program().map_err(|error| {
             Failure::Refused(format!("cannot find this program to start workers: {error}"))
         })?;
-        let coordinator = Coordinator::start(&program, settings, &vec![None; workers])?;
+        let mut coordinator = match hosts {
+            Some(LoadHosts { all, observes }) => {
+                Coordinator::start_on(&program, settings, all, workers, *observes)?
+            }
+            None => Coordinator::start(&program, settings, &vec![None; workers])?,
+        };
         if is_watched {
             coordinator.follow()?;
         }

@@ -31,6 +31,8 @@ pub(crate) mod killed;
 #[cfg(target_os = "linux")]
 pub(crate) mod lowered;
 #[cfg(target_os = "linux")]
+pub(crate) mod network;
+#[cfg(target_os = "linux")]
 pub(crate) mod rack;
 #[cfg(target_os = "linux")]
 pub(crate) mod served;

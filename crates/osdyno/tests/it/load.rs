@@ -1,6 +1,8 @@
 //! `osdyno load`, as a user would call it, against a server that counts.
 
 mod ending;
+#[cfg(target_os = "linux")]
+mod hosts;
 mod options;
 mod targets;
 

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::common::network::Network;
 use crate::common::{
     expect_nothing_left, osdyno, processes_below, run_well, signal, start_measuring, text, until,
 };
@@ -31,7 +32,7 @@ fn values(recording: &Recording, name: &str) -> Vec<f64> {
 
 #[test]
 fn a_server_in_another_network_is_started_loaded_and_ended() {
-    let network = match Network::start() {
+    let network = match Network::start(0) {
         Ok(network) => network,
         Err(reason) => return skipped!("no network of its own: {reason}"),
     };
@@ -164,58 +165,4 @@ fn a_server_that_ends_by_itself_is_a_crash_of_that_trial() {
         assert!(matches!(&first.outcome, Outcome::Crashed { .. }), "{name}: {:?}", first.outcome);
         assert_eq!(second.outcome, Outcome::Complete, "{name}");
     }
-}
-
-/// Another network on this machine, reached through a pair of virtual interfaces.
-struct Network {
-    name: String,
-    number: u32,
-}
-
-impl Network {
-    fn start() -> Result<Network, String> {
-        let number = std::process::id();
-        let network = Network { name: format!("osdyno-{number}"), number };
-        let (name, here, there) = (&network.name, format!("od{number}a"), format!("od{number}b"));
-        tool(&format!("ip netns add {name}"))?;
-        tool(&format!("ip link add {here} type veth peer name {there} netns {name}"))?;
-        tool(&format!("ip addr add {}/24 dev {here}", network.address(1)))?;
-        tool(&format!("ip link set {here} up"))?;
-        tool(&format!("ip -n {name} addr add {}/24 dev {there}", network.address(2)))?;
-        tool(&format!("ip -n {name} link set {there} up"))?;
-        tool(&format!("ip -n {name} link set lo up"))?;
-        Ok(network)
-    }
-
-    /// The process that tests has a private network of its own.
-    fn address(&self, host: u32) -> String {
-        format!("10.200.{}.{host}", self.number % 250)
-    }
-
-    fn there(&self) -> String {
-        self.address(2)
-    }
-
-    /// Has what comes from there pass through a queue.
-    fn shape(&self, queue: &str) -> Result<(), String> {
-        let Network { name, number } = self;
-        tool(&format!("tc -n {name} qdisc replace dev od{number}b root {queue}"))
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        // The pair of interfaces goes with it.
-        if let Err(reason) = tool(&format!("ip netns del {}", self.name)) {
-            println!("{reason}");
-        }
-    }
-}
-
-/// Runs a tool to a good end.
-fn tool(line: &str) -> Result<(), String> {
-    let words: Vec<&str> = line.split(' ').collect();
-    let output = Command::new(words[0]).args(&words[1..]).output();
-    let output = output.map_err(|error| format!("{line}: {error}"))?;
-    if output.status.success() { Ok(()) } else { Err(format!("{line}: {}", text(&output.stderr).trim())) }
 }

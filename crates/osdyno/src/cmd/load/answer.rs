@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::baseline::LevelComparison;
 use super::hint;
+use super::joint::limited_worker;
 use super::resolve::Resolved;
 use crate::cmd::limits::LimitAnswer;
 
@@ -91,6 +92,8 @@ pub(super) enum LevelLimit {
     Behind,
     /// There was no correct response.
     NoResponses,
+    /// Several load generators did not offer it at the same time: the figures do not count.
+    Void,
 }
 
 /// The highest rate that meets a goal.
@@ -207,6 +210,7 @@ impl LevelLimit {
             LevelLimit::Disturbed => "disturbed",
             LevelLimit::Behind => "the server did not keep up",
             LevelLimit::NoResponses => "no correct response",
+            LevelLimit::Void => "void",
         })
     }
 
@@ -219,6 +223,7 @@ impl LevelLimit {
             LevelLimit::Disturbed => "disturbed",
             LevelLimit::Behind => "behind",
             LevelLimit::NoResponses => "no responses",
+            LevelLimit::Void => "void",
         }
     }
 }
@@ -231,11 +236,20 @@ pub(super) fn doubt(level: &Level) -> Option<String> {
 
 /// The limit of a level, and the evidence.
 fn judged(level: &Level) -> (LevelLimit, Option<String>) {
+    if !level.void().is_empty() {
+        let reasons: Vec<String> = level.void().iter().map(ToString::to_string).collect();
+        return (LevelLimit::Void, Some(reasons.join("; ")));
+    }
     // Failures other than timeouts, about which there is a verdict of its own.
     let failed = level.failed.saturating_sub(level.timed_out);
     if failed > level.started / 2 && level.latency.count > 0 {
         let share = ::report::words::percent(failed as f64 / level.started.max(1) as f64);
         return (LevelLimit::Failed, Some(share));
+    }
+    if let Some((by, reason)) = limited_worker(level) {
+        let is_own = by == LimitedBy::Generator;
+        let limit = if is_own { LevelLimit::Generator } else { LevelLimit::Disturbed };
+        return (limit, Some(reason));
     }
     let facts = facts(level);
     let verdict = load_verdict(&facts);
@@ -257,6 +271,7 @@ fn facts(level: &Level) -> GeneratorLevel {
 /// Whether the load generator limited this level, so that its figures are not those of the server.
 pub(super) fn is_limited_by_generator(level: &Level) -> bool {
     matches!(load_verdict(&facts(level)), LoadVerdict::Limited(LimitedBy::Generator, _))
+        || limited_worker(level).is_some_and(|(by, _)| by == LimitedBy::Generator)
 }
 
 impl FoundRate {

@@ -7,12 +7,13 @@ use clap::ValueEnum;
 use judge::gate::Gate;
 use net::client::http::HttpClientSettings;
 use net::client::{self, ClientSettings};
+use net::load::coordinator::GeneratorHost;
 use net::load::{Load, LoadSettings, Schedule, Sources, TlsSettings};
 use record::units::{self, Unreadable};
 
-use super::beside;
 use super::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates};
 use super::target::{Target, TargetForm};
+use super::{beside, hosts};
 use crate::cmd::declared::{Chosen, Clients};
 use crate::cmd::limits::Limits;
 use crate::failure::Failure;
@@ -29,6 +30,7 @@ Examples:
   osdyno load --find-rate 'p99<=5ms' http://[::1]:8080/   the highest rate that meets this goal
   osdyno load --cacert ca.pem https://localhost:8443/     TLS, with a certificate that is signed by this one
   osdyno load --http2 --streams 20 https://localhost/     HTTP/2, 20 requests under way on each connection
+  osdyno load --from n1,n2 http://10.0.0.9:8080/          from two hosts that ssh reaches, at the same time
   osdyno load --client busy 127.0.0.1:2525                each connection gets one line, 450, and a close
 
 docs/load.md explains every number.";
@@ -61,9 +63,23 @@ pub(crate) struct Args {
     /// Distribution of the start times of --rate
     #[arg(long, value_enum, default_value = "poisson")]
     pub(super) schedule: Spread,
-    /// Number of load generator processes, at most one for each processor
+    /// Number of load generator processes, at most one for each processor; with --from, on each host
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub(super) workers: usize,
+    /// Generate the load on these hosts, which begin together: a host that ssh reaches, or NAME=COMMAND with
+    /// a command that leads to a shell there; here= is this machine
+    ///
+    /// This program is sent to each. A level counts only if all hosts were at work for 99 % of its time, by
+    /// their own clocks, which are compared before and after. The exit code is 3 if one does not count.
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',', value_parser = hosts::parse)]
+    pub(super) from: Vec<GeneratorHost>,
+    /// The same for the hosts in this file, one in each line
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    pub(super) hosts: Option<PathBuf>,
+    /// Give a hundredth of the load to this host, one of the others or another, and print its latencies
+    /// beside those of all
+    #[arg(long, value_name = "HOST", value_parser = hosts::parse)]
+    pub(super) observer: Option<GeneratorHost>,
     /// Several numbers of connections, one after the other; 1-100 is 1,2,5,10,20,50,100 and 10-50:20 is
     /// 10,30,50
     #[arg(

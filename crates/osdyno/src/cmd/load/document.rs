@@ -10,9 +10,10 @@ use net::load::search::StageOutcome;
 use net::load::{Distribution, Level, PERCENTS, Percentile, Slice};
 use record::HeldBackground;
 
-use super::answer::{FoundRate, JudgedLevel, LoadAnswer};
+use super::answer::{FoundRate, JudgedLevel, LevelLimit, LoadAnswer};
 use super::bars;
 use super::baseline::{BaselineDifference, LevelComparison};
+use super::joint;
 
 /// Places of the curve of percentiles.
 const KNOTS: usize = 160;
@@ -20,6 +21,9 @@ const KNOTS: usize = 160;
 const FAILURES_MAX: usize = 6;
 /// The width that a column of remarks needs.
 const REMARK_MIN: usize = 24;
+
+/// The column of the generator with a hundredth of the load.
+const OBSERVER: &str = "of the observer";
 
 const LOWER_BOUND: &str = "most stages that ended the search were limited by the load generator, not by the \
     server, which may do more: give the load generator a processor of its own, or another machine";
@@ -95,6 +99,11 @@ impl LoadAnswer {
     fn claims(&self, judged: &JudgedLevel) -> Vec<Text> {
         let headline = (judged.level.latency.count > 0).then(|| headline(&judged.level));
         let doubt = judged.verdict.sentence().map(|sentence| Text::toned(sentence, Tone::Open));
+        // Figures that do not count come behind the reason.
+        let (headline, doubt) = match judged.verdict.limit {
+            LevelLimit::Void => (doubt, headline.map(|text| Text::from("not counted: ").and(text))),
+            _ => (headline, doubt),
+        };
         let hint = judged.verdict.hint.as_ref().map(Text::from);
         [headline, doubt, hint].into_iter().flatten().collect()
     }
@@ -113,9 +122,11 @@ impl LoadAnswer {
     /// Counts, distributions and drawings of one level.
     fn evidence(&self, place: usize, judged: &JudgedLevel) -> Element {
         let level = &judged.level;
-        let facts = self.facts(level).into();
+        let generators = level.joint.as_ref().filter(|joint| joint.workers.len() > 1);
+        let generators = generators.map(|joint| Element::from(joint::table(joint)));
+        let facts = [Element::from(self.facts(level))].into_iter().chain(generators);
         if level.latency.count == 0 {
-            return Element::Beside(vec![facts]);
+            return Element::Beside(facts.collect());
         }
         let (id, name) = (format!("load{place}"), name(level));
         let moments: Vec<LoadMoment> = level.slices.iter().map(moment).collect();
@@ -124,7 +135,7 @@ impl LoadAnswer {
         tail.characters = bars::lines(&level.latency);
         let figures = [plots.latency_over_time(), Some(tail), plots.responses_over_time()];
         let figures = figures.into_iter().flatten().map(Figure::into);
-        Element::Beside([facts, distributions(level).into()].into_iter().chain(figures).collect())
+        Element::Beside(facts.chain([distributions(level).into()]).chain(figures).collect())
     }
 
     /// Counts and rates, each with its name.
@@ -148,6 +159,9 @@ impl LoadAnswer {
             table.push(["connections".to_owned(), format!("{opened} opened per second")]);
         }
         table.push(["generator".to_owned(), generator(level)]);
+        if let Some(joint) = level.joint.as_ref().filter(|joint| joint.workers.len() > 1) {
+            table.push(["generators".to_owned(), joint::together(joint)]);
+        }
         table
     }
 
@@ -280,8 +294,10 @@ fn generator(level: &Level) -> String {
 
 /// Times of several kinds; the latency has intervals.
 fn distributions(level: &Level) -> Table {
+    let observer = level.joint.as_ref().and_then(|joint| joint.observer.as_ref());
     let times: Vec<(&str, &Distribution)> = [
         ("latency", Some(&level.latency)),
+        (OBSERVER, observer.map(|observer| &observer.latency)),
         ("service", level.service.as_ref()),
         ("connecting", level.connect.as_ref()),
         ("TLS handshake", level.handshake.as_ref()),
@@ -294,7 +310,9 @@ fn distributions(level: &Level) -> Table {
     let columns = [Column::from("")].into_iter().chain(headings).collect();
     let mut table = Table { class: "numbers", is_split: true, ..Table::of_columns(columns) };
     let mut push = |label: String, cell: &dyn Fn(&Distribution, bool) -> String| {
-        let cells = times.iter().enumerate().map(|(place, (_, times))| cell(times, place == 0));
+        let has_interval = |place, name| place == 0 || name == OBSERVER;
+        let cells = times.iter().enumerate();
+        let cells = cells.map(|(place, &(name, times))| cell(times, has_interval(place, name)));
         table.push([label].into_iter().chain(cells).collect::<Vec<_>>());
     };
     let known = |times: &Distribution, seconds: f64| match times.count {
