@@ -45,7 +45,11 @@ pub(crate) fn expand(set: &str) -> Result<Vec<String>, String> {
         rest = after;
     }
     names.iter_mut().for_each(|name| name.push_str(rest));
-    match names.iter().any(|name| name.is_empty() || name.chars().any(|c| c.is_control() || c == ' ')) {
+    // ssh(1) would take a name that begins with a hyphen for an option.
+    let is_none = |name: &String| {
+        name.is_empty() || name.starts_with('-') || name.chars().any(|c| c.is_control() || c.is_whitespace())
+    };
+    match names.iter().any(is_none) {
         true => Err(format!("{set:?} is no name of a host")),
         false => Ok(names),
     }
@@ -90,8 +94,18 @@ mod tests {
         assert_eq!(all("n[1:9:4]"), "n1 n5 n9");
         assert_eq!(all("r[a-b]n[1-2,7]"), "ran1 ran2 ran7 rbn1 rbn2 rbn7");
         assert_eq!(all("[2001:db8::1:2]"), "[2001:db8::1:2]");
-        for wrong in ["n[1-", "n[]", "n[3-1]", "n[1-2-3-4]", "n[x-9]", "", "a b", "n[1-99999999]", "n[1-2:0]"]
-        {
+        for wrong in [
+            "n[1-",
+            "n[]",
+            "n[3-1]",
+            "n[1-2-3-4]",
+            "n[x-9]",
+            "",
+            "a b",
+            "-oProxyCommand=x",
+            "n[1-99999999]",
+            "n[1-2:0]",
+        ] {
             assert!(expand(wrong).is_err(), "{wrong:?}");
         }
         assert!(expand("n[1-1000][1-1000]").is_err(), "a million");

@@ -7,13 +7,12 @@ use clap::ValueEnum;
 use judge::gate::Gate;
 use net::client::http::HttpClientSettings;
 use net::client::{self, ClientSettings};
-use net::load::coordinator::GeneratorHost;
 use net::load::{Load, LoadSettings, Schedule, Sources, TlsSettings};
 use record::units::{self, Unreadable};
 
+use super::beside;
 use super::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates};
 use super::target::{Target, TargetForm};
-use super::{beside, hosts};
 use crate::cmd::declared::{Chosen, Clients};
 use crate::cmd::limits::Limits;
 use crate::failure::Failure;
@@ -66,20 +65,20 @@ pub(crate) struct Args {
     /// Number of load generator processes, at most one for each processor; with --from, on each host
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub(super) workers: usize,
-    /// Generate the load on these hosts, which begin together: a host that ssh reaches, or NAME=COMMAND with
-    /// a command that leads to a shell there; here= is this machine
+    /// Generate the load on these hosts, which begin together: hosts that ssh reaches, or NAME=COMMAND with a
+    /// command that leads to a shell there; here= is this machine
     ///
     /// This program is sent to each. A level counts only if all hosts were at work for 99 % of its time, by
     /// their own clocks, which are compared before and after. The exit code is 3 if one does not count.
-    #[arg(long, value_name = "HOST,…", value_delimiter = ',', value_parser = hosts::parse)]
-    pub(super) from: Vec<GeneratorHost>,
-    /// The same for the hosts in this file, one in each line
+    #[arg(long, value_name = "HOST,…")]
+    pub(super) from: Option<String>,
+    /// The same for the hosts of an inventory or a set: FILE, FILE:PATTERN or NAMES=COMMAND, as for `run`
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
-    pub(super) hosts: Option<PathBuf>,
+    pub(super) hosts: Option<String>,
     /// Give a hundredth of the load to this host, one of the others or another, and print its latencies
     /// beside those of all
-    #[arg(long, value_name = "HOST", value_parser = hosts::parse)]
-    pub(super) observer: Option<GeneratorHost>,
+    #[arg(long, value_name = "HOST")]
+    pub(super) observer: Option<String>,
     /// Several numbers of connections, one after the other; 1-100 is 1,2,5,10,20,50,100 and 10-50:20 is
     /// 10,30,50
     #[arg(

@@ -1,11 +1,8 @@
 //! The hosts of load generators: `--from`, `--hosts` and `--observer`.
 
-use std::fs;
-use std::path::Path;
-
+use fleet::FleetHost;
 use net::load::coordinator::GeneratorHost;
 use net::load::{Load, LoadSettings};
-use runner::Target;
 
 use super::args::Args;
 use crate::cmd::warn;
@@ -17,66 +14,37 @@ pub(super) struct LoadHosts {
     pub(super) observes: bool,
 }
 
-/// The command that leads to a host: it asks for no password, and gives up on a host that does not answer.
-const SSH: [&str; 5] = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15"];
-
 /// More workers on a host than this are a typing error.
 const WORKERS_MAX: usize = 256;
 
-/// Parses `NAME=COMMAND`, or the name of a host that ssh reaches.
-pub(super) fn parse(text: &str) -> Result<GeneratorHost, String> {
-    if text.contains('=') {
-        let target = Target::parse(text).map_err(|error| error.to_string())?;
-        return Ok(GeneratorHost { name: target.name, command: target.prefix });
-    }
-    // ssh would take it for an option.
-    if text.is_empty() || text.starts_with('-') || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err("a host is a name that ssh knows, or NAME=COMMAND".to_owned());
-    }
-    let command = SSH.iter().map(|&word| word.to_owned()).chain([text.to_owned()]).collect();
-    Ok(GeneratorHost { name: text.to_owned(), command })
-}
-
-/// The hosts of a file, one in each line; empty lines and those that begin with # are none.
-fn read(path: &Path) -> Result<Vec<GeneratorHost>, Failure> {
-    let refused = |why: String| Failure::Usage(format!("cannot read hosts from {}: {why}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
-    let lines = text.lines().map(str::trim).enumerate();
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let host = |(number, line)| parse(line).map_err(|why| refused(format!("line {}: {why}", number + 1)));
-    lines.map(host).collect()
+/// The hosts of the command line, and its observer.
+fn named(args: &Args) -> Result<(Vec<GeneratorHost>, Option<GeneratorHost>), fleet::Error> {
+    let generator = |host: FleetHost| GeneratorHost { name: host.name, command: host.command };
+    let all = match (&args.hosts, &args.from) {
+        (Some(hosts), _) => fleet::hosts(hosts)?,
+        (None, Some(list)) => fleet::listed(list)?,
+        (None, None) => Vec::new(),
+    };
+    let observer = args.observer.as_deref().map(fleet::listed).transpose()?.unwrap_or_default();
+    Ok((all.into_iter().map(generator).collect(), observer.into_iter().map(generator).next()))
 }
 
 impl LoadHosts {
     /// Those of the command line; `None` where this process generates the load.
     pub(super) fn of(args: &Args) -> Result<Option<LoadHosts>, Failure> {
-        let mut all = match &args.hosts {
-            Some(file) => read(file)?,
-            None => args.from.clone(),
-        };
+        let (mut all, observer) = named(args).map_err(|error| Failure::Usage(error.to_string()))?;
         if all.is_empty() {
-            return match (&args.hosts, &args.observer) {
-                (Some(file), _) => Err(Failure::Usage(format!("{} names no host", file.display()))),
-                (_, Some(_)) => {
-                    let text = "--observer needs hosts with the rest of the load: name them with --from";
-                    Err(Failure::Usage(text.to_owned()))
-                }
-                _ => Ok(None),
-            };
+            let text = "--observer needs hosts with the rest of the load: name them with --from";
+            return if observer.is_some() { Err(Failure::Usage(text.to_owned())) } else { Ok(None) };
         }
-        if let Some(observer) = &args.observer {
+        let observes = observer.is_some();
+        if let Some(observer) = observer {
             match all.iter().position(|host| host.name == observer.name) {
                 Some(place) => all[place..].rotate_left(1),
-                None => all.push(observer.clone()),
+                None => all.push(observer),
             }
         }
-        let is_again = |(place, host): &(usize, &GeneratorHost)| {
-            all[..*place].iter().any(|earlier| earlier.name == host.name)
-        };
-        if let Some((_, host)) = all.iter().enumerate().find(is_again) {
-            return Err(Failure::Usage(format!("two hosts are called {}; name each host once", host.name)));
-        }
-        Ok(Some(LoadHosts { all, observes: args.observer.is_some() }))
+        Ok(Some(LoadHosts { all, observes }))
     }
 
     /// Refuses a load that these hosts cannot offer together.
@@ -120,34 +88,5 @@ impl LoadHosts {
             }
             _ => Ok(()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_is_a_name_or_a_command() {
-        let host = |text: &str| parse(text).map(|host| (host.name, host.command.join(" "))).ok();
-        let of = |name: &str, command: &str| Some((name.to_owned(), command.to_owned()));
-        assert_eq!(host("n1"), of("n1", "ssh -o BatchMode=yes -o ConnectTimeout=15 n1"));
-        assert_eq!(host("n1=podman exec -i p"), of("n1", "podman exec -i p"));
-        assert_eq!(host("here="), of("here", ""));
-        for wrong in ["", "-oProxyCommand", "a b", "=x", "n='"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_file_has_a_host_in_each_line() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("hosts");
-        fs::write(&file, "# load machines\nn1\n\n  n2=ssh -p 2222 n2\n").expect("a file");
-        let names: Vec<String> = read(&file).expect("hosts").into_iter().map(|host| host.name).collect();
-        assert_eq!(names, ["n1", "n2"]);
-        fs::write(&file, "n1\n-x\n").expect("a file");
-        let refused = read(&file).expect_err("no host").to_string();
-        assert!(refused.contains("line 2"), "{refused}");
     }
 }
