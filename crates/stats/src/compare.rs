@@ -1,12 +1,15 @@
 //! Compares the same series on two systems.
 
+use serde::Serialize;
+
 use crate::centre::Interval;
 use crate::contrast::Contrast;
 use crate::judge::JudgeSettings;
 use crate::sweep::Sweep;
 
 /// The five answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// The second takes less time, by more than the margin.
     Faster,

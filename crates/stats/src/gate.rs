@@ -217,8 +217,13 @@ impl RatioEvidence {
         self.tick > margin.ln_1p()
     }
 
+    /// The noise floor, as a share: no smaller difference is claimed.
+    pub fn floor(&self) -> f64 {
+        self.floor.exp_m1()
+    }
+
     /// The chance that noise moves a ratio by so much in either direction.
-    fn chance(&self, ratio: &Centre, distance: f64) -> f64 {
+    pub(crate) fn chance(&self, ratio: &Centre, distance: f64) -> f64 {
         if !self.is_enough || distance.is_nan() || distance <= self.tick || ratio.freedom < 1.0 {
             return 1.0;
         }

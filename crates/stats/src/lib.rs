@@ -14,6 +14,7 @@
 //! | throughput of several workers | `scaling` |
 //! | two systems | `contrast`, on `boots` and `prior`; `compare` has the answer |
 //! | several systems | `multiplicity`, `geometric_mean`, `rank`, `noise_floor` |
+//! | many hosts | `fleet` |
 //! | may a build fail | `gate` |
 //!
 //! Must never: do I/O, read a clock, know what a workload or a file is, or produce sentences; words belong to
@@ -36,6 +37,7 @@ mod drift;
 mod ends;
 mod finding;
 mod flat;
+mod fleet;
 mod gate;
 mod geometric_mean;
 mod groups;
@@ -77,6 +79,10 @@ pub use contrast::{Change, Contrast};
 pub use control::{Adjustment, ReferenceStanding, ReferenceUse};
 pub use finding::{
     Asymptote, Bend, FittedLine, Lines, LocalExponent, Modes, Period, Repeated, Segment, Spikes, Step, Turn,
+};
+pub use fleet::{
+    Deviations, FleetRatioAnswer, HostCosts, HostEffect, HostSweeps, NoCost, Outlier, PooledEffect,
+    host_costs, moderated, outlying, pooled, ratio_answers,
 };
 pub use gate::{
     Decision, GATE_ALPHA, GateDecision, RUNS_APART, RatioClaim, RatioEvidence, chance_of_factor, discoveries,

@@ -15,6 +15,8 @@
 //! differ by ten between series or between contenders, at 2, 3, 5 and 10 trials (`osdyno selftest --only
 //! 'race-*'`).
 
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
 use crate::contrast::Contrast;
 
 /// Fewer variances do not show how variances differ.
@@ -43,6 +45,38 @@ impl Prior {
         let pooled = known.iter().map(|(variance, freedom)| variance * freedom).sum::<f64>() / of;
         let freedom = moments(&known).min(FREEDOM).min(freedom / 2.0);
         (freedom > 0.0).then_some(Prior { freedom, variance: pooled })
+    }
+
+    /// From variances of trials that have nothing in common, such as those of several hosts: Smyth's own
+    /// estimates, with at most the degrees of freedom that there are.
+    pub(crate) fn of_independent(variances: &[(f64, f64)]) -> Option<Prior> {
+        let is_usable = |(variance, freedom): &(f64, f64)| {
+            variance.is_normal() && *variance > 0.0 && freedom.is_finite() && *freedom >= 1.0
+        };
+        let known: Vec<(f64, f64)> = variances.iter().copied().filter(is_usable).collect();
+        if known.len() < VARIANCES {
+            return None;
+        }
+        let of = known.iter().map(|(_, freedom)| freedom).sum::<f64>();
+        let pooled = known.iter().map(|(variance, freedom)| variance * freedom).sum::<f64>() / of;
+        let found = moments(&known);
+        if found >= of {
+            return Some(Prior { freedom: of, variance: pooled });
+        }
+        // The centre of the logarithms, which one noisy host hardly moves.
+        let log =
+            |(variance, freedom): &(f64, f64)| variance.ln() - digamma(freedom / 2.0) + (freedom / 2.0).ln();
+        let middle = known.iter().map(log).sum::<f64>() / known.len() as f64;
+        let variance = (middle + digamma(found / 2.0) - (found / 2.0).ln()).exp();
+        Some(Prior { freedom: found, variance })
+    }
+
+    /// Whether a variance exceeds those that the prior allows, with this chance of an error: their ratio has
+    /// the distribution F (Smyth 2004, §4).
+    pub(crate) fn is_exceeded_by(self, (variance, freedom): (f64, f64), chance: f64) -> bool {
+        let ratio = variance / self.variance;
+        let beyond = FisherSnedecor::new(freedom, self.freedom).map_or(1.0, |f| 1.0 - f.cdf(ratio));
+        ratio.is_finite() && beyond < chance
     }
 
     /// A variance with its degrees of freedom, combined with the prior.

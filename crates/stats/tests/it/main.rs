@@ -3,6 +3,7 @@
 
 mod any_input;
 mod comparison;
+mod fleet;
 mod references;
 mod shapes;
 mod simulation;
