@@ -40,7 +40,8 @@ pub fn importance(key: &str) -> usize {
     IMPORTANT.iter().position(|known| key.starts_with(known)).unwrap_or(IMPORTANT.len())
 }
 
-fn is_volatile(key: &str) -> bool {
+/// Whether a fact differs between any two runs of one system.
+pub(crate) fn is_volatile(key: &str) -> bool {
     key.split('.')
         .any(|part| VOLATILE.iter().any(|word| part == *word || part.starts_with(&format!("{word}_"))))
 }

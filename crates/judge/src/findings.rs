@@ -5,6 +5,7 @@ use stats::Class;
 
 use crate::compare::Comparison;
 use crate::finding::{ALPHA, Finding, MARGIN};
+use crate::fleet::Fleet;
 use crate::judgements::Judgements;
 use crate::place::Place;
 use crate::settlement::{Settlement, settlement};
@@ -33,6 +34,8 @@ pub struct Findings {
     pub comparisons: Vec<Comparison>,
     /// The trials that would settle undecided verdicts; `None` where none are known to.
     pub settlement: Option<Settlement>,
+    /// The same folded over the hosts of a fleet; `None` unless there are several, and between two looks.
+    pub fleet: Option<Box<Fleet>>,
     /// Remarks about the whole run.
     pub notes: Vec<Note>,
 }
@@ -139,6 +142,7 @@ impl Findings {
             alpha: ALPHA,
             comparisons,
             settlement,
+            fleet: None,
             series,
         }
     }

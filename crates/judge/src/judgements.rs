@@ -8,6 +8,7 @@ use stats::JudgeSettings;
 use crate::compare::{self, Comparison};
 use crate::finding::{ALPHA, Finding, MARGIN, SEED, looks, of_variant, variants};
 use crate::findings::Findings;
+use crate::fleet::Fleet;
 use crate::generator::Bounds;
 
 /// The judgements of one recording, to which trials may be added.
@@ -70,7 +71,9 @@ impl Judgements {
 
     /// All findings, after series with new trials were judged.
     pub fn findings(&mut self, recording: &Recording) -> Findings {
-        self.findings_of(recording, &|_| true, &|_, _| true)
+        let mut findings = self.findings_of(recording, &|_| true, &|_, _| true);
+        findings.fleet = Fleet::from_findings(recording, &findings, compare::MARGIN).map(Box::new);
+        findings
     }
 
     /// The findings of one workload. Series with new trials are judged, of the systems and variants that are

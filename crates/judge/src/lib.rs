@@ -9,6 +9,7 @@
 //! - [`Growth`] is the growth of a series from its smallest n to its largest.
 //! - [`GrowthWindows`] are the n between which a cost grows, for `blame`.
 //! - [`gate`] decides the claims that let a build fail.
+//! - [`Fleet`] folds a run over the hosts of a fleet.
 //! - [`hints`] finds numbers of the system near a place of n.
 //! - [`Highlight`] is a growth that a report shows first.
 //!
@@ -22,6 +23,7 @@ pub mod compare;
 pub mod environment;
 mod finding;
 mod findings;
+mod fleet;
 pub mod gate;
 pub mod generator;
 mod growth;
@@ -40,6 +42,10 @@ pub mod verdict;
 pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED, series_labels};
 pub use findings::{Findings, Note, SystemBackground};
+pub use fleet::{
+    ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHost, FleetOutlier, FleetRatio, FleetSeries,
+    HostLeftOut, HostLeftOutReason, HostRatio, HostState, HostValue, LostCause, SharedFact,
+};
 pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
 pub use growth::{Growth, GrowthEnd, GrowthWindows, can_be_sampled, worse_before_the_end};
 pub use highlight::{Highlight, highlights, improves, worsens, worst};

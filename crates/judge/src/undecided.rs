@@ -11,6 +11,7 @@ use stats::{Class, Verdict};
 use crate::compare::{self, Comparison, Ranking, RankingEntry};
 use crate::finding::Finding;
 use crate::findings::Findings;
+use crate::fleet;
 use crate::scaling;
 
 /// Growth that is known less precisely than this, high over low, deserves more trials.
@@ -47,8 +48,23 @@ pub fn undecided(
     let mut open: BTreeSet<String> =
         series().filter(|finding| !finding.detail).filter_map(of_verdict).collect();
     open.extend(findings.comparisons.iter().flat_map(|compared| of_variants(recording, compared)));
-    if compares && recording.systems.len() > 1 {
-        open.extend(of_systems(recording, series().cloned().collect()));
+    match fleet::hosts(recording) {
+        Some(hosts) if compares => {
+            for names in hosts {
+                let is_of_host = |name: &str| names.iter().any(|system| system.name == name);
+                let own = series().filter(|finding| is_of_host(&finding.key.system)).cloned();
+                let own: Vec<Finding> = own.collect();
+                let is_measured = |name: &str| own.iter().any(|finding| finding.key.workload == name);
+                if names.len() > 1 && !own.is_empty() {
+                    let part = recording.part(|system, workload| is_of_host(system) && is_measured(workload));
+                    open.extend(of_systems(&part, own));
+                }
+            }
+        }
+        None if compares && recording.systems.len() > 1 => {
+            open.extend(of_systems(recording, series().cloned().collect()));
+        }
+        _ => {}
     }
     open
 }

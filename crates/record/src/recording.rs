@@ -5,7 +5,7 @@ use std::mem;
 
 use crate::{
     Direction, End, EndStatus, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Outcome, Profile,
-    Run, Series, SeriesKey, SeriesKind, System, Trial, TrialParameters, Workload,
+    Run, Series, SeriesKey, SeriesKind, System, Trial, TrialKey, TrialParameters, Workload,
 };
 
 /// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so
@@ -154,6 +154,31 @@ impl Recording {
         self.excluded.extend(others.excluded);
         self.excluded.sort_by_cached_key(|one| (SeriesKey::from_series(&one.series), one.series.trial));
         self.series.extend(others.series);
+    }
+
+    /// A part of the run: the systems of which some workload is wanted, with their trials of these workloads.
+    #[must_use]
+    pub fn part(&self, is_wanted: impl Fn(&str, &str) -> bool) -> Recording {
+        let of_trial = |trial: &&Trial| is_wanted(&trial.order.system, &trial.order.workload);
+        let of = |key: &TrialKey| is_wanted(&key.system, &key.workload);
+        let of_series = |series: &Series| is_wanted(&series.system, &series.workload);
+        let has_workload =
+            |system: &&System| self.workloads.iter().any(|one| is_wanted(&system.name, &one.name));
+        let series = self.series.iter().filter(|(key, _)| is_wanted(&key.system, &key.workload));
+        Recording {
+            run: self.run.clone(),
+            systems: self.systems.iter().filter(has_workload).cloned().collect(),
+            workloads: self.workloads.clone(),
+            trials: self.trials.iter().filter(of_trial).cloned().collect(),
+            generators: self.generators.iter().filter(|one| of(&one.of)).cloned().collect(),
+            limitations: self.limitations.iter().filter(|one| of(&one.of)).cloned().collect(),
+            histograms: self.histograms.iter().filter(|one| of(&one.of)).cloned().collect(),
+            sampled_trials: self.sampled_trials.iter().filter(of_trial).cloned().collect(),
+            profiles: self.profiles.iter().filter(|one| of(&one.of)).cloned().collect(),
+            end: self.end.clone(),
+            excluded: self.excluded.iter().filter(|one| of_series(&one.series)).cloned().collect(),
+            series: series.map(|(key, trials)| (key.clone(), trials.clone())).collect(),
+        }
     }
 
     /// The noise floor that this run measured: it was one of a system against itself.

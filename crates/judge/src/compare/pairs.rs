@@ -87,13 +87,20 @@ fn pairing(first: &Sample<'_>, second: &Sample<'_>) -> (Design, [Vec<u32>; 2]) {
         return (Design::Independent, [all(first), all(second)]);
     }
     // Trials of several systems with one number were made back to back.
-    if first.key.system != second.key.system && first.recording.run.paired {
+    if first.key.system != second.key.system && first.recording.run.paired && is_one_host(first, second) {
         return (Design::Paired, [all(first), all(second)]);
     }
     match rounds(first, second) {
         Some(numbers) => (Design::Paired, [numbers.clone(), numbers]),
         None => (Design::Independent, [all(first), all(second)]),
     }
+}
+
+/// Whether they are of one host of a fleet, or of no fleet: hosts are measured at the same time, each by
+/// itself.
+fn is_one_host(first: &Sample<'_>, second: &Sample<'_>) -> bool {
+    let [first, second] = [first, second].map(|sample| sample.system.fleet.as_ref().map(|place| &place.host));
+    first == second
 }
 
 /// The numbers of the trials of two variants, where they were run in rounds: no trial of the next round began

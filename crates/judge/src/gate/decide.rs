@@ -54,14 +54,15 @@ pub fn of_comparison(gate: &Gate, compared: &Comparison) -> Result<GateAnswer, G
 }
 
 /// Decides a gate for a run without a baseline. Variants that compete are set against the first of them;
-/// otherwise each series is decided by itself.
+/// otherwise each series is decided by itself. Configurations of a fleet are set against the first.
 ///
 /// # Errors
 /// [`GateRefusal`].
 pub fn of_run(gate: &Gate, recording: &Recording, findings: &Findings) -> Result<GateAnswer, GateRefusal> {
     let names: Vec<&str> = findings.series.iter().map(|finding| finding.label.as_str()).collect();
     let variants = Comparison::of_first_variant(recording, &findings.series);
-    gate.check(&names, variants.is_some())?;
+    let fleet = findings.fleet.as_deref().filter(|fleet| !fleet.ratios.is_empty());
+    gate.check(&names, variants.is_some() || fleet.is_some())?;
     let of_claim = |claim: &GateClaim| {
         let about = || {
             findings.series.iter().filter(|finding| {
@@ -70,6 +71,9 @@ pub fn of_run(gate: &Gate, recording: &Recording, findings: &Findings) -> Result
             })
         };
         let series = match (claim.kind, &variants) {
+            (ClaimKind::Slower | ClaimKind::Changed, _) if let Some(fleet) = fleet => {
+                super::fleet::ratios(gate, claim, fleet, looks(&findings.run))
+            }
             (ClaimKind::Slower | ClaimKind::Changed, Some(variants)) => ratios(gate, claim, variants),
             (ClaimKind::Limit, _) => (about().map(limit_alone).collect(), BTreeSet::new()),
             _ => growths_alone(claim, findings, about()),
@@ -80,7 +84,7 @@ pub fn of_run(gate: &Gate, recording: &Recording, findings: &Findings) -> Result
 }
 
 /// A claim about nothing does not pass.
-fn answer(claims: Vec<ClaimAnswer>, names: &[&str]) -> Result<GateAnswer, GateRefusal> {
+pub(super) fn answer(claims: Vec<ClaimAnswer>, names: &[&str]) -> Result<GateAnswer, GateRefusal> {
     match claims.iter().find(|claim| claim.series.is_empty()) {
         Some(claim) => Err(no_series(claim.claim.clone(), names)),
         None => Ok(GateAnswer::new(claims)),
@@ -102,7 +106,10 @@ pub fn undecided_series(
 ) -> BTreeSet<String> {
     let answer = match baseline {
         Some(baseline) => Comparison::new(&[baseline, ("", recording)]).ok(),
-        None if recording.systems.len() > 1 => Comparison::of_judged("", recording, findings).ok(),
+        // The hosts of a fleet are not set against each other.
+        None if recording.systems.len() > 1 && findings.fleet.is_none() => {
+            Comparison::of_judged("", recording, findings).ok()
+        }
         None => None,
     };
     let answer = match answer {
@@ -137,7 +144,7 @@ impl Gate {
 }
 
 /// The decisions on series, and the names of those whose values are too short for the clock.
-type CountedSeries = (Vec<GatedSeries>, BTreeSet<String>);
+pub(super) type CountedSeries = (Vec<GatedSeries>, BTreeSet<String>);
 
 /// One system in one series, beside that which it is set against.
 #[derive(Clone, Copy)]
@@ -192,7 +199,7 @@ fn second_reference(second: &RankingEntry) -> Option<usize> {
 
 impl GateClaim {
     /// Whether it is about series of that unit: memory is not slow.
-    fn is_in(&self, unit: Unit) -> bool {
+    pub(super) fn is_in(&self, unit: Unit) -> bool {
         self.kind != ClaimKind::Slower || unit != Unit::Bytes
     }
 }

@@ -7,7 +7,9 @@
 mod answer;
 mod claims;
 mod decide;
+mod fleet;
 
 pub use answer::{ClaimAnswer, GateAnswer, GateReason, GatedSeries};
 pub use claims::{ClaimKind, Gate, GateClaim};
 pub use decide::{GateRefusal, of_comparison, of_run, undecided_series};
+pub use fleet::of_fleet;

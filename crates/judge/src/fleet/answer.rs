@@ -1,0 +1,316 @@
+//! The result of a fleet: a value for programs, of which `report` makes a document.
+
+use std::collections::BTreeMap;
+
+use record::{Direction, Unit};
+use serde::Serialize;
+use stats::{Answer, Class, Interval, RatioEvidence};
+
+use crate::compare::Refused;
+
+/// A run folded over the hosts of its fleet, or a run against another on the same hosts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fleet {
+    /// Names of the two runs; none for one run.
+    pub runs: Vec<String>,
+    /// Hosts with a number.
+    pub judged: usize,
+    /// All hosts, those that were lost too.
+    pub hosts: Vec<FleetHost>,
+    /// Names of the configurations; ratios are to the first. One empty name where each host has a single one.
+    pub configurations: Vec<String>,
+    /// Smallest change that matters, a share.
+    pub margin: f64,
+    /// Error rate of each interval; share of false ones to expect among the claims of a kind, and among the
+    /// outlying hosts.
+    pub alpha: f64,
+    /// Facts that differ between two runs, the most important first.
+    pub differences: Vec<FactChange>,
+    /// Workloads that two runs cannot compare, because they differ.
+    #[serde(serialize_with = "names")]
+    pub refused: Vec<Refused>,
+    /// Costs over the hosts; none for two runs.
+    pub series: Vec<FleetSeries>,
+    /// Series of which no host has a number.
+    pub without_number: Vec<String>,
+    /// Ratios over the hosts: of each configuration to the first, or of the second run to the first.
+    pub ratios: Vec<FleetRatio>,
+}
+
+fn names<S: serde::Serializer>(refused: &[Refused], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(refused.iter().map(|refused| &refused.workload))
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FleetHost {
+    /// Its name.
+    pub name: String,
+    /// How far it was measured.
+    pub state: HostState,
+    /// Kind of reason; `None` where all was measured, or no reason is known.
+    pub cause: Option<LostCause>,
+    /// The reason as it was recorded.
+    pub reason: Option<String>,
+    /// Series in which it lies apart from the other hosts.
+    pub outlying: Vec<String>,
+    /// Series of which it has no number, though other hosts have.
+    pub missing: Vec<String>,
+    /// Facts in which the hosts differ, by their keys.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// How far a host was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostState {
+    /// All of it.
+    Judged,
+    /// It lacks some series.
+    Partly,
+    /// It has no number.
+    Lost,
+}
+
+/// Why a host lacks numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LostCause {
+    /// A trial could not be set up, or a check failed.
+    Failed,
+    /// A process ended by itself or was killed.
+    Crashed,
+    /// A trial did not end in time.
+    TimedOut,
+    /// It cannot exist there.
+    Unsupported,
+    /// There was no trial.
+    NotMeasured,
+    /// It is in one of the two runs only.
+    Absent,
+}
+
+/// The cost of one series over the hosts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FleetSeries {
+    /// Its name for a reader, such as `socket/v6 close`.
+    pub series: String,
+    /// Its workload.
+    pub workload: String,
+    /// Its variant; may be empty.
+    pub variant: String,
+    /// Its name.
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+    /// Configuration of the hosts; may be empty.
+    pub configuration: String,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// What n counts.
+    pub grows: String,
+    /// Whether it was measured only because another was.
+    pub detail: bool,
+    /// Smallest n that the hosts have in common.
+    pub n_low: u64,
+    /// Largest n that the hosts have in common.
+    pub n_high: u64,
+    /// Mean of the hosts, with the interval of that mean.
+    pub mean: Option<Interval>,
+    /// Where a further host is expected.
+    pub prediction: Option<Interval>,
+    /// Standard deviation between hosts, a share; without the noise inside each host.
+    pub spread: Option<f64>,
+    /// I²: share of the variance of the hosts' values that is variance between hosts.
+    pub between_share: Option<f64>,
+    /// Value of each host over the common n, rising.
+    pub hosts: Vec<HostValue>,
+    /// Hosts without such a value.
+    pub left_out: Vec<HostLeftOut>,
+    /// Hosts that differ from the others for certain, the furthest first.
+    pub outliers: Vec<FleetOutlier>,
+    /// Facts that the outlying hosts have with one value, and no other host has.
+    pub shared: Vec<SharedFact>,
+    /// Hosts by the class of their own verdict, the most frequent first.
+    pub classes: Vec<ClassOnHosts>,
+}
+
+/// The value of one host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostValue {
+    /// Name of the host.
+    pub host: String,
+    /// Its value.
+    pub value: Interval,
+}
+
+/// A host that has no value in a series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostLeftOut {
+    /// Name of the host.
+    pub host: String,
+    /// Why.
+    pub reason: HostLeftOutReason,
+    /// Smallest n that it has, where it has another range.
+    pub n_low: Option<u64>,
+    /// Largest n that it has, where it has another range.
+    pub n_high: Option<u64>,
+}
+
+/// Why a host is left out of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostLeftOutReason {
+    /// It was not measured.
+    NoValue,
+    /// It does not have the n that the others have in common.
+    OtherRange,
+    /// One trial does not show its own error.
+    OneTrial,
+}
+
+/// A host that differs from the others for certain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FleetOutlier {
+    /// Name of the host.
+    pub host: String,
+    /// Its value, or ratio, divided by the mean of the hosts that do not differ.
+    pub ratio: Interval,
+    /// Chance of such a distance if it were one of the others.
+    pub chance: f64,
+}
+
+/// A fact that hosts have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SharedFact {
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A fact that differs between two runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FactChange {
+    /// Its key.
+    pub key: String,
+    /// Its value in the first run.
+    pub old: Option<String>,
+    /// Its value in the second run.
+    pub new: Option<String>,
+    /// On so many hosts.
+    pub hosts: usize,
+}
+
+/// Hosts whose verdicts have one class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassOnHosts {
+    /// The class.
+    pub class: Class,
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// The largest upper bound of the change among them, a share.
+    pub bound: Option<f64>,
+}
+
+/// The ratio of costs of one series over the hosts, each inside its host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FleetRatio {
+    /// Its name for a reader, such as `socket/v6 close`.
+    pub series: String,
+    /// Its variant; may be empty.
+    pub variant: String,
+    /// Its name.
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+    /// Configuration whose cost is above the line; may be empty.
+    pub configuration: String,
+    /// Unit of its values. A ratio is one of costs: for a rate, of the time that one takes.
+    pub unit: Unit,
+    /// Mean ratio over the hosts, with the interval of the error rate at which the answer was given.
+    pub mean: Option<Interval>,
+    /// Where a further host is expected.
+    pub prediction: Option<Interval>,
+    /// Standard deviation of the ratio between hosts, a share.
+    pub spread: Option<f64>,
+    /// I²: share of the variance of the hosts' ratios that is variance between hosts.
+    pub between_share: Option<f64>,
+    /// The answer about the mean.
+    pub answer: Answer,
+    /// How many hosts have each answer.
+    pub counts: ClaimCounts,
+    /// Ratio on each host, rising.
+    pub hosts: Vec<HostRatio>,
+    /// Hosts without a ratio.
+    pub left_out: Vec<String>,
+    /// Hosts whose ratio differs from the others for certain, the furthest first.
+    pub outliers: Vec<FleetOutlier>,
+    /// Facts that the outlying hosts have with one value, and no other host has.
+    pub shared: Vec<SharedFact>,
+    /// The mean for a gate.
+    #[serde(skip)]
+    pub evidence: Option<RatioEvidence>,
+}
+
+/// How many hosts have each answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClaimCounts {
+    /// Less time, by more than the margin.
+    pub faster: usize,
+    /// More time, by more than the margin.
+    pub slower: usize,
+    /// Any difference is smaller than the margin.
+    pub equivalent: usize,
+    /// A certain difference, smaller than the margin.
+    pub different_but_small: usize,
+    /// None of these.
+    pub unresolved: usize,
+}
+
+/// The ratio on one host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostRatio {
+    /// Name of the host.
+    pub host: String,
+    /// Cost divided by that of the first configuration, or of the first run.
+    pub ratio: Interval,
+    /// The answer, among those of all hosts and series.
+    pub answer: Answer,
+}
+
+impl FleetSeries {
+    /// Its name, with its configuration.
+    pub fn label(&self) -> String {
+        named(&self.series, &self.configuration)
+    }
+}
+
+impl FleetRatio {
+    /// Its name, with its configuration.
+    pub fn label(&self) -> String {
+        named(&self.series, &self.configuration)
+    }
+}
+
+/// The name of a series, with its configuration.
+pub(super) fn named(series: &str, configuration: &str) -> String {
+    if configuration.is_empty() { series.to_owned() } else { format!("{series} ({configuration})") }
+}
+
+impl ClaimCounts {
+    /// The answers of some hosts, counted.
+    pub(super) fn new(answers: impl Iterator<Item = Answer>) -> ClaimCounts {
+        let mut counts = ClaimCounts::default();
+        for answer in answers {
+            *match answer {
+                Answer::Faster => &mut counts.faster,
+                Answer::Slower => &mut counts.slower,
+                Answer::Equivalent => &mut counts.equivalent,
+                Answer::DifferentButSmall => &mut counts.different_but_small,
+                Answer::Unresolved => &mut counts.unresolved,
+            } += 1;
+        }
+        counts
+    }
+}

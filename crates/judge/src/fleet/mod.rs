@@ -1,0 +1,116 @@
+//! One run on the hosts of a fleet, or two of them, folded over the hosts.
+//!
+//! - `answer` has the result;
+//! - `place` says which systems are of which host;
+//! - `costs` folds the cost of every series, `ratios` the ratios of configurations inside each host, or of
+//!   two runs on each host;
+//! - `facts` finds what hosts that differ have in common.
+//!
+//! A host is a stratum: its trials are set against trials of the same host only, and its result is one
+//! observation of the fleet.
+
+mod answer;
+mod costs;
+mod facts;
+mod outliers;
+mod place;
+mod ratios;
+
+use std::collections::BTreeSet;
+
+use record::Recording;
+
+pub use answer::{
+    ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHost, FleetOutlier, FleetRatio, FleetSeries,
+    HostLeftOut, HostLeftOutReason, HostRatio, HostState, HostValue, LostCause, SharedFact,
+};
+pub(crate) use place::hosts;
+
+use self::place::Hosts;
+use crate::compare::Refusal;
+use crate::finding::ALPHA;
+use crate::findings::Findings;
+
+impl Fleet {
+    /// A run folded over its hosts, with this smallest difference that matters; `None` unless it has several
+    /// hosts.
+    pub fn from_findings(recording: &Recording, findings: &Findings, margin: f64) -> Option<Fleet> {
+        let hosts = Hosts::several(&[recording])?;
+        let (series, without_number) = costs::series(recording, findings, &hosts, margin);
+        let ratios = ratios::of_configurations(recording, findings, &hosts, margin);
+        let fleet = Fleet {
+            runs: Vec::new(),
+            judged: 0,
+            hosts: place::described(&hosts, &[(recording, findings)]),
+            configurations: hosts.configurations(),
+            margin,
+            alpha: ALPHA,
+            differences: Vec::new(),
+            refused: Vec::new(),
+            series,
+            without_number,
+            ratios,
+        };
+        Some(fleet.completed())
+    }
+
+    /// The second of two runs against the first on each host that both have, each run with its name; `None`
+    /// unless both have several hosts.
+    ///
+    /// # Errors
+    /// Why no host could be compared, from the first of them.
+    pub fn of_runs(runs: [(&str, &Recording); 2], margin: f64) -> Option<Result<Fleet, Refusal>> {
+        let recordings = runs.map(|(_, recording)| recording);
+        let hosts = Hosts::several(&recordings)?;
+        let compared = match ratios::of_runs(runs, &hosts, margin) {
+            Ok(compared) => compared,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        let findings = recordings.map(Findings::from_recording);
+        let judged: Vec<(&Recording, &Findings)> = recordings.into_iter().zip(&findings).collect();
+        let names = runs.map(|(name, _)| name.strip_suffix(".osdyno").unwrap_or(name).to_owned());
+        let fleet = Fleet {
+            runs: names.into(),
+            judged: 0,
+            hosts: place::described(&hosts, &judged),
+            configurations: hosts.configurations(),
+            margin,
+            alpha: ALPHA,
+            differences: facts::changes(&hosts),
+            refused: compared.refused,
+            series: Vec::new(),
+            without_number: Vec::new(),
+            ratios: compared.ratios,
+        };
+        Some(Ok(fleet.completed()))
+    }
+
+    /// Counts the hosts, and notes for each the series in which it lies apart or has no number.
+    fn completed(mut self) -> Fleet {
+        let lost = self.hosts.iter().filter(|host| host.state == HostState::Lost);
+        let lost: BTreeSet<String> = lost.map(|host| host.name.clone()).collect();
+        // A lost host is reported once, and not in each series.
+        self.series.iter_mut().for_each(|series| series.left_out.retain(|one| !lost.contains(&one.host)));
+        self.ratios.iter_mut().for_each(|ratio| ratio.left_out.retain(|host| !lost.contains(host)));
+        for host in &mut self.hosts {
+            let is_it = |outlier: &FleetOutlier| outlier.host == host.name;
+            let costs = self.series.iter().filter(|series| series.outliers.iter().any(is_it));
+            let ratios = self.ratios.iter().filter(|ratio| ratio.outliers.iter().any(is_it));
+            host.outlying = costs.map(FleetSeries::label).chain(ratios.map(FleetRatio::label)).collect();
+            let lacks = |series: &&FleetSeries| {
+                let none =
+                    |one: &HostLeftOut| one.host == host.name && one.reason == HostLeftOutReason::NoValue;
+                series.left_out.iter().any(none)
+            };
+            host.missing = self.series.iter().filter(lacks).map(FleetSeries::label).collect();
+            if host.state == HostState::Judged && !host.missing.is_empty() {
+                host.state = HostState::Partly;
+            }
+            if host.state == HostState::Judged {
+                (host.cause, host.reason) = (None, None);
+            }
+        }
+        self.judged = self.hosts.iter().filter(|host| host.state != HostState::Lost).count();
+        self
+    }
+}
