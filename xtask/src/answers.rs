@@ -22,6 +22,7 @@ pub(crate) const DOCUMENT: &str = "docs/answers.md";
 const ANSWERS: &[(&str, &str)] = &[
     ("run", "RunAnswer"),
     ("compare", "ComparisonAnswer"),
+    ("compare of fleets", "FleetAnswer"),
     ("load", "LoadAnswer"),
     ("mail", "MailAnswer"),
     ("doctor", "DoctorAnswer"),

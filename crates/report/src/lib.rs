@@ -8,6 +8,7 @@
 //! - [`document`] is an answer before it is written: for a terminal, a page, man(1) or Markdown.
 //! - [`noise_floor`] is the result of comparing a system with itself.
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
+//! - [`fleet`] is a run on the hosts of a fleet, or two of them.
 //! - [`formats`] are for where the result of a build is read.
 //! - [`gate`] is what let a build fail, and how sure that is.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
@@ -22,6 +23,7 @@ pub mod compare;
 pub mod document;
 mod environment;
 pub mod export;
+pub mod fleet;
 pub mod formats;
 pub mod gate;
 pub mod html;

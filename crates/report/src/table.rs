@@ -6,7 +6,7 @@ use crate::document::{Cell, Column, Document, Row, Section, Table, Text, Tone};
 use crate::overview::{Kind, scalings};
 use crate::quantity::Quantity;
 use crate::words::{count, factor_with_interval, things};
-use crate::{compare, sentences, spark};
+use crate::{compare, fleet, sentences, spark};
 use judge::Cause;
 use judge::{Finding, Findings, Growth, Remark};
 use record::LimitedBy;
@@ -17,6 +17,9 @@ pub(crate) const VERDICT: usize = 4;
 
 /// A row for each series of each system, then the count of every word and the remarks on the numbers.
 pub fn document(findings: &Findings) -> Document {
+    if let Some(fleet) = &findings.fleet {
+        return fleet::document(findings, fleet, false);
+    }
     let mut document = Document::default();
     scalings::sections(findings, true).into_iter().for_each(|section| document.push(section));
     let findings = &scalings::without_scalings(findings.clone());

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use ::report::compare::ComparisonAnswer;
 use ::report::document::terminal::Length;
+use ::report::fleet::FleetAnswer;
 use ::report::formats::BuildResults;
 use import::Import;
 use judge::compare::{Comparison, Refusal};
+use judge::{Findings, Fleet};
 use record::Recording;
 
 use super::formats::{self, ResultFormat};
@@ -60,7 +62,13 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
         refuse_existing(page, args.force)?;
     }
     let (compared, is_complete) = match are_runs(&sides)? {
-        true => (of_runs(&sides, args)?, true),
+        true => {
+            let recordings = read_runs(&sides, args)?;
+            if let Some(fleet) = of_fleets(&sides, &recordings, args) {
+                return compare_fleets(fleet, args, console);
+            }
+            (of_runs(&sides, &recordings, args), true)
+        }
         false => of_measurements(&sides, args)?,
     };
     let gate = args.gate.decide(None, Some(&compared))?;
@@ -126,7 +134,7 @@ fn are_runs(sides: &[SideFiles<'_>]) -> Result<bool, Failure> {
     }
 }
 
-fn of_runs(sides: &[SideFiles<'_>], args: &Args) -> Result<Compared, Failure> {
+fn read_runs(sides: &[SideFiles<'_>], args: &Args) -> Result<Vec<Recording>, Failure> {
     if let Some(several) = sides.iter().find(|side| side.files.len() > 1) {
         return Err(Failure::Usage(format!(
             "--{} takes several files only of other programs; a run of osdyno is one file, and --trials \
@@ -139,10 +147,52 @@ fn of_runs(sides: &[SideFiles<'_>], args: &Args) -> Result<Compared, Failure> {
             "run files of osdyno have no columns; options for files of other programs have no effect".into(),
         ));
     }
-    let recordings: Vec<Recording> =
-        sides.iter().map(|side| read_run(&side.files[0])).collect::<Result<_, _>>()?;
-    let named: Vec<_> = sides.iter().map(|side| side.name.as_str()).zip(&recordings).collect();
-    Ok(Comparison::with_margin(&named, args.margin))
+    sides.iter().map(|side| read_run(&side.files[0])).collect()
+}
+
+fn of_runs(sides: &[SideFiles<'_>], recordings: &[Recording], args: &Args) -> Compared {
+    let named: Vec<_> = sides.iter().map(|side| side.name.as_str()).zip(recordings).collect();
+    Comparison::with_margin(&named, args.margin)
+}
+
+/// A run on a fleet, or two of them, folded over their hosts; `None` where these are other runs.
+fn of_fleets(
+    sides: &[SideFiles<'_>],
+    recordings: &[Recording],
+    args: &Args,
+) -> Option<Result<Fleet, Refusal>> {
+    match (sides, recordings) {
+        ([_], [run]) if run.systems.iter().any(|system| system.fleet.is_some()) => {
+            Fleet::from_findings(run, &Findings::from_recording(run), args.margin).map(Ok)
+        }
+        ([old, new], [first, second]) => {
+            Fleet::of_runs([(&old.name, first), (&new.name, second)], args.margin)
+        }
+        _ => None,
+    }
+}
+
+fn compare_fleets(fleet: Result<Fleet, Refusal>, args: &Args, console: &Console) -> Done {
+    let fleet = fleet.map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
+    let gate = args.gate.decide_fleet(&fleet)?;
+    let format = args.format.shared();
+    let document = || ::report::fleet::compared(&fleet);
+    if let Some(format) = args.format.build() {
+        formats::print(format, BuildResults::from_fleet(&fleet), gate.as_ref(), &document())?;
+    } else {
+        let extent = if args.verbose { Length::All } else { ::report::overview::SCREEN };
+        let answer = FleetAnswer::new(&fleet, gate.as_ref().map(|gate| &gate.answer));
+        print_answer(&answer, |_| document(), extent, format, console)?;
+    }
+    if let Some(page) = &args.out {
+        write_file(page, args.force, |out| ::report::fleet::write_html(&fleet, out))?;
+        print_places(&[("report", page)], format)?;
+    }
+    let code = match fleet.judged == fleet.hosts.len() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(INCOMPLETE),
+    };
+    super::gate::end(gate.as_ref(), code, format, console)
 }
 
 /// The comparison, and whether every line of the files could be used.

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::judge::Findings;
 use ::judge::compare::{Comparison, Refusal};
-use ::judge::gate::{Gate, GateAnswer, GateRefusal, of_comparison, of_run};
+use ::judge::gate::{Gate, GateAnswer, GateRefusal, of_comparison, of_fleet, of_run};
+use ::judge::{Findings, Fleet};
 use ::report::document::markdown_writer;
 use ::report::document::terminal::Length;
 use clap::ValueEnum;
@@ -207,6 +207,15 @@ impl GateArgs {
             (None, None) => return Ok(None),
         };
         let answer = answer.map_err(|refusal| refused(&refusal))?;
+        Ok(Some(Decided { answer, undecided: self.undecided }))
+    }
+}
+
+impl GateArgs {
+    /// Decides the gate, where there is one, about the mean ratios of a fleet.
+    pub(crate) fn decide_fleet(&self, fleet: &Fleet) -> Result<Option<Decided>, Failure> {
+        let Some(gate) = &self.fail_on else { return Ok(None) };
+        let answer = of_fleet(gate, fleet).map_err(|refusal| refused(&refusal))?;
         Ok(Some(Decided { answer, undecided: self.undecided }))
     }
 }

@@ -257,14 +257,16 @@ fn findings_document(findings: &Findings, systems: Option<&Comparison>, detail: 
     }
 }
 
-/// Compares the systems of a run; `None` where it has only one, or one against itself.
+/// Compares the systems of a run; `None` where it has only one, or one against itself, and where they are the
+/// hosts of a fleet: findings fold those.
 fn compare_systems(
     recording: &Recording,
     findings: &Findings,
     file: &Path,
 ) -> Option<Result<Comparison, Refusal>> {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    let differ = recording.systems.len() > 1 && recording.measured_noise_floor().is_none();
+    let is_fleet = findings.fleet.is_some();
+    let differ = recording.systems.len() > 1 && !is_fleet && recording.measured_noise_floor().is_none();
     differ.then(|| Comparison::of_judged(&name, recording, findings))
 }
 

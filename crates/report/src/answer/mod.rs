@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use import::FileRead;
 use judge::gate::GateAnswer;
 use judge::hints::{Landmark, LandmarkRemedy};
-use judge::{Cause, Findings, Growth, GrowthEnd, Highlight, Stop};
+use judge::{Cause, Findings, Fleet, Growth, GrowthEnd, Highlight, Stop};
 use record::{EndStatus, HeldBackground, System, Tool};
 use serde::Serialize;
 use stats::Interval;
@@ -58,6 +58,9 @@ pub struct RunAnswer<'a> {
     pub comparisons: Vec<ComparisonAnswer<'a>>,
     /// Growths that cost a user most, the first first.
     pub findings: Vec<HighlightAnswer<'a>>,
+    /// The same over the hosts of a fleet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<&'a Fleet>,
     /// Decision on `--fail-on`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<&'a GateAnswer>,
@@ -191,6 +194,7 @@ impl<'a> RunAnswer<'a> {
                 .iter()
                 .map(|highlight| HighlightAnswer::new(findings, highlight))
                 .collect(),
+            fleet: findings.fleet.as_deref(),
             gate: None,
             notes: sentences::notes(findings),
             files: &[],

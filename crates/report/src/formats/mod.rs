@@ -9,12 +9,13 @@ mod openmetrics;
 
 use std::io::{self, Write};
 
-use judge::Findings;
 use judge::compare::{Comparison, Ranking, RankingEntry};
 use judge::gate::{GateAnswer, GatedSeries};
+use judge::{Findings, Fleet, FleetRatio};
 use record::Unit;
 use stats::{Interval, Verdict};
 
+use crate::fleet;
 use crate::text::ungrouped;
 use crate::words::{GAP, NO_BREAK};
 
@@ -98,12 +99,28 @@ impl BuildResults {
             .systems
             .first()
             .map(|system| crate::sentences::machine(&format!("{} {}", tool.name, tool.version), system));
-        let compared = systems.map(BuildResults::from_comparison).unwrap_or_default();
+        let of_fleet = || findings.fleet.as_deref().map(BuildResults::from_fleet);
+        let compared = systems.map(BuildResults::from_comparison).or_else(of_fleet).unwrap_or_default();
         BuildResults {
             machine: machine.unwrap_or_default(),
             figures: figures.flatten().collect(),
             ..compared
         }
+    }
+
+    /// Those of a fleet: the mean ratios over its hosts.
+    pub fn from_fleet(fleet: &Fleet) -> BuildResults {
+        let change = |ratio: &FleetRatio| {
+            let baseline = fleet.runs.first().or(fleet.configurations.first());
+            Some(SeriesChange {
+                series: ratio.series.clone(),
+                system: fleet.runs.get(1).unwrap_or(&ratio.configuration).clone(),
+                baseline: baseline.cloned().unwrap_or_default(),
+                ratio: ratio.mean?,
+                words: fleet::ratio_words(ratio),
+            })
+        };
+        BuildResults { changes: fleet.ratios.iter().filter_map(change).collect(), ..BuildResults::default() }
     }
 
     /// Those of a comparison of systems.

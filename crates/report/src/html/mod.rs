@@ -28,12 +28,13 @@ mod zoom;
 
 use std::io::{self, Write};
 
-use judge::Findings;
 use judge::compare::Comparison;
+use judge::{Findings, Fleet};
 use record::Recording;
 
 use crate::document::page::{blocks, head as write_head};
-use crate::{compare, overview};
+use crate::document::{Text, Tone};
+use crate::{compare, fleet, overview};
 pub use escape::esc;
 pub use load::{LoadMoment, LoadPlots};
 pub use page::{close, open};
@@ -49,6 +50,9 @@ pub fn write(
     systems: Option<&Comparison>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    if let Some(fleet) = &findings.fleet {
+        return write_fleet(findings, fleet, out);
+    }
     let asked = &overview::scalings::without_scalings(findings.without_details());
     let highlights = &judge::highlights(asked);
     let source = &Source { recording, findings, asked, highlights, budget: Budget::of(findings) };
@@ -73,6 +77,20 @@ pub fn write(
     }
     page::how_to_read(findings, systems, out)?;
     page::close(true, out)
+}
+
+/// Writes the report of a run on the hosts of a fleet: folded over the hosts, because the plots of a hundred
+/// systems would be a file of a gigabyte.
+fn write_fleet(findings: &Findings, fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
+    page::open(&format!("{}: {}", findings.run.tool.name, fleet::title(fleet, &findings.systems)), out)?;
+    writeln!(out, "<style>\n{}</style>", fleet::STYLE)?;
+    let title = fleet::title(fleet, &findings.systems);
+    write_head(&[page::over(findings)], &title, &fleet::head(findings, fleet), out)?;
+    blocks(&fleet::blocks(fleet), 2, out)?;
+    let how = "osdyno export writes the measurements of every host, and --verbose prints its values.";
+    blocks(&[Text::toned(how, Tone::Faint).into()], 2, out)?;
+    blocks(&[fleet::environment(findings, fleet).into(), page::repeat(findings).into()], 2, out)?;
+    page::close(false, out)
 }
 
 /// The parts of a page, each with its id.

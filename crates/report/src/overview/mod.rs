@@ -20,7 +20,7 @@ pub(crate) use self::lists::{List, counts, of as lists};
 use crate::document::terminal::Length;
 use crate::document::{Column, Document, Section, Table, Text, Tone, Yields};
 use crate::words::things;
-use crate::{sentences, spark, table};
+use crate::{fleet, sentences, spark, table};
 
 /// A screen of 40 lines, with room for the places of the files that follow.
 pub const SCREEN: Length = Length::Screen(36);
@@ -38,13 +38,13 @@ pub(crate) mod yields {
     pub(super) const COLUMNS: Yields = Yields { order: 0, rows_min: 0 };
     pub(super) const REMARKS: Yields = Yields { order: 1, rows_min: 1 };
     pub(super) const CHANGES: Yields = Yields { order: 2, rows_min: 1 };
-    pub(super) const SYSTEMS: Yields = Yields { order: 3, rows_min: 1 };
+    pub(crate) const SYSTEMS: Yields = Yields { order: 3, rows_min: 1 };
     pub(super) const CONTENDERS: Yields = Yields { order: 4, rows_min: 2 };
     /// The systems' own costs stand below.
     pub(super) const SCALED: Yields = Yields { order: 4, rows_min: 2 };
     pub(super) const SCALINGS: Yields = Yields { order: 5, rows_min: 6 };
     pub(super) const CHANGED: Yields = Yields { order: 5, rows_min: 1 };
-    pub(super) const GROWTHS: Yields = Yields { order: 6, rows_min: 1 };
+    pub(crate) const GROWTHS: Yields = Yields { order: 6, rows_min: 1 };
 }
 
 /// The machine, how its systems compare where it has several, the growths that cost a user most, the table of
@@ -59,6 +59,9 @@ pub fn document_after_machine(findings: &Findings, systems: Option<&Comparison>)
 }
 
 fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known: bool) -> Document {
+    if let Some(fleet) = &findings.fleet {
+        return fleet::document(findings, fleet, is_machine_known);
+    }
     let scalings = scalings::sections(findings, false);
     let mut findings = scalings::without_scalings(findings.clone());
     let details = findings.series.iter().filter(|finding| finding.detail).count();

@@ -8,6 +8,7 @@ mod damage;
 mod damaged;
 mod emulated;
 mod export;
+mod fleet;
 mod hostile;
 mod imported;
 mod one_number;

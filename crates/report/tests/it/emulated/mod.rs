@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod compared;
+pub(crate) mod fleet;
 pub(crate) mod load;
 pub(crate) mod pinned;
 pub(crate) mod scaled;
