@@ -35,6 +35,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ("impact", "ImpactAnswer"),
     ("lab bisect", "BisectAnswer"),
     ("list", "ListAnswer"),
+    ("merge", "MergeAnswer"),
     ("serve", "ServeAnswer"),
     ("dns", "DnsAnswer"),
     ("selftest", "SelftestAnswer"),

@@ -66,6 +66,8 @@ enum Verb {
     Impact(cmd::impact::Args),
     /// Recognize the architecture of a running server, without its source
     Snoop(cmd::snoop::Args),
+    /// Join run files of several hosts into one run of a fleet
+    Merge(cmd::merge::Args),
     /// Export every measurement of a run as CSV, JSON or Parquet
     Export(cmd::export::Args),
     /// Measure the error rates of the verdicts on simulated sweeps
@@ -96,7 +98,7 @@ enum Verb {
 /// itself executes, are in no group.
 const GROUPS: help::Groups = &[
     ("Measure", &["run", "load", "mail", "lab", "selftest"]),
-    ("Read", &["report", "compare", "judge", "list", "explain", "export"]),
+    ("Read", &["report", "compare", "judge", "list", "explain", "merge", "export"]),
     ("Ask", &["doctor", "hosts", "tune", "snoop", "blame", "impact"]),
     ("Serve", &["serve", "sink", "dns"]),
     ("Other", &["completions", "man", "help"]),
@@ -140,6 +142,7 @@ fn main() -> ExitCode {
         Verb::Blame(args) => cmd::blame::blame(&args, &console),
         Verb::Impact(args) => cmd::impact::impact(&args, &console),
         Verb::Snoop(args) => cmd::snoop::snoop(&args, &console),
+        Verb::Merge(args) => cmd::merge::merge(&args, &console),
         Verb::Export(args) => cmd::export::export(&args, &console),
         Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),
         Verb::Serve(args) => cmd::serve::serve(args, &console),

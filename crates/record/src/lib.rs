@@ -5,6 +5,7 @@
 //!
 //! - [`Writer`] makes a run file, frame by frame; [`Reader`] streams one back, line by line.
 //! - [`read`] reads a whole file into a [`Recording`], the view that reports use.
+//! - [`merge()`] joins run files of hosts into one run of a fleet.
 //! - [`write_line`] and [`parse_line`] are for a pipe; they need no feature.
 //!
 //! Must never: know a workload, measure, judge, or look at this machine.
@@ -19,6 +20,8 @@ mod line;
 mod load;
 #[cfg(feature = "file")]
 mod loss;
+#[cfg(feature = "file")]
+mod merge;
 mod profile;
 #[cfg(feature = "file")]
 mod reader;
@@ -55,6 +58,7 @@ pub use {
     error::{Error, Result},
     frame::FRAME_BYTES_MAX,
     loss::{LOSSES_MAX, Loss, Losses, Reason},
+    merge::{MergeError, MergeInput, Merged, MergedFile, merge},
     reader::{Reader, read},
     writer::{Storage, Writer},
 };

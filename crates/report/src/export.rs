@@ -20,6 +20,7 @@ mod csv;
 mod hyperfine;
 mod json;
 mod parquet;
+mod partition;
 mod tables;
 
 use std::fmt;
@@ -29,6 +30,7 @@ use std::str::FromStr;
 use record::Recording;
 
 pub use hyperfine::{has_commands, write_hyperfine};
+pub use partition::{Partition, PartitionKey};
 pub use tables::SideTable;
 
 /// The form of a table.

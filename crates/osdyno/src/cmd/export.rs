@@ -1,11 +1,12 @@
 //! `osdyno export`: writes a run as tables for other programs.
 
+use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use record::Recording;
-use report::export::{Format, SideTable};
+use report::export::{Format, Partition, PartitionKey, SideTable};
 
 use super::{Done, read, refuse_input, write_file};
 use crate::console::{Console, results};
@@ -22,9 +23,13 @@ pub(crate) struct Args {
     /// Table to export
     #[arg(long, value_enum, default_value = "values")]
     table: Table,
-    /// File to write [default: standard output]
+    /// File to write, or with --partition the folder [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write a tree of Parquet files, as host=n1/workload=bind/part.parquet, which DuckDB and ClickHouse read
+    /// as one table
+    #[arg(long, value_name = "COLUMN,…", value_enum, value_delimiter = ',', requires = "out")]
+    partition: Vec<PartitionColumn>,
     /// Overwrite the file
     #[arg(long)]
     force: bool,
@@ -45,6 +50,33 @@ enum Table {
     Limits,
     /// The rate of every second of each load of --background
     Background,
+}
+
+/// A column of the long table that makes folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum PartitionColumn {
+    /// Host of a fleet; of another run the system
+    Host,
+    /// Configuration of the host
+    Configuration,
+    /// System
+    System,
+    /// Workload
+    Workload,
+    /// Variant
+    Variant,
+}
+
+impl PartitionColumn {
+    fn key(self) -> PartitionKey {
+        match self {
+            PartitionColumn::Host => PartitionKey::Host,
+            PartitionColumn::Configuration => PartitionKey::Configuration,
+            PartitionColumn::System => PartitionKey::System,
+            PartitionColumn::Workload => PartitionKey::Workload,
+            PartitionColumn::Variant => PartitionKey::Variant,
+        }
+    }
 }
 
 /// The form of what is written.
@@ -73,6 +105,13 @@ pub(crate) fn export(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.out {
         refuse_input(path, std::slice::from_ref(&args.run))?;
     }
+    let is_tree = !args.partition.is_empty();
+    if is_tree
+        && !(args.format == ExportFormat::Table(Format::Parquet) && matches!(args.table, Table::Values))
+    {
+        let text = "--partition divides the measurements, as --format parquet; no other table or format";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     if args.format == ExportFormat::Hyperfine && !matches!(args.table, Table::Values) {
         return Err(Failure::Usage("--format hyperfine writes times, and no other --table".to_owned()));
     }
@@ -82,6 +121,7 @@ pub(crate) fn export(args: &Args, console: &Console) -> Done {
         return Err(Failure::Refused(text.to_owned()));
     }
     match &args.out {
+        Some(folder) if !args.partition.is_empty() => write_tree(args, &recording, folder)?,
         Some(path) => write_file(path, args.force, |out| write(args, &recording, out))?,
         None => {
             if args.format == ExportFormat::Table(Format::Parquet) && console.terminal {
@@ -94,6 +134,34 @@ pub(crate) fn export(args: &Args, console: &Console) -> Done {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the tree of files. What stands in the folder already would be read as part of the table, so that it
+/// must be new or empty.
+fn write_tree(args: &Args, recording: &Recording, folder: &Path) -> Result<(), Failure> {
+    let is_taken = match fs::read_dir(folder) {
+        Ok(mut inside) => inside.next().is_some(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(Failure::writing(folder)(error)),
+    };
+    if is_taken {
+        let text = format!("{} is not empty; choose a new folder with --out", folder.display());
+        return Err(Failure::Refused(text));
+    }
+    let mut keys: Vec<PartitionKey> = Vec::new();
+    for key in args.partition.iter().map(|column| column.key()) {
+        if keys.contains(&key) {
+            return Err(Failure::Usage(format!("--partition names {} twice", key.name())));
+        }
+        keys.push(key);
+    }
+    for part in Partition::all(recording, &keys) {
+        let path = folder.join(part.path());
+        let inside = path.parent().unwrap_or(folder);
+        fs::create_dir_all(inside).map_err(Failure::writing(inside))?;
+        write_file(&path, false, |out| part.write(recording, out))?;
+    }
+    Ok(())
 }
 
 fn write(args: &Args, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {

@@ -22,6 +22,7 @@ pub(crate) mod load;
 pub(crate) mod mail;
 pub(crate) mod man;
 mod measurements;
+pub(crate) mod merge;
 pub(crate) mod mounted;
 pub(crate) mod report;
 pub(crate) mod run;

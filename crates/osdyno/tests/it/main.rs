@@ -32,6 +32,7 @@ mod mail;
 mod mail_lists;
 mod mail_memory;
 mod mail_run;
+mod merge;
 mod network_copy;
 mod old_runs;
 mod outputs;

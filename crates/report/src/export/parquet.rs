@@ -12,36 +12,46 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
-use record::{LimitedBy, Recording};
+use record::{LimitedBy, Recording, SeriesKey};
 
 use super::tables::{Cell, ColumnKind, Rows, SideTable};
 
-/// `n` and `trial` are signed, because SQL takes differences of them, where unsigned ones would wrap.
-const SCHEMA: &str = "
-    message osdyno {
-        required binary system (STRING);
-        required binary workload (STRING);
-        required binary variant (STRING);
-        required binary series (STRING);
-        required binary direction (STRING);
-        required int64 trial;
-        required int64 n;
-        required double value;
-        required binary unit (STRING);
-        required binary limited_by (STRING);
-    }";
+/// The columns of the long table. `n` and `trial` are signed, because SQL takes differences of them, where
+/// unsigned ones would wrap.
+const COLUMNS: [(&str, &str); 10] = [
+    ("system", "binary system (STRING)"),
+    ("workload", "binary workload (STRING)"),
+    ("variant", "binary variant (STRING)"),
+    ("series", "binary series (STRING)"),
+    ("direction", "binary direction (STRING)"),
+    ("trial", "int64 trial"),
+    ("n", "int64 n"),
+    ("value", "double value"),
+    ("unit", "binary unit (STRING)"),
+    ("limited_by", "binary limited_by (STRING)"),
+];
 
 /// Rows of one row group; DuckDB reads groups of about this size in parallel.
 const ROWS: usize = 120_000;
 
 /// The long table of all values.
 pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+    write_part(recording, &|_| true, &[], out)
+}
+
+/// The series of the long table that are wanted, without some of the columns of names.
+pub(super) fn write_part(
+    recording: &Recording,
+    is_wanted: &dyn Fn(&SeriesKey) -> bool,
+    left_out: &[&str],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     // The library requires a target that can be sent to another thread, and ours need not be one: each
     // row group is made in memory and handed on.
-    let mut file = begin().map_err(Error::other)?;
-    let mut columns = Columns::default();
+    let mut file = begin(left_out).map_err(Error::other)?;
+    let mut columns = Columns::new(left_out);
     let bounds = Bounds::new(recording);
-    for (key, trials) in recording.series() {
+    for (key, trials) in recording.series().filter(|(key, _)| is_wanted(key)) {
         let texts = [&key.system, &key.workload, &key.variant, &key.name, &key.direction.to_string()];
         let texts = texts.map(|text| ByteArray::from(text.as_str()));
         let kind = recording.kind(key);
@@ -64,7 +74,10 @@ pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> io::Re
     out.write_all(&file.into_inner().map_err(Error::other)?)
 }
 
-fn begin() -> Result<SerializedFileWriter<Vec<u8>>> {
+fn begin(left_out: &[&str]) -> Result<SerializedFileWriter<Vec<u8>>> {
+    let columns = COLUMNS.iter().filter(|(name, _)| !left_out.contains(name));
+    let columns: String = columns.map(|(_, column)| format!("required {column};")).collect();
+    let schema = format!("message osdyno {{ {columns} }}");
     let n = ColumnPath::from("n");
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -72,13 +85,15 @@ fn begin() -> Result<SerializedFileWriter<Vec<u8>>> {
         .set_column_dictionary_enabled(n.clone(), false)
         .set_column_encoding(n, Encoding::DELTA_BINARY_PACKED)
         .build();
-    SerializedFileWriter::new(Vec::new(), Arc::new(parse_message_type(SCHEMA)?), Arc::new(properties))
+    SerializedFileWriter::new(Vec::new(), Arc::new(parse_message_type(&schema)?), Arc::new(properties))
 }
 
-/// The row group at hand, column by column in the order of [`SCHEMA`].
+/// The row group at hand, column by column in the order of [`COLUMNS`].
 #[derive(Default)]
 struct Columns {
     texts: [Vec<ByteArray>; 5],
+    /// Which of these are written.
+    has_text: [bool; 5],
     trial: Vec<i64>,
     n: Vec<i64>,
     values: Vec<f64>,
@@ -87,6 +102,11 @@ struct Columns {
 }
 
 impl Columns {
+    fn new(left_out: &[&str]) -> Columns {
+        let has_text = std::array::from_fn(|place| !left_out.contains(&COLUMNS[place].0));
+        Columns { has_text, ..Columns::default() }
+    }
+
     fn push(&mut self, texts: &[ByteArray; 5], trial: u32, (n, value): (u64, f64), unit: &ByteArray) {
         for (column, text) in self.texts.iter_mut().zip(texts) {
             column.push(text.clone());
@@ -100,8 +120,11 @@ impl Columns {
     /// Writes the rows as one group and forgets them.
     fn flush(&mut self, file: &mut SerializedFileWriter<Vec<u8>>) -> Result<()> {
         let mut group = file.next_row_group()?;
-        for column in &mut self.texts {
-            write_column::<ByteArrayType>(&mut group, column)?;
+        for (column, is_written) in self.texts.iter_mut().zip(self.has_text) {
+            match is_written {
+                true => write_column::<ByteArrayType>(&mut group, column)?,
+                false => column.clear(),
+            }
         }
         write_column::<Int64Type>(&mut group, &mut self.trial)?;
         write_column::<Int64Type>(&mut group, &mut self.n)?;

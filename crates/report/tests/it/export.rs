@@ -8,7 +8,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use record::*;
-use report::export::{self, Format, SideTable};
+use report::export::{self, Format, Partition, PartitionKey, SideTable};
 
 /// Trial 2 failed and must not appear; the name of the variant needs quoting.
 fn recording(values: &[f64]) -> Recording {
@@ -252,4 +252,38 @@ fn formats_have_names() {
     }
     let refusal = "xml".parse::<Format>().unwrap_err();
     assert_eq!(refusal, "no export is called \"xml\"; there are csv, json and parquet");
+}
+
+/// Folders name the host and the workload, files have the other columns, and together they have every value.
+#[test]
+fn a_tree_of_files_has_every_value_once() {
+    let run = crate::emulated::fleet::fleet(&crate::emulated::fleet::Fleet {
+        hosts: 3,
+        n: 50,
+        trials: 2,
+        ..crate::emulated::fleet::EIGHT
+    });
+    let parts = Partition::all(&run, &[PartitionKey::Host, PartitionKey::Workload]);
+    let paths: Vec<String> = parts.iter().map(|part| part.path().display().to_string()).collect();
+    assert_eq!(paths.len(), 6);
+    assert!(paths.contains(&"host=n2/workload=fork/part.parquet".to_owned()), "{paths:?}");
+    let mut rows = 0;
+    for part in &parts {
+        let mut file = tempfile::tempfile().unwrap();
+        part.write(&run, &mut file).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let schema = reader.metadata().file_metadata().schema();
+        let columns: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
+        assert_eq!(columns[..3], ["system", "variant", "series"], "the folder has the workload");
+        rows += reader.metadata().file_metadata().num_rows();
+        let is_its = |name: &str| name.starts_with("n2 ") == part.path().starts_with("host=n2");
+        assert!(reader.get_row_iter(None).unwrap().all(|row| is_its(row.unwrap().get_string(0).unwrap())));
+    }
+    let all: usize = run.series().flat_map(|(_, trials)| trials).map(|one| one.values.len()).sum();
+    assert_eq!(rows, all as i64);
+    // Without a fleet the system stands for the host.
+    let local = recording(&[1.0, 2.0]);
+    let parts = Partition::all(&local, &[PartitionKey::Host, PartitionKey::Configuration]);
+    let paths: Vec<String> = parts.iter().map(|part| part.path().display().to_string()).collect();
+    assert!(paths[0].starts_with("host=") && paths[0].contains("configuration=__HIVE"), "{paths:?}");
 }
