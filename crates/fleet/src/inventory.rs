@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wildmatch::WildMatch;
 
-use crate::{FleetHost, names};
+use crate::{NamedHost, names};
 
 /// The group of all hosts.
 const ALL: &str = "all";
@@ -119,11 +119,11 @@ impl Inventory {
     }
 
     /// These hosts, each with the command that leads there, in the order of the inventory.
-    pub(crate) fn hosts(&self, names: &BTreeSet<String>) -> Result<Vec<FleetHost>, String> {
+    pub(crate) fn hosts(&self, names: &BTreeSet<String>) -> Result<Vec<NamedHost>, String> {
         let depths = self.depths();
         let host = |name: &String| {
             let variables = self.variables_of(name, &depths);
-            command(name, &variables).map(|command| FleetHost { name: name.clone(), command })
+            command(name, &variables).map(|command| NamedHost { name: name.clone(), command })
         };
         self.hosts.iter().filter(|name| names.contains(*name)).map(host).collect()
     }
@@ -198,9 +198,9 @@ const SSH: [&str; 9] = [
 ];
 
 /// A host that ssh(1) knows by its name.
-pub(crate) fn by_ssh(name: String) -> FleetHost {
+pub(crate) fn by_ssh(name: String) -> NamedHost {
     let command = SSH.iter().copied().chain([name.as_str()]).map(str::to_owned).collect();
-    FleetHost { command, name }
+    NamedHost { command, name }
 }
 
 /// The command that leads to a host with these variables (Ansible, "Connecting to hosts: behavioral inventory

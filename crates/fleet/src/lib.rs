@@ -33,14 +33,14 @@ use inventory::Inventory;
 
 /// A host of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FleetHost {
+pub struct NamedHost {
     /// Its name, which no other host of the fleet has.
     pub name: String,
     /// The words of the command that leads there; none for this machine.
     pub command: Vec<String>,
 }
 
-impl FleetHost {
+impl NamedHost {
     /// The command with further words, to be executed there. ssh(1) joins its words for a shell there, which
     /// splits them again, so they are quoted for it; other commands pass words on as they are.
     pub fn command_of(&self, words: &[String]) -> Vec<String> {
@@ -119,7 +119,7 @@ const BYTES_MAX: u64 = 64 << 20;
 ///
 /// # Errors
 /// [`Error`].
-pub fn hosts(text: &str) -> Result<Vec<FleetHost>, Error> {
+pub fn hosts(text: &str) -> Result<Vec<NamedHost>, Error> {
     let hosts = match split(text) {
         Some((file, pattern)) => of_file(file, pattern)?,
         None => match text.split_once('=') {
@@ -134,7 +134,7 @@ pub fn hosts(text: &str) -> Result<Vec<FleetHost>, Error> {
 ///
 /// # Errors
 /// [`Error`].
-pub fn listed(list: &str) -> Result<Vec<FleetHost>, Error> {
+pub fn listed(list: &str) -> Result<Vec<NamedHost>, Error> {
     let mut hosts = Vec::new();
     for item in names::split(list) {
         let (names, command) = item.split_once('=').unwrap_or((item, ""));
@@ -153,11 +153,11 @@ pub fn listed(list: &str) -> Result<Vec<FleetHost>, Error> {
 ///
 /// # Errors
 /// [`Error::NoMatch`], and sets that cannot be read.
-pub fn select<'h>(hosts: &'h [FleetHost], pattern: &str) -> Result<Vec<&'h FleetHost>, Error> {
+pub fn select<'h>(hosts: &'h [NamedHost], pattern: &str) -> Result<Vec<&'h NamedHost>, Error> {
     let mut inventory = Inventory::default();
     hosts.iter().for_each(|host| inventory.add_host(&host.name));
     let names = inventory.select(pattern).map_err(content(pattern))?;
-    let chosen: Vec<&FleetHost> = hosts.iter().filter(|host| names.contains(&host.name)).collect();
+    let chosen: Vec<&NamedHost> = hosts.iter().filter(|host| names.contains(&host.name)).collect();
     match chosen.is_empty() {
         true => Err(no_match("the fleet", pattern, &inventory)),
         false => Ok(chosen),
@@ -169,7 +169,7 @@ pub fn select<'h>(hosts: &'h [FleetHost], pattern: &str) -> Result<Vec<&'h Fleet
 ///
 /// # Errors
 /// [`Error`].
-pub fn read(content: &str, is_yaml: bool, pattern: &str) -> Result<Vec<FleetHost>, Error> {
+pub fn read(content: &str, is_yaml: bool, pattern: &str) -> Result<Vec<NamedHost>, Error> {
     let on_line = |(line, reason)| Error::Line { path: PathBuf::from("inventory"), line, reason };
     let inventory = if is_yaml { yaml::read(content) } else { ini::read(content) };
     chosen(&inventory.map_err(on_line)?, pattern, "inventory")
@@ -184,7 +184,7 @@ fn split(text: &str) -> Option<(&Path, &str)> {
     text.match_indices(':').map(cut).find(|(file, _)| !file.as_os_str().is_empty() && file.exists())
 }
 
-fn of_file(file: &Path, pattern: &str) -> Result<Vec<FleetHost>, Error> {
+fn of_file(file: &Path, pattern: &str) -> Result<Vec<NamedHost>, Error> {
     let text = file.display().to_string();
     let content_of = content(&text);
     // A folder and a script are inventories that only Ansible reads.
@@ -215,7 +215,7 @@ fn of_file(file: &Path, pattern: &str) -> Result<Vec<FleetHost>, Error> {
 }
 
 /// The hosts of an inventory that the pattern selects.
-fn chosen(inventory: &Inventory, pattern: &str, text: &str) -> Result<Vec<FleetHost>, Error> {
+fn chosen(inventory: &Inventory, pattern: &str, text: &str) -> Result<Vec<NamedHost>, Error> {
     let names = inventory.select(pattern).map_err(content(text))?;
     if names.is_empty() {
         return Err(no_match(text, pattern, inventory));
@@ -232,7 +232,7 @@ fn content(text: &str) -> impl Fn(String) -> Error + '_ {
 }
 
 /// These hosts, if no name is there twice.
-fn unique(hosts: Vec<FleetHost>, text: &str) -> Result<Vec<FleetHost>, Error> {
+fn unique(hosts: Vec<NamedHost>, text: &str) -> Result<Vec<NamedHost>, Error> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     hosts.iter().for_each(|host| *counts.entry(&host.name).or_default() += 1);
     let twice = counts.iter().find(|(_, count)| **count > 1).map(|(name, _)| name.to_string());

@@ -1,6 +1,6 @@
 //! `NAMES=COMMAND`: hosts behind any command, such as `srun -w {}` or `podman exec -i {}`.
 
-use crate::{FleetHost, names};
+use crate::{NamedHost, names};
 
 /// Stands for the name in a command.
 const NAME: &str = "{}";
@@ -9,7 +9,7 @@ const NAME: &str = "{}";
 pub(crate) type WrongLine = (usize, String);
 
 /// The hosts of a set, each behind its command. The command is split into words as POSIX shells do.
-pub(crate) fn of_set(names: &str, command: &str) -> Result<Vec<FleetHost>, String> {
+pub(crate) fn of_set(names: &str, command: &str) -> Result<Vec<NamedHost>, String> {
     let names = names::expand(names.trim())?;
     let words = shlex::split(command).ok_or("a quotation mark of its command is not closed")?;
     if words.first().is_some_and(String::is_empty) {
@@ -18,7 +18,7 @@ pub(crate) fn of_set(names: &str, command: &str) -> Result<Vec<FleetHost>, Strin
     if names.len() > 1 && !words.iter().any(|word| word.contains(NAME)) {
         return Err(format!("its command is the same for all hosts; write {NAME} where the name belongs"));
     }
-    let host = |name: String| FleetHost {
+    let host = |name: String| NamedHost {
         command: words.iter().map(|word| word.replace(NAME, &name)).collect(),
         name,
     };
@@ -36,7 +36,7 @@ pub(crate) fn are_commands(text: &str) -> bool {
 }
 
 /// The hosts of such lines.
-pub(crate) fn read(text: &str) -> Result<Vec<FleetHost>, WrongLine> {
+pub(crate) fn read(text: &str) -> Result<Vec<NamedHost>, WrongLine> {
     let of_line = |(number, line): (usize, &str)| {
         let (names, command) = line.split_once('=').unwrap_or((line, ""));
         of_set(names, command).map_err(|reason| (number, reason))

@@ -63,7 +63,7 @@ fn is_address(inside: &str) -> bool {
 /// `3`, `1-40`, `01:16:2` or `a-c`.
 fn range(part: &str) -> Option<Vec<String>> {
     let part = part.trim();
-    let mut words = part.split(|letter| letter == '-' || letter == ':');
+    let mut words = part.split(['-', ':']);
     let (first, last, step) = (words.next()?, words.next(), words.next());
     if words.next().is_some() || first.is_empty() {
         return None;

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fleet::FleetHost;
+use fleet::NamedHost;
 
 use crate::{Error, RunPlan, Target};
 
@@ -14,7 +14,7 @@ use crate::{Error, RunPlan, Target};
 #[derive(Clone, Debug, Default)]
 pub struct FleetOptions {
     /// The hosts; none is a run without a fleet.
-    pub hosts: Vec<FleetHost>,
+    pub hosts: Vec<NamedHost>,
     /// So many at the same time; `None` is all.
     pub at_once: Option<usize>,
     /// Hosts that share a machine, by patterns: those of one group take turns.
@@ -43,7 +43,7 @@ impl FleetOptions {
         if self.hosts.is_empty() {
             return Ok(targets);
         }
-        let on = |host: &FleetHost| targets.iter().map(|target| target.on_host(host)).collect::<Vec<_>>();
+        let on = |host: &NamedHost| targets.iter().map(|target| target.on_host(host)).collect::<Vec<_>>();
         self.hosts.iter().flat_map(on).collect()
     }
 
@@ -53,7 +53,7 @@ impl FleetOptions {
         let mut grouped = vec![false; self.hosts.len()];
         for pattern in &self.groups {
             let members = fleet::select(&self.hosts, pattern).map_err(Error::Fleet)?;
-            let is_member = |(place, host): (usize, &FleetHost)| {
+            let is_member = |(place, host): (usize, &NamedHost)| {
                 members.iter().any(|member| member.name == host.name).then_some(place)
             };
             let lane: Vec<usize> = self.hosts.iter().enumerate().filter_map(is_member).collect();

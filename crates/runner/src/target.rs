@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use background::BackgroundLevel;
-use fleet::FleetHost;
+use fleet::NamedHost;
 use record::FleetPlace;
 
 use crate::{Error, Programs};
@@ -160,7 +160,7 @@ impl Target {
     ///
     /// # Errors
     /// [`Error::NotOnHosts`] for a system that is made on this machine: a guest, a file system or a folder.
-    pub(crate) fn on_host(&self, host: &FleetHost) -> Result<Target, Error> {
+    pub(crate) fn on_host(&self, host: &NamedHost) -> Result<Target, Error> {
         if self.entry != Entry::Shell || self.files.is_some() || self.is_new_in_each_trial() {
             return Err(Error::NotOnHosts { name: self.name.clone() });
         }

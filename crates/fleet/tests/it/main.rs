@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use fleet::FleetHost;
+use fleet::NamedHost;
 use proptest::prelude::*;
 
 /// The hosts of an inventory with this content; a name without `.yml` is one in INI form.
-fn of(name: &str, content: &str, pattern: &str) -> Result<Vec<FleetHost>, String> {
+fn of(name: &str, content: &str, pattern: &str) -> Result<Vec<NamedHost>, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join(name);
     fs::write(&file, content).expect("a file");
@@ -20,13 +20,13 @@ fn path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn names(hosts: Result<Vec<FleetHost>, String>) -> String {
+fn names(hosts: Result<Vec<NamedHost>, String>) -> String {
     let hosts = hosts.expect("hosts");
     hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 /// The command of a host, without the options that every ssh gets.
-fn command(host: &FleetHost) -> String {
+fn command(host: &NamedHost) -> String {
     let words = host.command.join(" ");
     let options = "-o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 ";
     words.replace(options, "")

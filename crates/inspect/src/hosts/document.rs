@@ -4,7 +4,7 @@ use report::document::{Column, Document, Section, Table, Text, Tone};
 use report::quantity::time;
 use report::words::things;
 
-use super::{HostAnswer, HostState, HostsAnswer};
+use super::{HostAnswer, HostsAnswer, ProbeState};
 
 /// The answer as a document; with the conditions of each host where that is wanted.
 pub fn document(answer: &HostsAnswer, verbose: bool) -> Document {
@@ -25,7 +25,7 @@ pub fn document(answer: &HostsAnswer, verbose: bool) -> Document {
 fn headline(answer: &HostsAnswer) -> Text {
     let count = |state| answer.count(state);
     let all = things(answer.hosts.len(), "host", "hosts");
-    let (free, busy, lost) = (count(HostState::Free), count(HostState::Busy), count(HostState::Lost));
+    let (free, busy, lost) = (count(ProbeState::Free), count(ProbeState::Busy), count(ProbeState::Lost));
     let tone = if free == answer.hosts.len() { Tone::Good } else { Tone::Open };
     let parts = [(free, "free"), (busy, "busy"), (lost, "lost")];
     let parts: Vec<String> =
@@ -44,7 +44,7 @@ fn reached(answer: &HostsAnswer) -> Option<Table> {
         Column::number("round trip"),
     ];
     let mut table = Table::of_columns(columns);
-    for host in answer.hosts.iter().filter(|host| host.state != HostState::Lost) {
+    for host in answer.hosts.iter().filter(|host| host.state != ProbeState::Lost) {
         let state = match host.reason.as_deref() {
             Some(reason) => format!("busy: {reason}"),
             None => "free".to_owned(),
@@ -87,7 +87,7 @@ fn clock(host: &HostAnswer) -> String {
 fn lost(answer: &HostsAnswer) -> Option<Table> {
     let mut table = Table::of_columns(vec!["lost".into(), "reason".into()]);
     table.wraps = 1;
-    for host in answer.hosts.iter().filter(|host| host.state == HostState::Lost) {
+    for host in answer.hosts.iter().filter(|host| host.state == ProbeState::Lost) {
         table.push([host.name.clone(), host.reason.clone().unwrap_or_default()]);
     }
     (!table.rows.is_empty()).then_some(table)

@@ -27,7 +27,7 @@ pub struct HostAnswer {
     /// Words of the command that leads there; none for this machine.
     pub command: Vec<String>,
     /// Whether a run can use it.
-    pub state: HostState,
+    pub state: ProbeState,
     /// Why it is lost or busy; `None` where it is free.
     pub reason: Option<String>,
     /// Kernel with its release.
@@ -53,7 +53,7 @@ pub struct HostAnswer {
 /// Whether a run can use a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum HostState {
+pub enum ProbeState {
     /// Nothing else is at work there.
     Free,
     /// Something else has the processor for a part of the time.
@@ -85,7 +85,7 @@ impl HostsAnswer {
     }
 
     /// How many are in this state.
-    pub fn count(&self, state: HostState) -> usize {
+    pub fn count(&self, state: ProbeState) -> usize {
         self.hosts.iter().filter(|host| host.state == state).count()
     }
 }
@@ -96,7 +96,7 @@ impl HostAnswer {
         HostAnswer {
             name,
             command,
-            state: HostState::Lost,
+            state: ProbeState::Lost,
             reason: Some(reason),
             kernel: None,
             processors: None,
@@ -128,7 +128,7 @@ impl HostAnswer {
         HostAnswer {
             name,
             command,
-            state: if is_busy { HostState::Busy } else { HostState::Free },
+            state: if is_busy { ProbeState::Busy } else { ProbeState::Free },
             reason,
             kernel: (!kernel.is_empty()).then(|| kernel.join(" ")),
             processors: system.processors.as_ref().map(|processors| processors.online),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ::report::document::terminal::Length;
-use inspect::hosts::{HostAnswer, HostState, HostsAnswer, ProbeTimes, document};
+use inspect::hosts::{HostAnswer, HostsAnswer, ProbeState, ProbeTimes, document};
 use runner::{FleetOptions, ProbedHost};
 
 use super::run::interrupt;
@@ -75,7 +75,7 @@ pub(crate) fn hosts(args: &Args, console: &Console) -> Done {
     let answer = HostsAnswer::new(probed.into_iter().map(answer_of).collect());
     let extent = Length::of(args.verbose);
     print_answer(&answer, |answer| document(answer, args.verbose), extent, args.format, console)?;
-    let is_whole = answer.count(HostState::Lost) == 0;
+    let is_whole = answer.count(ProbeState::Lost) == 0;
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 

@@ -1,6 +1,6 @@
 //! The hosts of load generators: `--from`, `--hosts` and `--observer`.
 
-use fleet::FleetHost;
+use fleet::NamedHost;
 use net::load::coordinator::GeneratorHost;
 use net::load::{Load, LoadSettings};
 
@@ -19,7 +19,7 @@ const WORKERS_MAX: usize = 256;
 
 /// The hosts of the command line, and its observer.
 fn named(args: &Args) -> Result<(Vec<GeneratorHost>, Option<GeneratorHost>), fleet::Error> {
-    let generator = |host: FleetHost| GeneratorHost { name: host.name, command: host.command };
+    let generator = |host: NamedHost| GeneratorHost { name: host.name, command: host.command };
     let all = match (&args.hosts, &args.from) {
         (Some(hosts), _) => fleet::hosts(hosts)?,
         (None, Some(list)) => fleet::listed(list)?,

@@ -90,7 +90,7 @@ fn nothing_is_silent(simulation: &Simulation, recording: &Recording) -> Result<(
         let host = &system.fleet.as_ref().ok_or("a system without a host")?.host;
         let reason =
             simulation.ended.iter().find(|(name, _)| name == host).and_then(|(_, lost)| lost.as_ref());
-        if outcomes.iter().any(|outcome| is_lost(outcome)) && reason.is_none() {
+        if outcomes.iter().any(is_lost) && reason.is_none() {
             return Err(format!("silent: {host} was lost without a word"));
         }
     }
