@@ -7,7 +7,7 @@
 //!
 //! - `link` a worker as the coordinator sees it, and processes here and on other hosts; tests simulate it;
 //! - `offering` one load, from its preparation to the counts of all;
-//! - `clock` the offset of a clock and its drift; [`worker`] the side of a worker.
+//! - `clock` the offset of a clock and its drift; `worker` the side of a worker.
 
 mod clock;
 mod link;

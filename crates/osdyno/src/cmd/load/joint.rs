@@ -9,8 +9,16 @@ use record::{GeneratorLevel, LimitedBy, Purpose, Tester, TrialKey};
 
 /// The first worker that was limited by itself, or by other programs, with the evidence.
 pub(super) fn limited_worker(level: &Level) -> Option<(LimitedBy, String)> {
-    let workers = level.joint.as_ref().filter(|joint| joint.workers.len() > 1)?;
-    workers.workers.iter().find_map(|worker| {
+    level.joint.as_ref().and_then(limited_one)
+}
+
+fn limited_one(joint: &JointLoad) -> Option<(LimitedBy, String)> {
+    if joint.workers.len() == 1 {
+        return None;
+    }
+    // A hundredth of the load limits nothing, and has few requests: one that is late is a percentile.
+    let mut loaders = joint.workers.iter().filter(|worker| !is_observer(joint, worker));
+    loaders.find_map(|worker| {
         let (by, why) = limit(worker)?;
         Some((by, format!("{}: {why}", worker.name)))
     })
@@ -89,6 +97,55 @@ pub(super) fn table(joint: &JointLoad) -> Table {
 }
 
 fn name(joint: &JointLoad, worker: &GeneratorReport) -> String {
-    let is_observer = joint.observer.as_ref().is_some_and(|observer| observer.name == worker.name);
-    if is_observer { format!("{} (observer)", worker.name) } else { worker.name.clone() }
+    match is_observer(joint, worker) {
+        true => format!("{} (observer)", worker.name),
+        false => worker.name.clone(),
+    }
+}
+
+fn is_observer(joint: &JointLoad, worker: &GeneratorReport) -> bool {
+    joint.observer.as_ref().is_some_and(|observer| observer.name == worker.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The report of a generator in a closed loop that was so busy.
+    fn report(name: &str, cpu_share: f64) -> GeneratorReport {
+        let report = serde_json::json!({
+            "name": name, "connections": 5, "elapsed_seconds": 1.0, "intended": null, "started": 100,
+            "completed": 100, "failed": 0, "timed_out": 0, "late": 0, "unanswered": 0,
+            "latency_seconds_p50": 1e-4, "latency_seconds_p99": 2e-4, "lateness_seconds_p99": null,
+            "watch": {
+                "cpu_seconds": cpu_share, "cpu_share": cpu_share, "run_delay_seconds": 0.0,
+                "run_delay_share": 0.0, "sends_blocked": 0, "waits": 1, "events": 1, "retransmits": null,
+                "listen_overflows": null, "listen_drops": null,
+            },
+            "begin_seconds": 0.0, "absent_seconds": 0.0, "clock_offset_seconds": 0.0,
+            "clock_error_seconds": 0.0, "clock_drift": 0.0,
+        });
+        serde_json::from_value(report).expect("a report")
+    }
+
+    fn limited(shares: &[f64]) -> Option<(LimitedBy, String)> {
+        let names = ["a", "b", "c"];
+        let workers = names.iter().zip(shares).map(|(name, share)| report(name, *share)).collect();
+        limited_one(&JointLoad {
+            workers,
+            start_spread_seconds: 0.0,
+            start_spread_error_seconds: 0.0,
+            overlap_share: 1.0,
+            observer: None,
+            void: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn one_saturated_generator_of_several_is_named() {
+        assert_eq!(limited(&[0.5, 0.6, 0.7]), None);
+        let (by, why) = limited(&[0.5, 0.95, 0.2]).expect("a saturated generator");
+        assert_eq!((by, why.as_str()), (LimitedBy::Generator, "b: it was busy 95 % of the time"));
+        assert_eq!(limited(&[0.95]), None, "one alone is the level");
+    }
 }
