@@ -350,3 +350,34 @@ pub fn write_interval_log<'a>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A generator with slices of this length, each with as many responses as it is long.
+    fn measured(count: usize, seconds: u64) -> Measured {
+        let slice = |place: usize| {
+            let mut latency = Times::new().expect("a histogram");
+            (0..seconds).for_each(|_| latency.record(1000 + place as u64));
+            let begin_seconds = (place as u64 * seconds) as f64;
+            let seconds_long = seconds as f64;
+            Slice { begin_seconds, seconds: seconds_long, started: seconds, completed: seconds, latency }
+        };
+        let slices = (0..count).map(slice).collect();
+        Measured { slices, ..Measured::nothing().expect("histograms") }
+    }
+
+    /// One that measured for longer has halved its slices once more.
+    #[test]
+    fn slices_of_different_length_are_joined_by_their_time() {
+        for all in [vec![measured(6, 1), measured(3, 2)], vec![measured(3, 2), measured(7, 1)]] {
+            let responses: u64 = all.iter().flat_map(|one| &one.slices).map(|slice| slice.completed).sum();
+            let joined = join_slices(all);
+            let of = |slice: &Slice| (slice.begin_seconds, slice.completed, slice.latency.count());
+            let first: Vec<_> = joined.iter().take(3).map(of).collect();
+            assert_eq!(first, [(0.0, 4, 4), (2.0, 4, 4), (4.0, 4, 4)]);
+            assert_eq!(joined.iter().map(|slice| slice.completed).sum::<u64>(), responses);
+        }
+    }
+}

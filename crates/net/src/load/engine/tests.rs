@@ -2,7 +2,7 @@
 //! machine of any speed; where a seed decides which bytes are split, delayed, refused, reset or never
 //! answered, the network knows which responses were read, and so the right counts.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use super::Engine;
 use crate::Error;
 use crate::client::echo::EchoClientSettings;
 use crate::client::{Client, ClientSettings};
+use crate::load::measured::Window;
 use crate::load::search::{Goal, StageOutcome, highest};
 use crate::load::{
     Level, Load, LoadSettings, Measured, Progress, RequestStage, Schedule, closed_loop, open_loop, unwatched,
@@ -324,6 +325,33 @@ fn connections_stay_while_levels_rise() {
     }
     // 20, fifteen of them closed, and 35 more.
     assert_eq!(world.borrow().wire.connections(), 55);
+}
+
+#[test]
+fn a_load_begins_at_its_moment_and_a_stopped_generator_is_absent() {
+    let first_ns = Rc::new(Cell::new(u64::MAX));
+    let seen = Rc::clone(&first_ns);
+    let delays = move |_, now_ns: u64| {
+        seen.set(seen.get().min(now_ns));
+        Some(MS)
+    };
+    let (mut engine, world) = before(settings(), delays);
+    let at_ns = engine.now_ns() + 40 * MS;
+    let mut is_stopped = false;
+    let mut watch = |progress: &Progress| {
+        if progress.seconds > 0.5 && !std::mem::replace(&mut is_stopped, true) {
+            world.borrow_mut().wire.now_ns += 1000 * MS;
+        }
+        true
+    };
+    let measured = engine.offer_at(&closed_loop(2, ms(3000)), Some(at_ns), &mut watch).expect("a load");
+    let Window { begin_ns, end_ns, absent_ns } = measured.window;
+    assert!((at_ns..at_ns + MS).contains(&begin_ns), "{begin_ns} for {at_ns}");
+    assert!((at_ns..at_ns + MS).contains(&first_ns.get()), "{} for {at_ns}", first_ns.get());
+    assert_eq!(end_ns, at_ns + 3000 * MS);
+    assert!((980 * MS..=1000 * MS).contains(&absent_ns), "{absent_ns}");
+    let undisturbed = engine.offer(&closed_loop(2, ms(300)), &mut unwatched).expect("a load");
+    assert_eq!(undisturbed.window.absent_ns, 0);
 }
 
 /// The counts of one load, the right responses that were read, and the events that must never happen.
