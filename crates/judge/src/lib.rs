@@ -43,8 +43,8 @@ pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED, series_labels};
 pub use findings::{Findings, Note, SystemBackground};
 pub use fleet::{
-    ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHost, FleetOutlier, FleetRatio, FleetSeries,
-    HostLeftOut, HostLeftOutReason, HostRatio, HostState, HostValue, LostCause, SharedFact,
+    ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHostState, FleetOutlier, FleetRatio, FleetSeries,
+    HostLeftOut, HostLeftOutReason, HostRatio, HostValue, JudgedHost, LostCause, SharedFact,
 };
 pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
 pub use growth::{Growth, GrowthEnd, GrowthWindows, can_be_sampled, worse_before_the_end};

@@ -16,7 +16,7 @@ pub struct Fleet {
     /// Hosts with a number.
     pub judged: usize,
     /// All hosts, those that were lost too.
-    pub hosts: Vec<FleetHost>,
+    pub hosts: Vec<JudgedHost>,
     /// Names of the configurations; ratios are to the first. One empty name where each host has a single one.
     pub configurations: Vec<String>,
     /// Smallest change that matters, a share.
@@ -43,11 +43,11 @@ fn names<S: serde::Serializer>(refused: &[Refused], to: S) -> Result<S::Ok, S::E
 
 /// A host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FleetHost {
+pub struct JudgedHost {
     /// Its name.
     pub name: String,
     /// How far it was measured.
-    pub state: HostState,
+    pub state: FleetHostState,
     /// Kind of reason; `None` where all was measured, or no reason is known.
     pub cause: Option<LostCause>,
     /// The reason as it was recorded.
@@ -63,7 +63,7 @@ pub struct FleetHost {
 /// How far a host was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum HostState {
+pub enum FleetHostState {
     /// All of it.
     Judged,
     /// It lacks some series.

@@ -21,8 +21,8 @@ use std::collections::BTreeSet;
 use record::Recording;
 
 pub use answer::{
-    ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHost, FleetOutlier, FleetRatio, FleetSeries,
-    HostLeftOut, HostLeftOutReason, HostRatio, HostState, HostValue, LostCause, SharedFact,
+    ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHostState, FleetOutlier, FleetRatio, FleetSeries,
+    HostLeftOut, HostLeftOutReason, HostRatio, HostValue, JudgedHost, LostCause, SharedFact,
 };
 pub(crate) use place::hosts;
 
@@ -32,6 +32,11 @@ use crate::finding::ALPHA;
 use crate::findings::Findings;
 
 impl Fleet {
+    /// Whether a run is one of several hosts.
+    pub fn is_of(recording: &Recording) -> bool {
+        Hosts::several(&[recording]).is_some()
+    }
+
     /// A run folded over its hosts, with this smallest difference that matters; `None` unless it has several
     /// hosts.
     pub fn from_findings(recording: &Recording, findings: &Findings, margin: f64) -> Option<Fleet> {
@@ -87,7 +92,7 @@ impl Fleet {
 
     /// Counts the hosts, and notes for each the series in which it lies apart or has no number.
     fn completed(mut self) -> Fleet {
-        let lost = self.hosts.iter().filter(|host| host.state == HostState::Lost);
+        let lost = self.hosts.iter().filter(|host| host.state == FleetHostState::Lost);
         let lost: BTreeSet<String> = lost.map(|host| host.name.clone()).collect();
         // A lost host is reported once, and not in each series.
         self.series.iter_mut().for_each(|series| series.left_out.retain(|one| !lost.contains(&one.host)));
@@ -103,14 +108,14 @@ impl Fleet {
                 series.left_out.iter().any(none)
             };
             host.missing = self.series.iter().filter(lacks).map(FleetSeries::label).collect();
-            if host.state == HostState::Judged && !host.missing.is_empty() {
-                host.state = HostState::Partly;
+            if host.state == FleetHostState::Judged && !host.missing.is_empty() {
+                host.state = FleetHostState::Partly;
             }
-            if host.state == HostState::Judged {
+            if host.state == FleetHostState::Judged {
                 (host.cause, host.reason) = (None, None);
             }
         }
-        self.judged = self.hosts.iter().filter(|host| host.state != HostState::Lost).count();
+        self.judged = self.hosts.iter().filter(|host| host.state != FleetHostState::Lost).count();
         self
     }
 }

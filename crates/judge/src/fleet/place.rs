@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Recording, System};
 
-use super::answer::{FleetHost, HostState, LostCause};
+use super::answer::{FleetHostState, JudgedHost, LostCause};
 use super::facts;
 use crate::findings::Findings;
 use crate::stops::Cause;
@@ -89,7 +89,7 @@ pub(super) fn configuration(system: &System) -> &str {
 }
 
 /// The hosts as an answer has them; a host is lost where one of the runs has no number of it.
-pub(super) fn described(hosts: &Hosts<'_>, runs: &[(&Recording, &Findings)]) -> Vec<FleetHost> {
+pub(super) fn described(hosts: &Hosts<'_>, runs: &[(&Recording, &Findings)]) -> Vec<JudgedHost> {
     let differing = facts::differing(hosts);
     let host = |host: &Host<'_>| {
         let is_judged = |(which, (_, findings)): (usize, &(&Recording, &Findings))| {
@@ -99,9 +99,9 @@ pub(super) fn described(hosts: &Hosts<'_>, runs: &[(&Recording, &Findings)]) -> 
         let is_lost = !runs.iter().enumerate().all(is_judged);
         let (cause, reason) = reason(host, runs).unzip();
         let facts = host.facts().into_iter().flatten();
-        FleetHost {
+        JudgedHost {
             name: host.name.to_owned(),
-            state: if is_lost { HostState::Lost } else { HostState::Judged },
+            state: if is_lost { FleetHostState::Lost } else { FleetHostState::Judged },
             cause,
             reason: reason.flatten(),
             outlying: Vec::new(),

@@ -2,7 +2,7 @@
 
 use judge::compare::Refusal;
 use judge::gate::{Gate, of_fleet, of_run};
-use judge::{Findings, Fleet, FleetRatio, HostLeftOutReason, HostState, LostCause, SharedFact};
+use judge::{Findings, Fleet, FleetHostState, FleetRatio, HostLeftOutReason, LostCause, SharedFact};
 use record::{Line, Recording};
 use serde_json::{Value, json};
 use stats::{Answer, Class, Decision};
@@ -19,8 +19,10 @@ struct Simulated<'a> {
     seed: u64,
     version: u32,
     kernel: &'a str,
-    /// A host that could not be reached.
+    /// A host whose trials failed.
     lost: &'a str,
+    /// A host that could not be reached, and has no trial.
+    unreachable: &'a str,
     /// A host without the last workload.
     incomplete: &'a str,
     /// A host that stops at a small n.
@@ -42,6 +44,7 @@ const USUAL: Simulated<'static> = Simulated {
     version: 1,
     kernel: "6.18",
     lost: "",
+    unreachable: "",
     incomplete: "",
     limited: "",
     cost: &still,
@@ -69,10 +72,13 @@ impl Simulated<'_> {
                 "cpu.microcode": microcode, "kernel.release": self.kernel, "machine.serial": host,
                 "machine.boot_id": format!("{host}{}", self.seed),
             });
-            let facts = if *host == self.lost { json!({}) } else { facts };
+            let is_unknown = *host == self.lost || *host == self.unreachable;
+            let facts = if is_unknown { json!({}) } else { facts };
+            let warnings: &[&str] = if *host == self.unreachable { &["no route to host"] } else { &[] };
             for configuration in self.configurations {
                 lines.push(json!({
                     "type": "system", "name": system(host, configuration), "prefix": [], "environment": facts,
+                    "warnings": warnings,
                     "fleet": {"host": host, "configuration": configuration},
                 }));
             }
@@ -86,7 +92,7 @@ impl Simulated<'_> {
             }));
         }
         let mut random = fastrand::Rng::with_seed(self.seed);
-        for host in self.hosts {
+        for host in self.hosts.iter().filter(|host| **host != self.unreachable) {
             let level = (0.01 * normal(&mut random)).exp();
             for workload in 0..WORKLOADS {
                 for trial in 1..=TRIALS {
@@ -187,16 +193,19 @@ fn equal_hosts_have_no_outlier() {
 
 #[test]
 fn a_lost_host_and_an_incomplete_one_have_their_reasons() {
-    let fleet = Simulated { lost: "n5", incomplete: "n2", limited: "n8", ..USUAL }.fleet();
-    assert_eq!(fleet.judged, 7);
+    let all = Simulated { lost: "n5", unreachable: "n6", incomplete: "n2", limited: "n8", ..USUAL };
+    let fleet = all.fleet();
+    assert_eq!(fleet.judged, 6);
     let host = |name: &str| fleet.hosts.iter().find(|host| host.name == name).expect("a host");
-    assert_eq!((host("n5").state, host("n5").cause), (HostState::Lost, Some(LostCause::Failed)));
+    assert_eq!((host("n5").state, host("n5").cause), (FleetHostState::Lost, Some(LostCause::Failed)));
     assert_eq!(host("n5").reason.as_deref(), Some("connection refused"));
+    assert_eq!((host("n6").state, host("n6").cause), (FleetHostState::Lost, Some(LostCause::NotMeasured)));
+    assert_eq!(host("n6").reason.as_deref(), Some("no route to host"));
     assert_eq!(
         (host("n2").state, host("n2").missing.as_slice()),
-        (HostState::Partly, &["w3".to_owned()][..])
+        (FleetHostState::Partly, &["w3".to_owned()][..])
     );
-    assert_eq!(host("n1").state, HostState::Judged);
+    assert_eq!(host("n1").state, FleetHostState::Judged);
     let left_out = |place: usize| {
         let all = fleet.series[place].left_out.iter();
         all.map(|one| (one.host.as_str(), one.reason, one.n_high)).collect::<Vec<_>>()
@@ -294,7 +303,7 @@ fn two_runs_of_a_fleet_are_compared_host_by_host() {
     let last = fleet.hosts.last().expect("hosts");
     assert_eq!(
         (last.name.as_str(), last.state, last.cause),
-        ("n8", HostState::Lost, Some(LostCause::Absent))
+        ("n8", FleetHostState::Lost, Some(LostCause::Absent))
     );
     let change = &fleet.differences[0];
     assert_eq!((change.key.as_str(), change.hosts), ("kernel.release", 7));

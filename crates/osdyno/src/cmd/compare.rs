@@ -64,7 +64,7 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     let (compared, is_complete) = match are_runs(&sides)? {
         true => {
             let recordings = read_runs(&sides, args)?;
-            if let Some(fleet) = of_fleets(&sides, &recordings, args) {
+            if let Some(fleet) = of_fleets(&sides, &recordings, args)? {
                 return compare_fleets(fleet, args, console);
             }
             (of_runs(&sides, &recordings, args), true)
@@ -155,20 +155,28 @@ fn of_runs(sides: &[SideFiles<'_>], recordings: &[Recording], args: &Args) -> Co
     Comparison::with_margin(&named, args.margin)
 }
 
-/// A run on a fleet, or two of them, folded over their hosts; `None` where these are other runs.
+/// A run on a fleet, or two of them, folded over their hosts; `None` where none is of a fleet. The hosts of a
+/// fleet are never set against each other, or against another system.
 fn of_fleets(
     sides: &[SideFiles<'_>],
     recordings: &[Recording],
     args: &Args,
-) -> Option<Result<Fleet, Refusal>> {
+) -> Result<Option<Result<Fleet, Refusal>>, Failure> {
+    if !recordings.iter().any(Fleet::is_of) {
+        return Ok(None);
+    }
     match (sides, recordings) {
-        ([_], [run]) if run.systems.iter().any(|system| system.fleet.is_some()) => {
-            Fleet::from_findings(run, &Findings::from_recording(run), args.margin).map(Ok)
+        ([_], [run]) => {
+            let findings = Findings::from_recording(run);
+            Ok(Fleet::from_findings(run, &findings, args.margin).map(Ok))
         }
-        ([old, new], [first, second]) => {
-            Fleet::of_runs([(&old.name, first), (&new.name, second)], args.margin)
+        ([old, new], [first, second]) if Fleet::is_of(first) && Fleet::is_of(second) => {
+            Ok(Fleet::of_runs([(&old.name, first), (&new.name, second)], args.margin))
         }
-        _ => None,
+        _ => {
+            let text = "a run of several hosts is compared with one other run of these hosts";
+            Err(Failure::Usage(text.to_owned()))
+        }
     }
 }
 

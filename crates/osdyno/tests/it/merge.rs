@@ -88,3 +88,15 @@ fn a_fleet_that_would_count_something_twice_is_refused() {
     );
     assert!(answer["files"][1]["trials"].as_u64().is_some_and(|trials| trials < 8), "{answer}");
 }
+
+#[test]
+fn hosts_are_not_set_against_another_system() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    fleet(folder);
+    for others in [vec!["n1.osdyno"], vec!["fleet.osdyno", "fleet.osdyno"]] {
+        let output = run(folder, &[vec!["compare", "fleet.osdyno"], others].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        assert!(text(&output.stderr).contains("one other run of these hosts"), "{}", text(&output.stderr));
+    }
+}

@@ -7,7 +7,7 @@ mod tables;
 mod words;
 
 use judge::gate::GateAnswer;
-use judge::{Findings, Fleet, Note};
+use judge::{Findings, Fleet, FleetHostState, Note};
 use serde::Serialize;
 
 use crate::answer::SCHEMA;
@@ -53,7 +53,7 @@ pub(crate) fn document(findings: &Findings, fleet: &Fleet, is_machine_known: boo
         let machine = format!("{} {} · {}", tool.name, tool.version, words::title(fleet, &findings.systems));
         document.say(Text::toned(machine, Tone::Strong));
     }
-    let remarks = remarks(findings, is_machine_known);
+    let remarks = remarks(findings, fleet, is_machine_known);
     let (shown, rest) = remarks.split_at(remarks.len().min(REMARKS_MOST));
     shown.iter().for_each(|remark| document.say(Text::toned(remark, Tone::Notable)));
     let rest: Vec<Element> = rest.iter().map(|remark| Text::toned(remark, Tone::Notable).into()).collect();
@@ -151,7 +151,7 @@ fn values(fleet: &Fleet) -> Fold {
 }
 
 /// What disturbs measurements: remarks about the run, then those about hosts, equal ones once.
-fn remarks(findings: &Findings, is_machine_known: bool) -> Vec<String> {
+fn remarks(findings: &Findings, fleet: &Fleet, is_machine_known: bool) -> Vec<String> {
     let mut of_run = findings.clone();
     of_run.notes.retain(|note| !matches!(note, Note::Readiness { .. }));
     let mut remarks = sentences::notes(&of_run);
@@ -164,8 +164,14 @@ fn remarks(findings: &Findings, is_machine_known: bool) -> Vec<String> {
         let system = findings.systems.iter().find(|system| system.name == name);
         system.and_then(|system| system.fleet.as_ref()).map_or(name, |place| &place.host).to_owned()
     };
+    // The remark about a host that was lost is the reason for that, and stands there.
+    let is_lost =
+        |name: &str| fleet.hosts.iter().any(|host| host.name == name && host.state == FleetHostState::Lost);
     for (system, warning) in readiness {
         let host = host(system);
+        if is_lost(&host) {
+            continue;
+        }
         match of_hosts.iter_mut().find(|(known, _)| known == warning) {
             // The configurations of a host share its machine.
             Some((_, hosts)) if hosts.contains(&host) => {}

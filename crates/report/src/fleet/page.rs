@@ -28,7 +28,7 @@ const OPEN_MOST: usize = 3;
 /// The head of the page of a run: its lead, and the remarks on its machines.
 pub(crate) fn head(findings: &Findings, fleet: &Fleet) -> Vec<Element> {
     let lead = Text::from(words::summary(fleet)).into();
-    let remarks = super::remarks(findings, false);
+    let remarks = super::remarks(findings, fleet, false);
     let remarks: Vec<Element> = remarks.iter().map(|text| Text::toned(text, Tone::Faint).into()).collect();
     let fold = (!remarks.is_empty()).then(|| {
         let title = crate::words::things(remarks.len(), "remark", "remarks").into();

@@ -1,6 +1,6 @@
 //! The tables of a fleet: the worst first.
 
-use judge::{Fleet, FleetHost, FleetOutlier, FleetRatio, FleetSeries, HostState};
+use judge::{Fleet, FleetHostState, FleetOutlier, FleetRatio, FleetSeries, JudgedHost};
 use stats::{Answer, Class, Interval};
 
 use super::words;
@@ -16,7 +16,7 @@ const FACTS_MOST: usize = 4;
 const ROWS_MAX: usize = 10;
 
 /// The series in which a host lies apart, the furthest first.
-fn of_host<'a>(fleet: &'a Fleet, host: &FleetHost) -> Vec<(String, &'a FleetOutlier)> {
+fn of_host<'a>(fleet: &'a Fleet, host: &JudgedHost) -> Vec<(String, &'a FleetOutlier)> {
     let of = |outliers: &'a [FleetOutlier]| outliers.iter().find(|one| one.host == host.name);
     let costs = fleet.series.iter().filter_map(|series| Some((series.label(), of(&series.outliers)?)));
     let ratios = fleet.ratios.iter().filter_map(|ratio| {
@@ -35,7 +35,7 @@ fn size(one: &FleetOutlier) -> f64 {
 pub(super) fn outlying(fleet: &Fleet) -> Table {
     let columns = vec![Column::from("host"), Column::from("from the others"), Column::from("series")];
     let mut table = Table { more: ": --verbose", rows_max: ROWS_MAX, ..Table::of_columns(columns) };
-    let mut hosts: Vec<(&FleetHost, Vec<(String, &FleetOutlier)>)> = fleet
+    let mut hosts: Vec<(&JudgedHost, Vec<(String, &FleetOutlier)>)> = fleet
         .hosts
         .iter()
         .map(|host| (host, of_host(fleet, host)))
@@ -225,13 +225,15 @@ pub(super) fn hosts(fleet: &Fleet) -> Table {
     let columns = ["Host", "State", "Lies apart in"].map(Column::from).into_iter();
     let columns = columns.chain(keys.iter().map(|key| Column::from(*key)));
     let mut table = Table { wraps: 2, ..Table::of_columns(columns.collect()) };
-    let mut all: Vec<&FleetHost> = fleet.hosts.iter().collect();
-    all.sort_by_key(|host| (host.state == HostState::Judged, host.outlying.is_empty()));
+    let mut all: Vec<&JudgedHost> = fleet.hosts.iter().collect();
+    all.sort_by_key(|host| (host.state == FleetHostState::Judged, host.outlying.is_empty()));
     for host in all {
         let state = match host.state {
-            HostState::Judged => Cell::from("judged"),
-            HostState::Partly => Cell::toned(format!("incomplete ({})", words::reason(host)), Tone::Open),
-            HostState::Lost => Cell::toned(format!("lost ({})", words::reason(host)), Tone::Notable),
+            FleetHostState::Judged => Cell::from("judged"),
+            FleetHostState::Partly => {
+                Cell::toned(format!("incomplete ({})", words::reason(host)), Tone::Open)
+            }
+            FleetHostState::Lost => Cell::toned(format!("lost ({})", words::reason(host)), Tone::Notable),
         };
         let apart = of_host(fleet, host);
         let named = apart.iter().take(SERIES_MOST).map(|(series, one)| words::distance_in(series, one));

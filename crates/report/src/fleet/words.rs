@@ -1,8 +1,8 @@
 //! Hosts, their classes and their ratios in words.
 
 use judge::{
-    ClaimCounts, FactChange, Fleet, FleetHost, FleetOutlier, FleetRatio, FleetSeries, HostLeftOutReason,
-    HostState, LostCause, SharedFact,
+    ClaimCounts, FactChange, Fleet, FleetHostState, FleetOutlier, FleetRatio, FleetSeries, HostLeftOutReason,
+    JudgedHost, LostCause, SharedFact,
 };
 use record::System;
 use stats::{Answer, Class};
@@ -68,7 +68,7 @@ pub(super) fn summary(fleet: &Fleet) -> String {
 
 /// The hosts that were lost, and those that lack something, each kind with its label.
 pub(super) fn lost(fleet: &Fleet) -> Vec<(&'static str, Vec<String>)> {
-    let of = |state: HostState| -> Vec<String> {
+    let of = |state: FleetHostState| -> Vec<String> {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for host in fleet.hosts.iter().filter(|host| host.state == state) {
             let reason = reason(host);
@@ -79,12 +79,12 @@ pub(super) fn lost(fleet: &Fleet) -> Vec<(&'static str, Vec<String>)> {
         }
         reasons.into_iter().map(|(reason, names)| format!("{} ({reason})", hosts(&names))).collect()
     };
-    let kinds = [("Lost", of(HostState::Lost)), ("Incomplete", of(HostState::Partly))];
+    let kinds = [("Lost", of(FleetHostState::Lost)), ("Incomplete", of(FleetHostState::Partly))];
     kinds.into_iter().filter(|(_, items)| !items.is_empty()).collect()
 }
 
 /// Why a host lacks numbers, and of which series.
-pub(super) fn reason(host: &FleetHost) -> String {
+pub(super) fn reason(host: &JudgedHost) -> String {
     let kind = host.cause.map(|cause| match cause {
         LostCause::Failed => "failed",
         LostCause::Crashed => "crashed",
@@ -99,7 +99,7 @@ pub(super) fn reason(host: &FleetHost) -> String {
         (None, _) => "no reason was recorded".to_owned(),
     };
     match (host.state, host.missing.as_slice()) {
-        (HostState::Partly, missing) if !missing.is_empty() => format!("no {}, {why}", hosts(missing)),
+        (FleetHostState::Partly, missing) if !missing.is_empty() => format!("no {}, {why}", hosts(missing)),
         _ => why,
     }
 }
