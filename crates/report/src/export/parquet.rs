@@ -36,13 +36,13 @@ const ROWS: usize = 120_000;
 
 /// The long table of all values.
 pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
-    write_part(recording, &|_| true, &[], out)
+    write_part(recording, &mut recording.series().map(|(key, _)| key), &[], out)
 }
 
-/// The series of the long table that are wanted, without some of the columns of names.
+/// These series of the long table, without some of the columns of names.
 pub(super) fn write_part(
     recording: &Recording,
-    is_wanted: &dyn Fn(&SeriesKey) -> bool,
+    series: &mut dyn Iterator<Item = &SeriesKey>,
     left_out: &[&str],
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -51,12 +51,12 @@ pub(super) fn write_part(
     let mut file = begin(left_out).map_err(Error::other)?;
     let mut columns = Columns::new(left_out);
     let bounds = Bounds::new(recording);
-    for (key, trials) in recording.series().filter(|(key, _)| is_wanted(key)) {
+    for key in series {
         let texts = [&key.system, &key.workload, &key.variant, &key.name, &key.direction.to_string()];
         let texts = texts.map(|text| ByteArray::from(text.as_str()));
         let kind = recording.kind(key);
         let unit = ByteArray::from(kind.map_or("", |kind| kind.unit.name()));
-        for series in trials {
+        for series in recording.trials_of(key) {
             for (n, value) in series.points() {
                 columns.push(&texts, series.trial, (n, value), &unit);
                 let by = bounds.of_value(key, kind, series.trial, n).map_or("", LimitedBy::name);

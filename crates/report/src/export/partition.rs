@@ -1,12 +1,12 @@
 //! The long table as a tree of Parquet files, as Apache Hive lays out partitions and DuckDB and ClickHouse
 //! read them: `host=n1/workload=bind/part.parquet`. The columns that the folders name are not in the files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::{Result, Write};
 use std::path::PathBuf;
 
-use record::{Recording, SeriesKey};
+use record::{FleetPlace, Recording, SeriesKey};
 
 use super::parquet;
 
@@ -30,6 +30,7 @@ pub enum PartitionKey {
 pub struct Partition {
     keys: Vec<PartitionKey>,
     values: Vec<String>,
+    series: Vec<SeriesKey>,
 }
 
 /// The value of a folder without a name, by the convention of Hive.
@@ -47,15 +48,12 @@ impl PartitionKey {
         }
     }
 
-    fn value(self, recording: &Recording, key: &SeriesKey) -> String {
-        let place = || {
-            let system = recording.systems.iter().find(|system| system.name == key.system);
-            system.and_then(|system| system.fleet.as_ref())
-        };
+    fn value(self, places: &HashMap<&str, &FleetPlace>, key: &SeriesKey) -> String {
+        let place = places.get(key.system.as_str());
         match self {
-            PartitionKey::Host => place().map_or_else(|| key.system.clone(), |place| place.host.clone()),
+            PartitionKey::Host => place.map_or(&key.system, |place| &place.host).clone(),
             PartitionKey::Configuration => {
-                place().map_or_else(String::new, |place| place.configuration.clone())
+                place.map_or_else(String::new, |place| place.configuration.clone())
             }
             PartitionKey::System => key.system.clone(),
             PartitionKey::Workload => key.workload.clone(),
@@ -67,10 +65,16 @@ impl PartitionKey {
 impl Partition {
     /// The files of a run, divided by these columns.
     pub fn all(recording: &Recording, keys: &[PartitionKey]) -> Vec<Partition> {
-        let values =
-            |key: &SeriesKey| keys.iter().map(|one| one.value(recording, key)).collect::<Vec<String>>();
-        let all: BTreeSet<Vec<String>> = recording.series().map(|(key, _)| values(key)).collect();
-        all.into_iter().map(|values| Partition { keys: keys.to_vec(), values }).collect()
+        let places =
+            recording.systems.iter().filter_map(|one| Some((one.name.as_str(), one.fleet.as_ref()?)));
+        let places: HashMap<&str, &FleetPlace> = places.collect();
+        let mut all: BTreeMap<Vec<String>, Vec<SeriesKey>> = BTreeMap::new();
+        for (key, _) in recording.series() {
+            let values = keys.iter().map(|one| one.value(&places, key)).collect();
+            all.entry(values).or_default().push(key.clone());
+        }
+        let part = |(values, series)| Partition { keys: keys.to_vec(), values, series };
+        all.into_iter().map(part).collect()
     }
 
     /// Its place in the tree.
@@ -85,11 +89,8 @@ impl Partition {
     /// # Errors
     /// Those of `out`.
     pub fn write(&self, recording: &Recording, out: &mut dyn Write) -> Result<()> {
-        let is_its = |key: &SeriesKey| {
-            self.keys.iter().zip(&self.values).all(|(one, value)| one.value(recording, key) == *value)
-        };
         let left_out: Vec<&str> = self.keys.iter().map(|key| key.name()).collect();
-        parquet::write_part(recording, &is_its, &left_out, out)
+        parquet::write_part(recording, &mut self.series.iter(), &left_out, out)
     }
 }
 

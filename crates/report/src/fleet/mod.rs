@@ -152,9 +152,9 @@ fn values(fleet: &Fleet) -> Fold {
 
 /// What disturbs measurements: remarks about the run, then those about hosts, equal ones once.
 fn remarks(findings: &Findings, fleet: &Fleet, is_machine_known: bool) -> Vec<String> {
-    let mut of_run = findings.clone();
-    of_run.notes.retain(|note| !matches!(note, Note::Readiness { .. }));
-    let mut remarks = sentences::notes(&of_run);
+    let of_run = sentences::notes(findings).into_iter().zip(&findings.notes);
+    let of_run = of_run.filter(|(_, note)| !matches!(note, Note::Readiness { .. }));
+    let mut remarks: Vec<String> = of_run.map(|(remark, _)| remark).collect();
     let mut of_hosts: Vec<(&str, Vec<String>)> = Vec::new();
     let readiness = findings.notes.iter().filter(|_| !is_machine_known).filter_map(|note| match note {
         Note::Readiness { system, warning } => Some((system, warning)),
