@@ -129,6 +129,12 @@ impl RunGate {
     pub(crate) fn check(&self, plan: &RunPlan) -> Result<(), Failure> {
         let workloads: Vec<Workload> = runner::definitions(plan).collect();
         if let Some((name, baseline)) = &self.baseline {
+            if plan.is_of_fleet() {
+                return Err(Failure::Usage(format!(
+                    "--baseline is one system, and --hosts are several: measure the fleet, and compare the \
+                     two runs with osdyno compare {name} RUN"
+                )));
+            }
             let before = |workload: &Workload| baseline.workload(&workload.name);
             let other = workloads.iter().find_map(|workload| {
                 let before = before(workload)?;
