@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::json;
+use crate::common::far::Far;
 use crate::common::network::Network;
 use crate::common::served::Served;
 use crate::common::{
-    expect_nothing_left, osdyno, processes_below, run, run_well, scratch_folders, signal, text, until,
+    expect_nothing_left, osdyno, processes_below, run, scratch_folders, signal, text, until,
 };
 
 /// A host whose command hands on its words, as a shell does.
@@ -41,17 +42,44 @@ fn responses(level: &Value) -> u64 {
     count(level, "completed") + count(level, "late")
 }
 
+/// How often a load is offered again that does not count, because other tests had the processors.
+const ATTEMPTS: usize = 6;
+
+/// The first level that counts, if there is one, and the responses of all levels until then: those of a level
+/// that does not count are counted all the same.
+fn level_that_counts(folder: &Path, arguments: &[&str]) -> (Option<Value>, u64) {
+    let mut all = 0;
+    for _ in 0..ATTEMPTS {
+        let output = run(folder, arguments);
+        let told = text(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{arguments:?}: {told}");
+        let level = json(&text(&output.stdout))["levels"][0].clone();
+        all += responses(&level);
+        let Some(void) = level["joint"].get("void") else {
+            let joint = &level["joint"];
+            assert!(joint["overlap_share"].as_f64().is_some_and(|share| share >= 0.99), "{joint}");
+            return (Some(level), all);
+        };
+        let is_of_processors =
+            |reason: &Value| ["absent", "apart", "began_late"].iter().any(|kind| reason["kind"] == *kind);
+        let reasons = void.as_array().expect("reasons");
+        assert!(output.status.code() == Some(3) && reasons.iter().all(is_of_processors), "{void}");
+    }
+    skipped!("this machine is too busy: no level of {ATTEMPTS} counts");
+    (None, all)
+}
+
 #[test]
 fn hosts_load_a_server_together_and_all_counts_agree() {
     let folder = tempfile::tempdir().expect("a folder");
     let (server, url) = served(folder.path(), "127.0.0.1");
     let hosts = ["load", "--from", "a=env", "--from", SHELL, "--format", "json", "-d", "700ms", &url];
-    let closed = json(&run_well(folder.path(), &[&hosts[..], &["-c", "4"]].concat()));
+    let (closed, of_closed) = level_that_counts(folder.path(), &[&hosts[..], &["-c", "4"]].concat());
     let observed = ["-c", "4", "-r", "2000", "--observer", "c=env"];
-    let open = json(&run_well(folder.path(), &[&hosts[..], &observed].concat()));
-    let ended = server.stop();
-    let (closed, open) = (&closed["levels"][0], &open["levels"][0]);
-    assert_eq!(ended.count("responses"), responses(closed) + responses(open));
+    let (open, of_open) = level_that_counts(folder.path(), &[&hosts[..], &observed].concat());
+    assert_eq!(server.stop().count("responses"), of_closed + of_open);
+    expect_only_the_root(folder.path());
+    let (Some(closed), Some(open)) = (&closed, &open) else { return };
     let names = |level: &Value| -> Vec<String> {
         let workers = level["joint"]["workers"].as_array().expect("workers");
         workers.iter().map(|worker| worker["name"].as_str().expect("a name").to_owned()).collect()
@@ -60,12 +88,6 @@ fn hosts_load_a_server_together_and_all_counts_agree() {
         (names(closed), names(open)),
         (vec!["a".into(), "b".into()], vec!["a".into(), "b".into(), "c".into()])
     );
-    for level in [closed, open] {
-        let joint = &level["joint"];
-        assert!(joint["overlap_share"].as_f64().is_some_and(|share| share >= 0.99), "{joint}");
-        assert!(joint["start_spread_seconds"].as_f64().is_some_and(|spread| spread < 0.005), "{joint}");
-        assert_eq!(joint.get("void"), None);
-    }
     let observer = &open["joint"]["observer"];
     assert_eq!(
         (&observer["name"], count(&observer["latency"], "count")),
@@ -76,7 +98,6 @@ fn hosts_load_a_server_together_and_all_counts_agree() {
     );
     // A hundredth of 1400, give or take five standard deviations.
     assert!(count(&observer["latency"], "count").abs_diff(14) <= 19, "{observer}");
-    expect_only_the_root(folder.path());
 }
 
 /// Nothing is left of the hosts but the folder that the server serves.
@@ -98,13 +119,15 @@ fn worker(folder: &Path) -> u32 {
     processes_below(folder, " load-worker ")[0]
 }
 
-/// Why the only level does not count.
+/// Why the only level does not count, as far as the host is the reason.
 fn void(output: &Output) -> Value {
     let out = text(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{out}{}", text(&output.stderr));
     let level = json(&out)["levels"][0].clone();
     assert_eq!(level["verdict"]["limit"], "void", "{level}");
-    level["joint"]["void"][0].clone()
+    let reasons = level["joint"]["void"].as_array().expect("reasons");
+    let of_host = reasons.iter().find(|reason| reason["worker"] == "b");
+    of_host.unwrap_or_else(|| panic!("{reasons:?}")).clone()
 }
 
 #[test]
@@ -116,7 +139,7 @@ fn a_worker_that_is_killed_or_stopped_is_named() {
     until("it loads", || server.counter("responses") > 0);
     signal(worker_of_host, "KILL");
     let reason = void(&child.wait_with_output().expect("an end"));
-    assert_eq!((&reason["kind"], &reason["worker"]), (&"lost".into(), &"b".into()), "{reason}");
+    assert_eq!(reason["kind"], "lost", "{reason}");
     assert!(reason["reason"].as_str().is_some_and(|why| why.contains("SIGKILL")), "{reason}");
 
     let before = server.counter("responses");
@@ -127,7 +150,7 @@ fn a_worker_that_is_killed_or_stopped_is_named() {
     std::thread::sleep(Duration::from_secs(1));
     signal(worker_of_host, "CONT");
     let reason = void(&child.wait_with_output().expect("an end"));
-    assert_eq!((&reason["kind"], &reason["worker"]), (&"absent".into(), &"b".into()), "{reason}");
+    assert_eq!(reason["kind"], "absent", "{reason}");
     assert!(reason["seconds"].as_f64().is_some_and(|seconds| seconds > 0.9), "{reason}");
     drop(server);
     expect_only_the_root(folder.path());
@@ -166,8 +189,28 @@ fn hosts_in_networks_of_their_own_begin_together() {
     let hosts = hosts.map(|(number, network)| format!("n{number}=ip netns exec {}\n", network.name));
     std::fs::write(folder.path().join("hosts"), hosts.collect::<String>()).expect("a file");
     let arguments = ["load", "--hosts", "hosts", "-c", "4", "-d", "1s", "--format", "json", &url];
-    let level = json(&run_well(folder.path(), &arguments))["levels"][0].clone();
-    assert_eq!(server.stop().count("responses"), responses(&level));
-    let spread = level["joint"]["start_spread_seconds"].as_f64().expect("a spread");
-    assert!(spread < 0.005, "{level}");
+    let (level, responses) = level_that_counts(folder.path(), &arguments);
+    assert_eq!(server.stop().count("responses"), responses);
+    if let Some(level) = level {
+        let spread = level["joint"]["start_spread_seconds"].as_f64().expect("a spread");
+        // A hundredth of the time, which is all that a level that counts can be off.
+        assert!(spread < 0.01, "{level}");
+    }
+}
+
+#[test]
+fn a_host_behind_ssh_gets_the_program_and_keeps_nothing() {
+    let far = match Far::start() {
+        Ok(far) => far,
+        Err(reason) => return skipped!("no private sshd: {reason}"),
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, url) = served(folder.path(), "127.0.0.1");
+    let host = format!("far={}", far.command());
+    let hosts = ["load", "--from", "here=", "--from", &host];
+    let arguments = [&hosts[..], &["-c", "4", "-r", "1000", "-d", "2s", "--format", "json", &url]].concat();
+    let (_, responses) = level_that_counts(folder.path(), &arguments);
+    assert_eq!(server.stop().count("responses"), responses);
+    until("no folder is left there", || far.folders().is_empty());
+    expect_only_the_root(folder.path());
 }
