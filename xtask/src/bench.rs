@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: osdyno's own figures against bare C, alternately, on this machine. A benchmark, not
 //! a test: the ratios stand in docs/performance.md with the date and the machine. `bench classics`,
-//! `bench objects` and `bench cores` measure a part.
+//! `bench objects`, `bench cores` and `bench fleets` measure a part.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,19 @@ pub fn run(only: Option<&str>) -> Result<(), AnyError> {
     }
     if is_wanted("cores") {
         cores(&folder, &osdyno)?;
+    }
+    if is_wanted("fleets") {
+        fleets(&osdyno)?;
+    }
+    Ok(())
+}
+
+/// A hundred hosts beside one, two load generators beside one, and how often a slower host is named.
+fn fleets(osdyno: &Path) -> Result<(), AnyError> {
+    let test = ["test", "--release", "--package", "osdyno", "--test", "verify", "fleet::a_hundred"];
+    show(cargo().args(test).args(["--", "--ignored", "--nocapture"]))?;
+    for script in ["fleets.py", "slow-host.py"] {
+        show(program("python3").arg(workspace::root().join("benches").join(script)).arg(osdyno))?;
     }
     Ok(())
 }

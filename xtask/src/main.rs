@@ -18,7 +18,7 @@ cargo xtask other-systems            all systems that no test runs: linked where
 cargo xtask wine                     a newer Wine for the tests of Windows, in target/wine
 cargo xtask mail-servers             mail servers for the tests of `mail`, in target/mail-servers
 cargo xtask pypi                     Ansible and DuckDB for the tests of fleets, in target/python
-cargo xtask bench [PART]             osdyno's figures against bare C: classics, objects, cores; or all
+cargo xtask bench [PART]             osdyno's figures against bare C: classics, objects, cores; fleets; or all
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask answers                  docs/answers.md, from the doc comments of the types of answers
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         ["mail-servers"] => mail_servers::obtain(),
         ["pypi"] => pypi::obtain(),
         ["bench"] => bench::run(None),
-        ["bench", part @ ("classics" | "objects" | "cores")] => bench::run(Some(part)),
+        ["bench", part @ ("classics" | "objects" | "cores" | "fleets")] => bench::run(Some(part)),
         ["answers"] => answers::run(),
         ["pictures"] => pictures::run(),
         ["readme"] => readme::run(),
