@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let _ = fleet::listed(text);
+    let _ = fleet::listed(&[text]);
     if let Ok(hosts) = fleet::hosts(&format!("n[1-3]={text}")) {
         let _ = fleet::select(&hosts, text);
     }

@@ -130,22 +130,21 @@ pub fn hosts(text: &str) -> Result<Vec<NamedHost>, Error> {
     unique(hosts, text)
 }
 
-/// The hosts of a list such as `n1,n[2-4],here=`: a name alone is one that ssh(1) knows.
+/// The hosts of lists such as `n1,n[2-4],here=`: a name alone is one that ssh(1) knows.
 ///
 /// # Errors
 /// [`Error`].
-pub fn listed(list: &str) -> Result<Vec<NamedHost>, Error> {
+pub fn listed(lists: &[impl AsRef<str>]) -> Result<Vec<NamedHost>, Error> {
     let mut hosts = Vec::new();
-    for item in names::split(list) {
-        let (names, command) = item.split_once('=').unwrap_or((item, ""));
-        let is_alone = !item.contains('=');
-        let own = match is_alone {
-            true => names::expand(names).map(|names| names.into_iter().map(inventory::by_ssh).collect()),
-            false => lines::of_set(names, command),
+    for item in lists.iter().flat_map(|list| names::split(list.as_ref())) {
+        let own = match item.split_once('=') {
+            None => names::expand(item).map(|names| names.into_iter().map(inventory::by_ssh).collect()),
+            Some((names, command)) => lines::of_set(names, command),
         };
         hosts.extend(own.map_err(content(item))?);
     }
-    unique(hosts, list)
+    let lists: Vec<&str> = lists.iter().map(AsRef::as_ref).collect();
+    unique(hosts, &lists.join(","))
 }
 
 /// Those of the hosts that a pattern selects: names, globs and sets such as `n[1-4]`, with commas between

@@ -133,7 +133,7 @@ mod tests {
 
     fn fleet(hosts: &str, groups: &[&str], at_once: Option<usize>) -> FleetOptions {
         let groups = groups.iter().map(|&group| group.to_owned()).collect();
-        FleetOptions { hosts: fleet::listed(hosts).expect("hosts"), at_once, groups }
+        FleetOptions { hosts: fleet::listed(&[hosts]).expect("hosts"), at_once, groups }
     }
 
     #[test]

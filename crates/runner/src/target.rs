@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_system_on_a_host_is_behind_its_command() {
-        let host = |command: &str| fleet::listed(&format!("n1={command}")).expect("a host").remove(0);
+        let host = |command: &str| fleet::listed(&[format!("n1={command}")]).expect("a host").remove(0);
         let nice = Target::parse("nice=nice -n '1 0'").expect("a system");
         let there = nice.on_host(&host("srun -w n1")).expect("a system");
         assert_eq!(there.prefix, ["srun", "-w", "n1", "nice", "-n", "1 0"]);

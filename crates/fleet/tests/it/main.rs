@@ -118,7 +118,7 @@ fn lines_have_any_command() {
     assert_eq!(words[1..], ["srun|-w|n2|--overlap", "kubectl|exec|-i|a b|--", ""]);
     assert_eq!(names(of("hosts", lines, "n*,here")), "n1 n2 here");
     assert_eq!(names(fleet::hosts("n[08-10]=ssh {}").map_err(|error| error.to_string())), "n08 n09 n10");
-    let listed = fleet::listed("n1,n[2-3]=ssh -p 22 {},here=").unwrap();
+    let listed = fleet::listed(&["n1,n[2-3]=ssh -p 22 {}", "here="]).unwrap();
     assert_eq!(
         listed.iter().map(command).collect::<Vec<_>>(),
         ["ssh n1", "ssh -p 22 n2", "ssh -p 22 n3", ""]
@@ -159,7 +159,7 @@ fn errors_name_the_place_and_the_remedy() {
     }
     let nothing = fleet::hosts("no-such-file").expect_err("no file").to_string();
     assert!(nothing.contains("no-such-file is no file, and no set of hosts"), "{nothing}");
-    assert!(fleet::listed("n1,n1").is_err() && fleet::listed("n[1").is_err());
+    assert!(fleet::listed(&["n1", "n1"]).is_err() && fleet::listed(&["n[1"]).is_err());
 }
 
 #[test]
@@ -173,6 +173,6 @@ proptest! {
     fn nothing_in_an_inventory_is_a_panic(content in "[ \\[\\]:=,!&*a-c0-9{}'\"\n#-]{0,120}", yaml: bool) {
         let name = if yaml { "hosts.yml" } else { "hosts" };
         let _ = of(name, &content, "");
-        let _ = fleet::listed(&content);
+        let _ = fleet::listed(&[content]);
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Args {
     /// This program is sent to each. A level counts only if all hosts were at work for 99 % of its time, by
     /// their own clocks, which are compared before and after. The exit code is 3 if one does not count.
     #[arg(long, value_name = "HOST,…")]
-    pub(super) from: Option<String>,
+    pub(super) from: Vec<String>,
     /// The same for the hosts of an inventory or a set: FILE, FILE:PATTERN or NAMES=COMMAND, as for `run`
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     pub(super) hosts: Option<String>,

@@ -20,12 +20,11 @@ const WORKERS_MAX: usize = 256;
 /// The hosts of the command line, and its observer.
 fn named(args: &Args) -> Result<(Vec<GeneratorHost>, Option<GeneratorHost>), fleet::Error> {
     let generator = |host: NamedHost| GeneratorHost { name: host.name, command: host.command };
-    let all = match (&args.hosts, &args.from) {
-        (Some(hosts), _) => fleet::hosts(hosts)?,
-        (None, Some(list)) => fleet::listed(list)?,
-        (None, None) => Vec::new(),
+    let all = match &args.hosts {
+        Some(hosts) => fleet::hosts(hosts)?,
+        None => fleet::listed(&args.from)?,
     };
-    let observer = args.observer.as_deref().map(fleet::listed).transpose()?.unwrap_or_default();
+    let observer = fleet::listed(args.observer.as_slice())?;
     Ok((all.into_iter().map(generator).collect(), observer.into_iter().map(generator).next()))
 }
 

@@ -163,11 +163,11 @@ fn a_host_that_cannot_be_loaded_from_is_named() {
     for (words, code, why) in [
         (&["--from", "a=env,b=false"][..], 1, "b: "),
         (&["--from", "a=env,a=true"], 2, "two hosts are called a"),
-        (&["--from", "a=env,-x"], 2, "a host is a name"),
+        (&["--from", "a=env,-x"], 2, "-x: \"-x\" is no name of a host"),
         (&["--from", "a=env", "-n", "10"], 2, "-n"),
         (&["--from", "a=env,b=env", "-c", "1"], 2, "one connection each"),
         (&["--observer", "a=env"], 2, "--from"),
-        (&["--hosts", "none"], 2, "cannot read hosts from none"),
+        (&["--hosts", "none"], 2, "none is no file, and no set of hosts"),
     ] {
         let output = run(folder.path(), &[&["load", url], words].concat());
         let told = text(&output.stderr);
