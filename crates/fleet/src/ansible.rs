@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use crate::inventory::Inventory;
-use crate::yaml;
+use crate::{BYTES_MAX, yaml};
 
 /// A dynamic inventory asks a cloud, which may take a while.
 const TIME_MAX: Duration = Duration::from_secs(120);
@@ -18,6 +18,8 @@ const SHOWN: usize = 400;
 pub(crate) fn read(file: &Path) -> Option<Result<Inventory, String>> {
     let mut command = Command::new("ansible-inventory");
     command.arg("-i").arg(file).arg("--list").stdin(Stdio::null());
+    // A part that cannot be read is a warning there, and a fleet that is smaller than the user believes here.
+    command.env("ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED", "true");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -34,7 +36,7 @@ pub(crate) fn read(file: &Path) -> Option<Result<Inventory, String>> {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             // An output that ends early is no inventory, which the parser says.
-            let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+            let _ = pipe.map(|pipe| pipe.take(BYTES_MAX).read_to_end(&mut bytes));
             let _ = sender.send((place, bytes));
         });
     }
@@ -43,7 +45,7 @@ pub(crate) fn read(file: &Path) -> Option<Result<Inventory, String>> {
         let Ok((place, bytes)) = outputs.recv_timeout(TIME_MAX) else {
             let _ = child.kill();
             let _ = child.wait();
-            return Some(Err(format!("ansible-inventory printed nothing for {} s", TIME_MAX.as_secs())));
+            return Some(Err(format!("ansible-inventory did not end within {} s", TIME_MAX.as_secs())));
         };
         texts[place] = String::from_utf8_lossy(&bytes).into_owned();
     }

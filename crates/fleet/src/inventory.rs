@@ -67,20 +67,30 @@ impl Inventory {
         let plain: Vec<&&str> = terms.iter().filter(|term| !term.starts_with(['&', '!'])).collect();
         let mut chosen = BTreeSet::new();
         for term in &plain {
-            chosen.append(&mut self.named(term)?);
+            chosen.append(&mut self.matched(term)?);
         }
         if plain.is_empty() {
             chosen = self.known.clone();
         }
         for term in of_kind('&') {
-            let kept = self.named(term)?;
+            let kept = self.matched(term)?;
             chosen.retain(|host| kept.contains(host));
         }
         for term in of_kind('!') {
-            let out = self.named(term)?;
+            let out = self.matched(term)?;
             chosen.retain(|host| !out.contains(host));
         }
         Ok(chosen)
+    }
+
+    /// The hosts of one term, which is misspelled if there are none: another fleet would be measured than the
+    /// user means.
+    fn matched(&self, term: &str) -> Result<BTreeSet<String>, String> {
+        let hosts = self.named(term)?;
+        match hosts.is_empty() && term != ALL && !self.groups.contains_key(term) {
+            true => Err(format!("no host and no group matches {term}; there are {}", self.known())),
+            false => Ok(hosts),
+        }
     }
 
     /// The hosts of one term.
@@ -92,72 +102,104 @@ impl Inventory {
             return Err(format!("{term}: regular expressions are not understood; use * and ?"));
         }
         if self.groups.contains_key(term) {
-            return Ok(self.members(term, &mut BTreeSet::new()));
+            return Ok(self.members(term));
         }
         if term.contains('[') {
             let names: BTreeSet<String> = names::expand(term)?.into_iter().collect();
-            return Ok(self.known.intersection(&names).cloned().collect());
+            return match names.difference(&self.known).next() {
+                Some(unknown) => {
+                    Err(format!("{term}: there is no host {unknown}; there are {}", self.known()))
+                }
+                None => Ok(names),
+            };
         }
         let glob = WildMatch::new(term);
         let groups = self.groups.keys().filter(|group| glob.matches(group));
-        let of_groups = groups.flat_map(|group| self.members(group, &mut BTreeSet::new()));
+        let of_groups = groups.flat_map(|group| self.members(group));
         let hosts = self.known.iter().filter(|host| glob.matches(host)).cloned();
         Ok(hosts.chain(of_groups).collect())
     }
 
     /// The hosts of a group and of all groups in it. One that holds itself is entered once.
-    fn members<'a>(&'a self, group: &'a str, entered: &mut BTreeSet<&'a str>) -> BTreeSet<String> {
-        if !entered.insert(group) {
-            return BTreeSet::new();
-        }
-        let Some(own) = self.groups.get(group) else { return BTreeSet::new() };
-        let mut hosts: BTreeSet<String> = own.hosts.iter().cloned().collect();
-        for child in &own.children {
-            hosts.append(&mut self.members(child, entered));
+    fn members(&self, group: &str) -> BTreeSet<String> {
+        let (mut hosts, mut entered, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![group]);
+        while let Some(name) = open.pop() {
+            let Some(own) = self.groups.get(name).filter(|_| entered.insert(name)) else { continue };
+            hosts.extend(own.hosts.iter().cloned());
+            open.extend(own.children.iter().map(String::as_str));
         }
         hosts
     }
 
     /// These hosts, each with the command that leads there, in the order of the inventory.
     pub(crate) fn hosts(&self, names: &BTreeSet<String>) -> Result<Vec<NamedHost>, String> {
-        let depths = self.depths();
+        let nesting = Nesting::new(self);
         let host = |name: &String| {
-            let variables = self.variables_of(name, &depths);
+            let variables = self.variables_of(name, &nesting);
             command(name, &variables).map(|command| NamedHost { name: name.clone(), command })
         };
         self.hosts.iter().filter(|name| names.contains(*name)).map(host).collect()
     }
 
-    /// How deep each group lies within others: variables of inner groups win.
-    fn depths(&self) -> BTreeMap<&str, usize> {
-        let mut depths: BTreeMap<&str, usize> =
-            self.groups.keys().map(|name| (name.as_str(), usize::from(name != ALL))).collect();
-        // A circle of groups would deepen without an end.
-        for _ in 0..self.groups.len() {
-            let mut is_changed = false;
-            for (name, group) in &self.groups {
-                let inner = depths.get(name.as_str()).copied().unwrap_or(0) + 1;
-                for child in &group.children {
-                    if let Some(depth) = depths.get_mut(child.as_str()).filter(|depth| **depth < inner) {
-                        (*depth, is_changed) = (inner, true);
-                    }
-                }
-            }
-            if !is_changed {
-                break;
-            }
-        }
-        depths
-    }
-
-    fn variables_of(&self, host: &str, depths: &BTreeMap<&str, usize>) -> BTreeMap<&str, &str> {
-        let is_of = |group: &&str| *group == ALL || self.members(group, &mut BTreeSet::new()).contains(host);
-        let mut groups: Vec<&str> = depths.keys().copied().filter(is_of).collect();
-        groups.sort_by_key(|group| (depths.get(group), *group));
+    /// The variables of a host: its own win over those of its groups, and inner groups over outer ones.
+    fn variables_of<'a>(&'a self, host: &str, nesting: &Nesting<'a>) -> BTreeMap<&'a str, &'a str> {
+        let mut groups: Vec<&str> = nesting.around(host).into_iter().collect();
+        groups.sort_by_key(|group| (nesting.depths.get(group), *group));
         let of_groups =
             groups.iter().filter_map(|group| self.groups.get(*group)).map(|group| &group.variables);
         let all = of_groups.chain(self.variables.get(host));
         all.flatten().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    }
+}
+
+/// How groups lie within each other.
+struct Nesting<'a> {
+    /// By host, the groups that name it.
+    of_hosts: BTreeMap<&'a str, Vec<&'a str>>,
+    /// By group, those that it is in.
+    of_groups: BTreeMap<&'a str, Vec<&'a str>>,
+    /// How deep each group lies within others.
+    depths: BTreeMap<&'a str, usize>,
+}
+
+/// Groups that are nested deeper count as equally deep: a circle of groups would deepen without an end.
+const DEPTH_MAX: usize = 64;
+
+impl<'a> Nesting<'a> {
+    fn new(inventory: &'a Inventory) -> Nesting<'a> {
+        let (mut of_hosts, mut of_groups) = (BTreeMap::new(), BTreeMap::new());
+        for (name, group) in &inventory.groups {
+            let add = |map: &mut BTreeMap<&'a str, Vec<&'a str>>, names: &'a [String]| {
+                names.iter().for_each(|inner| map.entry(inner).or_default().push(name.as_str()));
+            };
+            add(&mut of_hosts, &group.hosts);
+            add(&mut of_groups, &group.children);
+        }
+        let first = inventory.groups.keys().map(|name| (name.as_str(), usize::from(name != ALL)));
+        let mut depths: BTreeMap<&str, usize> = first.collect();
+        for _ in 0..DEPTH_MAX {
+            for (name, group) in &inventory.groups {
+                let inner = depths.get(name.as_str()).map_or(0, |depth| depth + 1).min(DEPTH_MAX);
+                for child in &group.children {
+                    if let Some(depth) = depths.get_mut(child.as_str()) {
+                        *depth = inner.max(*depth);
+                    }
+                }
+            }
+        }
+        Nesting { of_hosts, of_groups, depths }
+    }
+
+    /// All groups that a host is in, and that of all hosts.
+    fn around(&self, host: &str) -> BTreeSet<&'a str> {
+        let (mut groups, mut open) = (BTreeSet::new(), vec![ALL]);
+        open.extend(self.of_hosts.get(host).into_iter().flatten());
+        while let Some(group) = open.pop() {
+            if groups.insert(group) {
+                open.extend(self.of_groups.get(group).into_iter().flatten());
+            }
+        }
+        groups
     }
 }
 
@@ -223,7 +265,13 @@ fn command(name: &str, variables: &BTreeMap<&str, &str>) -> Result<Vec<String>, 
     if !own.is_empty() {
         return Ok(own.iter().map(|word| word.replace("{}", name)).collect());
     }
-    let mut words: Vec<String> = match get(&["ansible_connection"])? {
+    // A collection may stand before it, as in `ansible.builtin.ssh`.
+    let connection = get(&["ansible_connection"])?.map(|name| name.rsplit('.').next().unwrap_or(name));
+    let address = get(&["ansible_host", "ansible_ssh_host"])?.unwrap_or(name);
+    if address.starts_with('-') {
+        return Err(format!("ansible_host of {name} is no address: {address}"));
+    }
+    let mut words: Vec<String> = match connection {
         Some("local") => Vec::new(),
         None | Some("ssh" | "smart" | "paramiko") => {
             let mut words: Vec<String> = SSH.map(str::to_owned).to_vec();
@@ -237,13 +285,10 @@ fn command(name: &str, variables: &BTreeMap<&str, &str>) -> Result<Vec<String>, 
             for (option, value) in options {
                 words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value.to_owned()]));
             }
-            words.push(get(&["ansible_host", "ansible_ssh_host"])?.unwrap_or(name).to_owned());
+            words.push(address.to_owned());
             words
         }
-        Some(engine @ ("docker" | "podman")) => {
-            let container = get(&["ansible_host"])?.unwrap_or(name);
-            [engine, "exec", "-i", container].map(str::to_owned).to_vec()
-        }
+        Some(engine @ ("docker" | "podman")) => [engine, "exec", "-i", address].map(str::to_owned).to_vec(),
         Some(other) => {
             return Err(format!("ansible_connection={other} of {name} is not known; set osdyno_command"));
         }
@@ -251,7 +296,12 @@ fn command(name: &str, variables: &BTreeMap<&str, &str>) -> Result<Vec<String>, 
     let becomes = get(&["ansible_become"])?
         .is_some_and(|value| ["true", "yes", "1", "on"].contains(&value.to_ascii_lowercase().as_str()));
     if becomes {
+        if let Some(method) = get(&["ansible_become_method"])?.filter(|method| *method != "sudo") {
+            return Err(format!("ansible_become_method={method} of {name} is not known; set osdyno_command"));
+        }
         words.extend(["sudo", "-n"].map(str::to_owned));
+        let user = get(&["ansible_become_user"])?;
+        words.extend(user.into_iter().flat_map(|user| ["-u".to_owned(), user.to_owned()]));
     }
     Ok(words)
 }

@@ -42,10 +42,11 @@ pub struct NamedHost {
 
 impl NamedHost {
     /// The command with further words, to be executed there. ssh(1) joins its words for a shell there, which
-    /// splits them again, so they are quoted for it; other commands pass words on as they are.
+    /// splits them again, so they are quoted for it, also behind a command such as `timeout 9 ssh n1`; other
+    /// commands pass words on as they are.
     pub fn command_of(&self, words: &[String]) -> Vec<String> {
-        let program = self.command.first().map(|program| Path::new(program).file_name().unwrap_or_default());
-        let is_read_by_shell = program.is_some_and(|program| program == "ssh");
+        let is_ssh = |word: &String| Path::new(word).file_name().is_some_and(|program| program == "ssh");
+        let is_read_by_shell = self.command.iter().any(is_ssh);
         let word = |word: &String| match is_read_by_shell {
             true => shlex::try_quote(word).map_or_else(|_| word.clone(), |quoted| quoted.into_owned()),
             false => word.clone(),
@@ -81,7 +82,7 @@ pub enum Error {
         path: PathBuf,
         /// Its line, the first is 1.
         line: usize,
-        /// What is wrong, and the remedy.
+        /// The fault, and its remedy.
         reason: String,
     },
     /// The inventory as a whole is wrong.
@@ -89,7 +90,7 @@ pub enum Error {
     Content {
         /// The inventory.
         text: String,
-        /// What is wrong, and the remedy.
+        /// The fault, and its remedy.
         reason: String,
     },
     /// A name stands for two hosts.
@@ -101,7 +102,7 @@ pub enum Error {
         name: String,
     },
     /// The pattern selects no host.
-    #[error("{text}: no host and no group matches {pattern}; there are {known}")]
+    #[error("{text}: {pattern} selects no host; there are {known}")]
     NoMatch {
         /// The inventory.
         text: String,

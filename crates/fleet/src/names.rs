@@ -1,5 +1,7 @@
 //! Sets of names: `n[1-40]`, `rack[a-c]-n[01:16:2]`, `n[1-3,7]`, as ClusterShell and Ansible write them.
 
+/// No number of a host has as many digits.
+const DIGITS_MAX: usize = 20;
 /// No fleet has as many hosts.
 const NAMES_MAX: usize = 100_000;
 
@@ -30,13 +32,18 @@ pub(crate) fn expand(set: &str) -> Result<Vec<String>, String> {
         let parts: Vec<String> = match is_address(inside) {
             true => vec![format!("[{inside}]")],
             false => {
-                let of_part = |part| range(part).ok_or_else(|| format!("{set}: {part} is no range"));
-                let parts: Vec<Vec<String>> = inside.split(',').map(of_part).collect::<Result<_, _>>()?;
-                parts.concat()
+                let mut parts = Vec::new();
+                for part in inside.split(',') {
+                    parts.extend(range(part).ok_or_else(|| format!("{set}: {part} is no range"))?);
+                    if parts.len() > NAMES_MAX {
+                        return Err(too_many(set));
+                    }
+                }
+                parts
             }
         };
         if names.len().saturating_mul(parts.len()) > NAMES_MAX {
-            return Err(format!("{set} has more than {NAMES_MAX} names"));
+            return Err(too_many(set));
         }
         let joined = |name: String| -> Vec<String> {
             parts.iter().map(|part| format!("{name}{before}{part}")).collect()
@@ -53,6 +60,10 @@ pub(crate) fn expand(set: &str) -> Result<Vec<String>, String> {
         true => Err(format!("{set:?} is no name of a host")),
         false => Ok(names),
     }
+}
+
+fn too_many(set: &str) -> String {
+    format!("{set} has more than {NAMES_MAX} names")
 }
 
 /// An address of IPv6 has more colons than a range.
@@ -72,7 +83,7 @@ fn range(part: &str) -> Option<Vec<String>> {
     let step: usize = step.map_or(Some(1), |step| step.parse().ok()).filter(|&step| step > 0)?;
     if let (Ok(from), Ok(to)) = (first.parse::<usize>(), last.parse::<usize>()) {
         let width = if first.starts_with('0') { first.len() } else { 0 };
-        let is_sound = from <= to && (to - from) / step < NAMES_MAX;
+        let is_sound = from <= to && (to - from) / step < NAMES_MAX && width <= DIGITS_MAX;
         return is_sound.then(|| (from..=to).step_by(step).map(|n| format!("{n:0width$}")).collect());
     }
     let letter = |word: &str| word.parse::<char>().ok().filter(char::is_ascii_alphabetic);
@@ -105,6 +116,7 @@ mod tests {
             "-oProxyCommand=x",
             "n[1-99999999]",
             "n[1-2:0]",
+            "n[000000000000000000001-2]",
         ] {
             assert!(expand(wrong).is_err(), "{wrong:?}");
         }

@@ -1,6 +1,6 @@
 //! Joins run files of hosts into one run of a fleet.
 //!
-//! Each file is read twice. The first time says what there is: systems, definitions, trials, damage.
+//! Each file is read twice. The first time finds systems, definitions, trials and damage.
 //! Everything that speaks against a fleet is found there, before a byte is written. The second time each
 //! trial is copied as it comes, with the name of its system rewritten, so that memory holds one trial and not
 //! a run.
@@ -108,6 +108,26 @@ pub enum MergeError {
         /// The second file.
         two: PathBuf,
     },
+    /// Trials of a workload were measured with other settings, or beside other loads.
+    #[error(
+        "{workload}{of} was measured with {of_one} in {} and with {of_two} in {}: measure all hosts alike",
+        one.display(), two.display(),
+        of = if configuration.is_empty() { String::new() } else { format!(" ({configuration})") }
+    )]
+    OtherSettings {
+        /// The workload.
+        workload: String,
+        /// The configuration; may be empty.
+        configuration: String,
+        /// Settings and loads of the first file, in words.
+        of_one: String,
+        /// The first file.
+        one: PathBuf,
+        /// Settings and loads of the second file, in words.
+        of_two: String,
+        /// The second file.
+        two: PathBuf,
+    },
     /// A name was given to the hosts of a fleet.
     #[error("{} is a fleet already and its hosts keep their names; leave out the name", path.display())]
     NamedFleet {
@@ -128,7 +148,7 @@ pub enum MergeError {
     },
 }
 
-/// What one file holds, without its measurements.
+/// The content of one file without its measurements.
 struct Scan {
     input: MergeInput,
     run: Run,
@@ -138,9 +158,24 @@ struct Scan {
     end: Option<End>,
     trials: usize,
     losses: Vec<Loss>,
+    /// Settings and loads beside the trials, by system and workload as this file names them.
+    chosen: BTreeMap<(String, String), Chosen>,
     /// The name of each of its systems in the merged run.
     names: HashMap<String, String>,
 }
+
+/// Settings that the user chose for trials, and the loads beside them.
+type Chosen = (BTreeMap<String, String>, Vec<String>);
+
+/// `workers=4 beside cpu:50%`.
+fn in_words((settings, loads): &Chosen) -> String {
+    let settings: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let settings = if settings.is_empty() { "the defaults".to_owned() } else { settings.join(" ") };
+    if loads.is_empty() { settings } else { format!("{settings} beside {}", loads.join(",")) }
+}
+
+/// Name of a system that the user gave none.
+const LOCAL: &str = "local";
 
 /// Joins run files into `out`, which must not exist. `command` is the command line of this, for the record.
 ///
@@ -153,6 +188,7 @@ pub fn merge(out: &Path, inputs: &[MergeInput], command: Vec<String>) -> Result<
         scans.push(Scan::new((place, input), &mut trials)?);
     }
     check_hosts(&scans)?;
+    check_chosen(&scans)?;
     let workloads = workloads(&scans)?;
     let systems = scans.iter().flat_map(|scan| scan.systems.iter().cloned().map(Line::System));
     let head: Vec<Line> = systems.chain(workloads.into_iter().map(Line::Workload)).collect();
@@ -172,8 +208,12 @@ pub fn merge(out: &Path, inputs: &[MergeInput], command: Vec<String>) -> Result<
 struct Trials(HashMap<u64, (usize, PathBuf)>);
 
 impl Trials {
-    /// Two trials with the same seed that began and ended at the same nanosecond are one.
+    /// Two trials with the same seed that began and ended at the same nanosecond are one. Those that did not
+    /// begin took no time, and agree by chance where hosts were measured with one seed.
     fn add(&mut self, trial: &Trial, (place, path): (usize, &Path)) -> Result<(), MergeError> {
+        if trial.elapsed_seconds <= 0.0 {
+            return Ok(());
+        }
         let order = &trial.order;
         let mut hasher = DefaultHasher::new();
         (&order.workload, &order.variant, order.trial, order.seed).hash(&mut hasher);
@@ -206,6 +246,7 @@ impl Scan {
             end: None,
             trials: 0,
             losses: Vec::new(),
+            chosen: BTreeMap::new(),
             names: HashMap::new(),
         };
         for line in reader.by_ref() {
@@ -217,6 +258,9 @@ impl Scan {
                 Line::Trial(trial) => {
                     scan.trials += 1;
                     trials.add(&trial, (place, &input.path))?;
+                    let order = trial.order;
+                    let loads = order.background.into_iter().map(|one| one.load).collect();
+                    scan.chosen.entry((order.system, order.workload)).or_insert((order.settings, loads));
                 }
                 _ => {}
             }
@@ -242,8 +286,10 @@ impl Scan {
         let host = self.input.host.clone();
         for system in self.systems.iter_mut().filter(|_| !is_fleet) {
             let old = system.name.clone();
-            let configuration = if is_single { String::new() } else { old.clone() };
-            system.name = if is_single { host.clone() } else { format!("{host} {old}") };
+            // As in a run on hosts, a command is a configuration, and this machine is none.
+            let is_plain = is_single && (old == LOCAL || old == host);
+            let configuration = if is_plain { String::new() } else { old.clone() };
+            system.name = if is_plain { host.clone() } else { format!("{host} {old}") };
             system.fleet = Some(FleetPlace { host: host.clone(), configuration });
             self.names.insert(old, system.name.clone());
         }
@@ -255,9 +301,20 @@ impl Scan {
         let host = |system: &System| {
             system.fleet.as_ref().map_or_else(|| system.name.clone(), |place| place.host.clone())
         };
-        let mut hosts: Vec<String> = self.systems.iter().map(host).collect();
-        hosts.dedup();
+        let mut hosts: Vec<String> = Vec::new();
+        for host in self.systems.iter().map(host) {
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
         hosts
+    }
+
+    /// The configuration of a system that has this name in the file.
+    fn configuration(&self, system: &str) -> &str {
+        let name = self.names.get(system).map_or(system, String::as_str);
+        let place = self.systems.iter().find(|known| known.name == name).and_then(|one| one.fleet.as_ref());
+        place.map_or("", |place| &place.configuration)
     }
 
     /// Copies all trials, each as a frame.
@@ -266,7 +323,7 @@ impl Scan {
         let mut of: Option<TrialKey> = None;
         for line in Reader::open(&self.input.path)? {
             let mut line = line?;
-            let Some(key) = trial_of(&line) else { continue };
+            let Some(key) = line.trial() else { continue };
             if of.as_ref() != Some(&key) && !frame.is_empty() {
                 writer.append(&frame)?;
                 frame.clear();
@@ -310,26 +367,6 @@ impl Scan {
     }
 }
 
-/// The trial that a line is of; `None` for a line about the run.
-fn trial_of(line: &Line) -> Option<TrialKey> {
-    Some(match line {
-        Line::Trial(trial) => TrialKey::from_parameters(&trial.order),
-        Line::Series(series) => TrialKey {
-            system: series.system.clone(),
-            workload: series.workload.clone(),
-            variant: series.variant.clone(),
-            trial: series.trial,
-        },
-        Line::Generator(level) => level.of.clone(),
-        Line::Limited(limitation) => limitation.of.clone(),
-        Line::Histogram(histogram) => histogram.of.clone(),
-        Line::Profile(profile) => profile.of.clone(),
-        Line::Run(_) | Line::System(_) | Line::Workload(_) | Line::NoiseFloor(_) | Line::End(_) => {
-            return None;
-        }
-    })
-}
-
 /// Each host is of one file, and each system has a name of its own.
 fn check_hosts(scans: &[Scan]) -> Result<(), MergeError> {
     let mut files: BTreeMap<String, &Path> = BTreeMap::new();
@@ -344,6 +381,29 @@ fn check_hosts(scans: &[Scan]) -> Result<(), MergeError> {
             if systems.insert(&system.name, ()).is_some() {
                 let (name, path) = (system.name.clone(), scan.input.path.clone());
                 return Err(MergeError::SameSystem { name, path });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each workload of a configuration was measured with the same settings, beside the same loads.
+fn check_chosen(scans: &[Scan]) -> Result<(), MergeError> {
+    let mut all: BTreeMap<(&str, &str), (&Chosen, &Path)> = BTreeMap::new();
+    for scan in scans {
+        for ((system, workload), chosen) in &scan.chosen {
+            let configuration = scan.configuration(system);
+            let two = scan.input.path.as_path();
+            let (known, one) = *all.entry((configuration, workload.as_str())).or_insert((chosen, two));
+            if known != chosen {
+                return Err(MergeError::OtherSettings {
+                    workload: workload.clone(),
+                    configuration: configuration.to_owned(),
+                    of_one: in_words(known),
+                    one: one.to_owned(),
+                    of_two: in_words(chosen),
+                    two: two.to_owned(),
+                });
             }
         }
     }
@@ -390,7 +450,7 @@ fn is_same(one: &Workload, other: &Workload) -> bool {
         && one.series.iter().zip(&other.series).all(same)
 }
 
-/// The head of the merged run. Where the files differ it has what claims less.
+/// The head of the merged run. Where the files differ it has the value that claims less.
 fn run(scans: &[Scan], command: Vec<String>) -> Run {
     let runs = || scans.iter().map(|scan| &scan.run);
     let same = |of: &dyn Fn(&Run) -> String| {
@@ -416,9 +476,11 @@ fn run(scans: &[Scan], command: Vec<String>) -> Run {
     }
 }
 
-/// The end of the merged run: complete if each file's is.
+/// The end of the merged run: complete if each file's is, and nothing of it was lost.
 fn end(scans: &[Scan]) -> End {
     let status = |scan: &Scan| scan.end.as_ref().map_or(EndStatus::Interrupted, |end| end.status.clone());
+    // The record of losses stays behind in the damaged file.
+    let damaged = scans.iter().filter(|scan| !scan.losses.is_empty()).map(|_| EndStatus::Interrupted);
     let rank = |status: &EndStatus| match status {
         EndStatus::Complete => 0,
         EndStatus::Budget => 1,
@@ -427,7 +489,7 @@ fn end(scans: &[Scan]) -> End {
         EndStatus::Failed => 4,
     };
     End {
-        status: scans.iter().map(status).max_by_key(rank).unwrap_or(EndStatus::Complete),
+        status: scans.iter().map(status).chain(damaged).max_by_key(rank).unwrap_or(EndStatus::Complete),
         elapsed_seconds: scans
             .iter()
             .filter_map(|scan| Some(scan.end.as_ref()?.elapsed_seconds))

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use judge::Findings;
-use record::{Outcome, Recording, System};
+use record::{EndStatus, Outcome, Recording, System};
 
 use crate::Error;
 use crate::plan::{Item, RunPlan};
@@ -52,6 +52,8 @@ pub enum RunEvent<'a> {
     HostEnded {
         /// Name of the host.
         host: &'a str,
+        /// How its part of the run ended.
+        status: &'a EndStatus,
         /// Why the rest of its trials are lost; `None` where they are not.
         lost: Option<&'a str>,
         /// Hosts that have ended.

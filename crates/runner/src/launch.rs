@@ -11,7 +11,7 @@ use workload::Workload;
 
 use crate::lines::unsupported;
 use crate::noise_floor::ENGINE;
-use crate::probe::ClockOffset;
+use crate::probe::DateOffset;
 use crate::programs::Programs;
 use crate::target::{OWN_PROGRAM, SCRATCH};
 use crate::{Entry, Error, Executor, Target, received};
@@ -21,6 +21,9 @@ const SUPERVISOR_GRACE: Duration = Duration::from_secs(20);
 
 /// How long a system may take to describe itself.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// No trial has as many bytes of lines. A host that is not in order must not fill the memory here.
+const TRIAL_BYTES_MAX: usize = 1 << 30;
 
 /// The reason for a guest with an empty console.
 const SILENT: &str = "its kernel printed nothing; more memory may help";
@@ -109,7 +112,7 @@ impl<'a> Launcher<'a> {
     ///
     /// # Errors
     /// Why it is unknown.
-    pub(crate) fn exchange_clock(&mut self, round_trips: usize) -> Result<ClockOffset, Error> {
+    pub(crate) fn exchange_clock(&mut self, round_trips: usize) -> Result<DateOffset, Error> {
         let (mut process, _) = self
             .start("its trial program", self.programs.main(), "clock")
             .map_err(|error| self.unusable(error))?;
@@ -122,7 +125,7 @@ impl<'a> Launcher<'a> {
         }
         let nothing =
             || Error::Describe { name: self.target.name.clone(), reason: "it told no time".to_owned() };
-        ClockOffset::from_exchanges(&exchanges).ok_or_else(nothing)
+        DateOffset::from_exchanges(&exchanges).ok_or_else(nothing)
     }
 
     fn deadline(&self, time: Duration) -> Deadline<'a> {
@@ -215,11 +218,12 @@ impl Executor for Launcher<'_> {
             Ok(program) => program,
             Err(reason) => return Ok(Some(vec![unsupported(&order, reason).into()])),
         };
-        let begun = Instant::now();
+        let (begun, mut has_begun) = (Instant::now(), false);
         let lines = host::until_loaded(|| {
             let started = self.start("the supervisor of the trial", program, "supervise");
             order.boot = self.boots;
             let (mut supervisor, scratch) = started?;
+            has_begun = true;
             order.scratch = scratch;
             receive(&mut supervisor, &order, self.interrupt)
         });
@@ -229,7 +233,8 @@ impl Executor for Launcher<'_> {
         match lines {
             Ok(lines) => Ok(Some(lines)),
             Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Ok(None),
-            Err(error) if error.no_reply().is_some() => {
+            // A host of a fleet that cannot be reached is tried again.
+            Err(error) if error.no_reply().is_some() && (has_begun || self.target.fleet.is_none()) => {
                 Ok(Some(vec![crashed(&order, begun, error.to_string()).into()]))
             }
             // A program that cannot start now will not start for the next trial.
@@ -261,9 +266,19 @@ fn receive(
     let deadline = Deadline::within(within).or_when(interrupt);
     let count: usize = supervisor.receive(deadline)?;
     let begun = Instant::now();
-    let messages: Result<Vec<_>, _> = (0..count).map(|_| supervisor.receive_bytes(deadline)).collect();
+    let (mut messages, mut bytes) = (Vec::new(), 0);
+    for _ in 0..count {
+        let message = supervisor.receive_bytes(deadline)?;
+        bytes += message.len();
+        messages.push(message);
+        if bytes > TRIAL_BYTES_MAX {
+            return Ok(vec![
+                crashed(order, begun, "it sent more than a trial can measure".to_owned()).into(),
+            ]);
+        }
+    }
     let lost = || crashed(order, begun, "its own line cannot be read".to_owned());
-    let mut lines = received::lines(messages?, order, lost);
+    let mut lines = received::lines(messages, order, lost);
     let stderr = supervisor.stderr();
     for trial in lines.iter_mut().filter_map(SentLine::trial_mut) {
         trial.warnings.extend(remark(&stderr));

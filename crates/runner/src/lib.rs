@@ -51,7 +51,7 @@ pub use hosts::FleetOptions;
 pub use lines::{definitions, rfc3339};
 pub use plan::{GateOptions, Item, OwnVariant, OwnVariants, RunOptions, RunPlan, StepOptions};
 pub use preset::{Preset, Trials};
-pub use probe::{ClockOffset, Probe, ProbedHost, probe};
+pub use probe::{DateOffset, Probe, ProbedHost, probe};
 pub use programs::{CARRIED, Carried, OWN, Programs};
 pub use run::{OnEvent, run, run_with};
 pub use scratch::{JANITOR, Removal, janitor};

@@ -18,7 +18,7 @@ pub struct ProbedHost {
     pub name: String,
     /// The words of the command that leads there.
     pub command: Vec<String>,
-    /// What is known of it, or why it is lost.
+    /// The facts about it, or why it is lost.
     pub probed: Result<Probe, String>,
 }
 
@@ -30,14 +30,14 @@ pub struct Probe {
     /// Causes of doubtful figures there.
     pub examination: Examination,
     /// Its clock beside the one of this machine.
-    pub clock: ClockOffset,
+    pub clock: DateOffset,
     /// From the start of the command to the first reply, in which the agent is sent.
     pub start: Duration,
 }
 
 /// How far the date of a host is ahead of the date here.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClockOffset {
+pub struct DateOffset {
     /// The difference; negative where the host is behind.
     pub seconds: f64,
     /// It is wrong by this at most.
@@ -73,18 +73,18 @@ pub fn probe(fleet: &FleetOptions, interrupt: &AtomicBool) -> Result<Vec<ProbedH
     Ok(hosts)
 }
 
-impl ClockOffset {
+impl DateOffset {
     /// From exchanges: when each request left here, the reply in nanoseconds since 1970, and how long both
     /// took. The reply of the shortest round trip is the surest: the time there was read within it, at a
     /// moment that is unknown by half of it (Cristian, Distributed Computing 3, 1989).
-    pub(crate) fn from_exchanges(exchanges: &[(SystemTime, u64, Duration)]) -> Option<ClockOffset> {
+    pub(crate) fn from_exchanges(exchanges: &[(SystemTime, u64, Duration)]) -> Option<DateOffset> {
         let (sent, there_ns, round_trip) = exchanges.iter().min_by_key(|(_, _, round_trip)| *round_trip)?;
         let here = sent.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() + *round_trip / 2;
         let there = Duration::from_nanos(*there_ns);
         let seconds =
             if there >= here { (there - here).as_secs_f64() } else { -(here - there).as_secs_f64() };
         let round_trip_seconds = round_trip.as_secs_f64();
-        Some(ClockOffset { seconds, error_seconds: round_trip_seconds / 2.0, round_trip_seconds })
+        Some(DateOffset { seconds, error_seconds: round_trip_seconds / 2.0, round_trip_seconds })
     }
 }
 
@@ -100,14 +100,14 @@ mod tests {
             (at(2000), 2_102_000_000, Duration::from_millis(4)),
             (at(3000), 3_900_000_000, Duration::from_millis(900)),
         ];
-        let offset = ClockOffset::from_exchanges(&exchanges).expect("exchanges");
+        let offset = DateOffset::from_exchanges(&exchanges).expect("exchanges");
         assert!(
             (offset.seconds - 0.1).abs() < 1e-9 && (offset.error_seconds - 0.002).abs() < 1e-9,
             "{offset:?}"
         );
         let behind = [(at(2000), 1_000_000_000, Duration::from_millis(4))];
-        let behind = ClockOffset::from_exchanges(&behind).expect("an exchange");
+        let behind = DateOffset::from_exchanges(&behind).expect("an exchange");
         assert!((behind.seconds + 1.002).abs() < 1e-9, "{behind:?}");
-        assert_eq!(ClockOffset::from_exchanges(&[]), None);
+        assert_eq!(DateOffset::from_exchanges(&[]), None);
     }
 }

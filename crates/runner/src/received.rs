@@ -34,11 +34,11 @@ pub(crate) fn lines(
         }
         offset += bytes;
     }
-    if losses.as_slice().is_empty() {
-        return lines;
-    }
     if !has_trial {
         lines.insert(0, missing().into());
+    }
+    if losses.as_slice().is_empty() {
+        return lines;
     }
     let told: Vec<String> = losses.as_slice().iter().map(Loss::to_string).collect();
     let check = Check { claim: format!("{CLAIM} ({})", told.join("; ")), held: false };
@@ -107,6 +107,15 @@ mod tests {
             (trial.outcome, trial.checks.len(), count),
             (Outcome::Failed { reason: "lost".into() }, 1, 1)
         );
+    }
+
+    /// Values without their trial prove nothing, and a trial without a line would be missed by nobody.
+    #[test]
+    fn a_trial_without_its_own_line_is_crashed() {
+        for sent in [&[][..], &[series(&[1e-6])]] {
+            let (trial, count) = read(sent);
+            assert_eq!((trial.outcome, count), (Outcome::Failed { reason: "lost".into() }, sent.len() + 1));
+        }
     }
 
     /// A host could otherwise add measurements to another one.

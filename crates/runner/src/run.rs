@@ -150,7 +150,8 @@ fn measure_hosts<E: Executor>(
         let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
         *ended += 1;
         let (ended, of) = (*ended, hosts.len());
-        report(RunEvent::HostEnded { host: &host, lost: done.lost.as_deref(), ended, of });
+        let (status, lost) = (&done.status, done.lost.as_deref());
+        report(RunEvent::HostEnded { host: &host, status, lost, ended, of });
         done
     };
     let done: Vec<Measured> = plan.turns.on_each(loops.collect(), &work);

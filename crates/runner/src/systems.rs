@@ -28,15 +28,21 @@ pub(crate) fn describe<E: Executor>(
     executors: Vec<E>,
     interrupt: &AtomicBool,
 ) -> Result<(Vec<System>, Vec<MeasuredSystem<E>>), Error> {
-    let mut executors = executors.into_iter();
+    let mut executors = executors.into_iter().enumerate();
     let hosts = plan.hosts();
     let of_hosts = hosts.iter().map(|host| executors.by_ref().take(host.systems).collect()).collect();
-    let describe_all = |executors: Vec<E>| -> Vec<(E, Result<System, Error>)> {
-        let describe = |mut executor: E| {
-            let described = executor.describe();
-            (executor, described)
-        };
-        executors.into_iter().map(describe).collect()
+    let describe_one = |(place, mut executor): (usize, E)| {
+        let described = executor.describe().and_then(|system| {
+            // One host of many says nothing about the others.
+            if plan.is_of_fleet() {
+                try_background(plan, place, &mut executor, &system)?;
+            }
+            Ok(system)
+        });
+        (executor, described)
+    };
+    let describe_all = |executors: Vec<(usize, E)>| -> Vec<(E, Result<System, Error>)> {
+        executors.into_iter().map(describe_one).collect()
     };
     let described = plan.turns.on_each(of_hosts, &describe_all);
     let (mut executors, mut described): (Vec<E>, Vec<Result<System, Error>>) =
@@ -48,15 +54,10 @@ pub(crate) fn describe<E: Executor>(
     {
         return Err(error);
     }
-    let loads = |place: usize, own: &SystemPlan| own.background(&plan.targets[place]);
-    for (place, executor) in executors.iter_mut().enumerate() {
-        let Ok(system) = &described[place] else { continue };
-        let own = system_plan::of_all(plan, &[Some(system)]).remove(0);
-        match executor.try_background(&loads(place, &own)) {
-            // One host of many says nothing about the others.
-            Err(error) if plan.is_of_fleet() => described[place] = Err(error),
+    for (place, executor) in executors.iter_mut().enumerate().filter(|_| !plan.is_of_fleet()) {
+        if let Ok(system) = &described[place] {
             // A load that is too much for the system is a mistake of the command line.
-            tried => tried?,
+            try_background(plan, place, executor, system)?;
         }
     }
     let systems: Vec<Option<&System>> = described.iter().map(|system| system.as_ref().ok()).collect();
@@ -72,6 +73,17 @@ pub(crate) fn describe<E: Executor>(
     let measured =
         measured.map(|((executor, unavailable), plan)| MeasuredSystem { executor, unavailable, plan });
     Ok((recorded, measured.collect()))
+}
+
+/// Checks that the loads beside the trials of a system can be held there.
+fn try_background<E: Executor>(
+    plan: &RunPlan,
+    place: usize,
+    executor: &mut E,
+    system: &System,
+) -> Result<(), Error> {
+    let own = system_plan::of_all(plan, &[Some(system)]).remove(0);
+    executor.try_background(&own.background(&plan.targets[place]))
 }
 
 /// The outcome of every trial on a system that did not describe itself.

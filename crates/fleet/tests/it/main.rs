@@ -77,8 +77,14 @@ fn patterns_select_hosts_and_groups() {
     ] {
         assert_eq!(names(of("hosts", INI, pattern)), expected, "{pattern}");
     }
-    let refused = of("hosts", INI, "wbe").expect_err("a misspelled group");
-    assert!(refused.contains("matches wbe; there are db, rack, ungrouped, web"), "{refused}");
+    for pattern in ["wbe", "web,wbe", "web:!wbe", "web:&wbe"] {
+        let refused = of("hosts", INI, pattern).expect_err("a misspelled group");
+        assert!(refused.contains("matches wbe; there are db, rack, ungrouped, web"), "{refused}");
+    }
+    let refused = of("hosts", INI, "n[1-4]").expect_err("a host that is not there");
+    assert!(refused.contains("there is no host n4"), "{refused}");
+    let refused = of("hosts", INI, "web:!web").expect_err("nobody");
+    assert!(refused.contains("web:!web selects no host"), "{refused}");
 }
 
 const YAML: &str = "\
@@ -145,7 +151,7 @@ fn errors_name_the_place_and_the_remedy() {
             "n1 ansible_connection=winrm\n",
             "ansible_connection=winrm of n1 is not known; set osdyno_command",
         ),
-        ("hosts", "", "no host and no group matches all; there are no hosts"),
+        ("hosts", "", "all selects no host; there are no hosts"),
         ("hosts.yml", "all: {hosts: [n1\n", "hosts.yml, line "),
         ("hosts.yml", "- n1\n", "it is no mapping of groups"),
         (
@@ -163,7 +169,9 @@ fn errors_name_the_place_and_the_remedy() {
 }
 
 #[test]
-fn groups_that_hold_each_other_end() {
+fn groups_that_hold_each_other_end_and_deep_ones_too() {
+    let chain: String = (0..5_000).map(|number| format!("[g{number}:children]\ng{}\n", number + 1)).collect();
+    assert_eq!(names(of("hosts", &format!("{chain}[g5000]\nn1\n"), "g0")), "n1");
     let circle = "[a:children]\nb\n[b:children]\na\n[b]\nn1\n";
     assert_eq!(names(of("hosts", circle, "a")), "n1");
 }

@@ -88,6 +88,12 @@ pub enum LostCause {
     NotMeasured,
     /// It is in one of the two runs only.
     Absent,
+    /// Workloads have another version, other settings or another background in the other run.
+    Different,
+    /// Its two systems run on different engines.
+    OtherEngine,
+    /// Its two systems have no series in common.
+    NothingCommon,
 }
 
 /// The cost of one series over the hosts.
@@ -167,6 +173,8 @@ pub enum HostLeftOutReason {
     OtherRange,
     /// One trial does not show its own error.
     OneTrial,
+    /// It lacks values in too large a part of that range.
+    Gaps,
 }
 
 /// A host that differs from the others for certain.

@@ -176,6 +176,9 @@ impl OverHosts<'_> {
                 NoCost::OneTrial => {
                     HostLeftOut { host, reason: HostLeftOutReason::OneTrial, n_low: None, n_high: None }
                 }
+                NoCost::Gaps => {
+                    HostLeftOut { host, reason: HostLeftOutReason::Gaps, n_low: None, n_high: None }
+                }
                 NoCost::OtherRange(low, high) => HostLeftOut {
                     host,
                     reason: HostLeftOutReason::OtherRange,

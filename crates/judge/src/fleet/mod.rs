@@ -4,7 +4,7 @@
 //! - `place` says which systems are of which host;
 //! - `costs` folds the cost of every series, `ratios` the ratios of configurations inside each host, or of
 //!   two runs on each host;
-//! - `facts` finds what hosts that differ have in common.
+//! - `facts` finds the facts that hosts which differ have in common.
 //!
 //! A host is a stratum: its trials are set against trials of the same host only, and its result is one
 //! observation of the fleet.
@@ -42,11 +42,13 @@ impl Fleet {
     pub fn from_findings(recording: &Recording, findings: &Findings, margin: f64) -> Option<Fleet> {
         let hosts = Hosts::several(&[recording])?;
         let (series, without_number) = costs::series(recording, findings, &hosts, margin);
-        let ratios = ratios::of_configurations(recording, findings, &hosts, margin);
+        let (ratios, refusals) = ratios::of_configurations(recording, findings, &hosts, margin);
+        let mut described = place::described(&hosts, &[(recording, findings)]);
+        place::explain(&mut described, &refusals);
         let fleet = Fleet {
             runs: Vec::new(),
             judged: 0,
-            hosts: place::described(&hosts, &[(recording, findings)]),
+            hosts: described,
             configurations: hosts.configurations(),
             margin,
             alpha: ALPHA,
@@ -73,11 +75,13 @@ impl Fleet {
         };
         let findings = recordings.map(Findings::from_recording);
         let judged: Vec<(&Recording, &Findings)> = recordings.into_iter().zip(&findings).collect();
+        let mut described = place::described(&hosts, &judged);
+        place::explain(&mut described, &compared.refusals);
         let names = runs.map(|(name, _)| name.strip_suffix(".osdyno").unwrap_or(name).to_owned());
         let fleet = Fleet {
             runs: names.into(),
             judged: 0,
-            hosts: place::described(&hosts, &judged),
+            hosts: described,
             configurations: hosts.configurations(),
             margin,
             alpha: ALPHA,
@@ -92,6 +96,12 @@ impl Fleet {
 
     /// Counts the hosts, and notes for each the series in which it lies apart or has no number.
     fn completed(mut self) -> Fleet {
+        // Between two runs a ratio is the only number of a host, whatever each run has by itself.
+        for host in self.hosts.iter_mut().filter(|_| !self.runs.is_empty()) {
+            if !self.ratios.iter().any(|ratio| ratio.hosts.iter().any(|one| one.host == host.name)) {
+                host.state = FleetHostState::Lost;
+            }
+        }
         let lost = self.hosts.iter().filter(|host| host.state == FleetHostState::Lost);
         let lost: BTreeSet<String> = lost.map(|host| host.name.clone()).collect();
         // A lost host is reported once, and not in each series.
@@ -108,6 +118,13 @@ impl Fleet {
                 series.left_out.iter().any(none)
             };
             host.missing = self.series.iter().filter(lacks).map(FleetSeries::label).collect();
+            // A series without a cost has no ratio either, and counts once.
+            for ratio in self.ratios.iter().filter(|ratio| ratio.left_out.contains(&host.name)) {
+                let label = ratio.label();
+                if !host.missing.contains(&label) {
+                    host.missing.push(label);
+                }
+            }
             if host.state == FleetHostState::Judged && !host.missing.is_empty() {
                 host.state = FleetHostState::Partly;
             }

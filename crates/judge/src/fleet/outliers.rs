@@ -1,4 +1,4 @@
-//! The hosts that lie apart, over all series of a fleet together, and what these have in common.
+//! The hosts that lie apart, over all series of a fleet together, and the facts that these share.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,6 +6,7 @@ use record::{Recording, System};
 
 use super::answer::{FleetHostState, JudgedHost, LostCause};
 use super::facts;
+use crate::compare::Refusal;
 use crate::findings::Findings;
 use crate::stops::Cause;
 
@@ -141,6 +142,29 @@ fn reason(host: &Host<'_>, runs: &[(&Recording, &Findings)]) -> Option<(LostCaus
     // A host that never answered has no trial, and its only remark says why.
     let reason = if cause == LostCause::NotMeasured && host.facts().is_none() { warning() } else { reason };
     Some((cause, reason))
+}
+
+/// Gives hosts that could not be compared the reason. A host without any number keeps its own.
+pub(super) fn explain(hosts: &mut [JudgedHost], refusals: &[(usize, Refusal)]) {
+    for (place, host) in hosts.iter_mut().enumerate().filter(|(_, host)| host.state != FleetHostState::Lost) {
+        let mut own = refusals.iter().filter(|(of, _)| *of == place);
+        if let Some((cause, reason)) = own.find_map(|(_, refusal)| of_refusal(refusal)) {
+            (host.cause, host.reason) = (Some(cause), reason);
+        }
+    }
+}
+
+fn of_refusal(refusal: &Refusal) -> Option<(LostCause, Option<String>)> {
+    match refusal {
+        Refusal::NoNumber(all) => all.iter().find_map(|one| lost(&one.stop.as_ref()?.cause)),
+        Refusal::Different(all) => {
+            let names: Vec<&str> = all.iter().map(|one| one.workload.as_str()).collect();
+            Some((LostCause::Different, Some(names.join(", "))))
+        }
+        Refusal::OtherEngines(_) => Some((LostCause::OtherEngine, None)),
+        Refusal::NothingCommon(_) => Some((LostCause::NothingCommon, None)),
+        Refusal::Alone(_) => None,
+    }
 }
 
 fn lost(cause: &Cause) -> Option<(LostCause, Option<String>)> {

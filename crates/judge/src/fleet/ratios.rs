@@ -21,15 +21,16 @@ struct OverHosts {
     hosts: Vec<Option<RatioEvidence>>,
 }
 
-/// The ratios of every configuration to the first, inside each host.
+/// The ratios of every configuration to the first, inside each host, and the hosts that could not be
+/// compared, by their places.
 pub(super) fn of_configurations(
     recording: &Recording,
     findings: &Findings,
     hosts: &Hosts<'_>,
     margin: f64,
-) -> Vec<FleetRatio> {
+) -> (Vec<FleetRatio>, Vec<(usize, Refusal)>) {
     let first = hosts.configurations().into_iter().next().unwrap_or_default();
-    let mut all = Vec::new();
+    let (mut all, mut refusals) = (Vec::new(), Vec::new());
     for (place, host) in hosts.0.iter().enumerate() {
         let systems: Vec<&System> = host.systems.iter().flatten().copied().collect();
         if systems.len() < 2 {
@@ -40,20 +41,28 @@ pub(super) fn of_configurations(
         let own = recording.part(|system, _| is_of_host(system));
         let of_host = |finding: &&Finding| is_of_host(&finding.key.system);
         let series = findings.series.iter().filter(of_host).cloned().collect();
-        let Ok(compared) = compare::of_findings(&own, series) else { continue };
+        let compared = match compare::of_findings(&own, series) {
+            Ok(compared) => compared,
+            Err(refusal) => {
+                refusals.push((place, refusal));
+                continue;
+            }
+        };
         let of = |system: &System| {
             let name = configuration(system);
             (name != first).then(|| name.to_owned())
         };
         collect(&compared, (place, hosts.0.len()), &|system| configuration(system) == first, &of, &mut all);
     }
-    folded(all, hosts, margin)
+    (folded(all, hosts, margin), refusals)
 }
 
 /// The ratios of two runs.
 pub(super) struct OfRuns {
     pub(super) ratios: Vec<FleetRatio>,
     pub(super) refused: Vec<Refused>,
+    /// Hosts that could not be compared, or not in every workload, by their places.
+    pub(super) refusals: Vec<(usize, Refusal)>,
 }
 
 /// The second run against the first, on each host and in each configuration that both have.
@@ -65,7 +74,7 @@ pub(super) fn of_runs(
     hosts: &Hosts<'_>,
     margin: f64,
 ) -> Result<OfRuns, Refusal> {
-    let (mut all, mut refused, mut refusal) = (Vec::new(), Vec::<Refused>::new(), None);
+    let (mut all, mut refused, mut refusals) = (Vec::new(), Vec::<Refused>::new(), Vec::new());
     for (place, host) in hosts.0.iter().enumerate() {
         for configuration in hosts.configurations() {
             let Some(pair) = pair(host, &configuration) else { continue };
@@ -75,20 +84,27 @@ pub(super) fn of_runs(
                     let is_first = |_: &System| true;
                     let of = |_: &System| Some(configuration.clone());
                     collect(&compared, (place, hosts.0.len()), &is_first, &of, &mut all);
-                    let unknown =
-                        |one: &&Refused| !refused.iter().any(|known| known.workload == one.workload);
-                    let new: Vec<Refused> = compared.refused.iter().filter(unknown).cloned().collect();
-                    refused.extend(new);
+                    if !compared.refused.is_empty() {
+                        refusals.push((place, Refusal::Different(compared.refused)));
+                    }
                 }
-                Err(why) => refusal = refusal.or(Some(why)),
+                Err(refusal) => refusals.push((place, refusal)),
             }
         }
     }
-    match (all.is_empty(), refusal) {
-        (true, Some(refusal)) => Err(refusal),
-        (true, None) => Err(Refusal::NothingCommon(names(runs))),
-        (false, _) => Ok(OfRuns { ratios: folded(all, hosts, margin), refused }),
+    if all.is_empty() {
+        let first = refusals.into_iter().next();
+        return Err(first.map_or_else(|| Refusal::NothingCommon(names(runs)), |(_, refusal)| refusal));
     }
+    for (_, refusal) in &refusals {
+        let Refusal::Different(of_host) = refusal else { continue };
+        for one in of_host {
+            if !refused.iter().any(|known| known.workload == one.workload) {
+                refused.push(one.clone());
+            }
+        }
+    }
+    Ok(OfRuns { ratios: folded(all, hosts, margin), refused, refusals })
 }
 
 fn pair<'a>(host: &Host<'a>, configuration: &str) -> Option<[&'a System; 2]> {

@@ -321,6 +321,25 @@ fn two_runs_of_a_fleet_are_compared_host_by_host() {
     assert!(matches!(refused, Err(Refusal::Different(_))), "{refused:?}");
 }
 
+#[test]
+fn a_host_that_cannot_be_compared_is_named() {
+    let old = USUAL.recording();
+    // In the second run n8 has other settings, and n1 lacks the last workload.
+    let mut new = Simulated { seed: 2, incomplete: "n1", ..USUAL }.recording();
+    for trial in new.trials.iter_mut().filter(|trial| trial.order.system == "n8") {
+        trial.order.settings = [("size".to_owned(), "9".to_owned())].into();
+    }
+    let fleet = Fleet::of_runs([("old", &old), ("new", &new)], 0.03).expect("fleets").expect("compared");
+    let host = |name: &str| fleet.hosts.iter().find(|host| host.name == name).expect("a host");
+    assert_eq!((fleet.judged, host("n2").state), (7, FleetHostState::Judged));
+    assert_eq!((host("n8").state, host("n8").cause), (FleetHostState::Lost, Some(LostCause::Different)));
+    assert_eq!(host("n8").reason.as_deref(), Some("w0, w1, w2, w3"));
+    assert_eq!(fleet.refused.len(), WORKLOADS);
+    assert_eq!((host("n1").state, host("n1").cause), (FleetHostState::Partly, Some(LostCause::Failed)));
+    assert_eq!(host("n1").missing, ["w3"]);
+    assert_eq!(ratio(&fleet, "w3").left_out, ["n1"]);
+}
+
 /// More trials are asked for configurations inside hosts, and never to tell hosts apart.
 #[test]
 fn hosts_are_not_to_be_told_apart() {

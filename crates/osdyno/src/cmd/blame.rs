@@ -101,7 +101,7 @@ fn sample(args: &Args, measured: (Recording, Findings), console: &Console) -> Do
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
     let mut screen = Screen::new(console, plan.targets.len() > 1);
-    let command = super::command_line::recorded_in(&file);
+    let command = super::command_line::recorded_in(&file, &plan.targets);
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
     if let Some(error) = ran.unwritten {

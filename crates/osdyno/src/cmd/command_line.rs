@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ::judge::gate::Gate;
+use runner::Target;
 
 use super::warn;
 
@@ -11,11 +12,12 @@ const SECRET: [&str; 7] = ["password", "passwd", "passphrase", "token", "secret"
 /// Fields of HTTP that do so.
 const FIELDS: [&str; 3] = ["authorization:", "proxy-authorization:", "cookie:"];
 
-/// The words of the command line, for that run file. A remark names those that look like credentials, because
-/// others may read the file.
-pub(crate) fn recorded_in(file: &Path) -> Vec<String> {
+/// The words of the command line, for that run file. A remark names those that look like credentials, there
+/// and in the commands of hosts, because others may read the file.
+pub(crate) fn recorded_in(file: &Path, targets: &[Target]) -> Vec<String> {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let found = credentials(&words);
+    let of_hosts = targets.iter().filter(|target| target.fleet.is_some()).flat_map(|target| &target.prefix);
+    let found = credentials(&words.iter().chain(of_hosts).cloned().collect::<Vec<_>>());
     if !found.is_empty() {
         warn(&format!(
             "{} will hold the command line, which seems to contain credentials ({}): keep it private, or \

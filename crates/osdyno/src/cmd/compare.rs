@@ -9,7 +9,7 @@ use ::report::fleet::FleetAnswer;
 use ::report::formats::BuildResults;
 use import::Import;
 use judge::compare::{Comparison, Refusal};
-use judge::{Findings, Fleet};
+use judge::{Findings, Fleet, FleetHostState};
 use record::Recording;
 
 use super::formats::{self, ResultFormat};
@@ -196,7 +196,8 @@ fn compare_fleets(fleet: Result<Fleet, Refusal>, args: &Args, console: &Console)
         write_file(page, args.force, |out| ::report::fleet::write_html(&fleet, out))?;
         print_places(&[("report", page)], format)?;
     }
-    let code = match fleet.judged == fleet.hosts.len() {
+    let is_whole = fleet.hosts.iter().all(|host| host.state == FleetHostState::Judged);
+    let code = match is_whole {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(INCOMPLETE),
     };

@@ -79,7 +79,7 @@ impl PartitionColumn {
     }
 }
 
-/// The form of what is written.
+/// The form of the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExportFormat {
     /// One of the tables.
@@ -136,8 +136,8 @@ pub(crate) fn export(args: &Args, console: &Console) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the tree of files. What stands in the folder already would be read as part of the table, so that it
-/// must be new or empty.
+/// Writes the tree of files. The folder must be new or empty: files that stand in it already would be read as
+/// part of the table.
 fn write_tree(args: &Args, recording: &Recording, folder: &Path) -> Result<(), Failure> {
     let is_taken = match fs::read_dir(folder) {
         Ok(mut inside) => inside.next().is_some(),

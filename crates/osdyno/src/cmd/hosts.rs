@@ -40,7 +40,8 @@ pub(crate) struct FleetArgs {
     /// FILE is an inventory of Ansible, in INI or YAML, or has lines NAME=COMMAND; PATTERN selects hosts and
     /// groups of it, as in 'hosts.ini:web,!n3'. 'n[1-40]=srun -w {}' needs no file: {} becomes the name. The
     /// variants and systems of a host alternate there; the verdicts of all hosts are folded into one.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["aa", "file_systems", "files"])]
+    /// --budget is the time of each host.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["aa", "file_systems", "files", "server"])]
     hosts: Option<String>,
     /// Hosts to measure at the same time, at most [default: all]
     #[arg(long, value_name = "COUNT", requires = "hosts", value_parser = clap::value_parser!(u32).range(1..))]

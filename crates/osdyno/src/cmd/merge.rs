@@ -66,7 +66,7 @@ pub(crate) fn merge(args: &Args, console: &Console) -> Done {
     let inputs: Vec<MergeInput> = args.files.iter().map(|text| input(text)).collect::<Result<_, _>>()?;
     let paths: Vec<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
     refuse_input(&args.out, &paths)?;
-    let command = super::command_line::recorded_in(&args.out);
+    let command = super::command_line::recorded_in(&args.out, &[]);
     let merged = record::merge(&args.out, &inputs, command).map_err(|error| match error {
         MergeError::File(error) => Failure::Record(error),
         other => Failure::Refused(other.to_string()),

@@ -3,6 +3,7 @@
 mod command;
 mod screen;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -205,7 +206,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
     let mut screen = Screen::new(console, plan.targets.len() > 1);
     screen.notes(&plan.notes);
-    let command = super::command_line::recorded_in(&file);
+    let command = super::command_line::recorded_in(&file, &plan.targets);
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
 
@@ -353,13 +354,11 @@ pub(super) fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
 
 /// Whether every workload was measured, as far as the system's limits and the time allowed.
 fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
+    let names =
+        |order: &record::TrialParameters| [&order.workload, &order.variant, &order.system].map(String::clone);
+    let tried: HashSet<[String; 3]> = recording.trials.iter().map(|trial| names(&trial.order)).collect();
     let was_tried = |(item, target): (&runner::Item, &Target)| {
-        let is_its = |trial: &record::Trial| {
-            trial.order.workload == item.workload.name
-                && trial.order.variant == item.variant.name
-                && trial.order.system == target.name
-        };
-        recording.trials.iter().any(is_its)
+        tried.contains(&[item.workload.name, item.variant.name, &target.name].map(str::to_owned))
     };
     let went = |trial: &record::Trial| {
         matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })

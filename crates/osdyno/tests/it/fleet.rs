@@ -150,7 +150,7 @@ fn mistakes_of_the_command_line_are_refused_before_anything_starts() {
     expect_nothing_left(folder.path());
 }
 
-/// What clap refuses is wrong usage; a fleet that cannot be read is a failure.
+/// Mistakes that clap finds are wrong usage; a fleet that cannot be read is a failure.
 fn code_of(words: &[&str]) -> i32 {
     if words.iter().any(|word| ["--aa", "--at-once"].contains(word)) { 2 } else { 1 }
 }
@@ -197,4 +197,30 @@ fn ansible_reads_inventories_where_it_is_installed() {
     fs::write(&ansible, "#!/bin/sh\necho 'no such plugin' >&2; exit 4\n").expect("a file");
     let printed = hosts(&["hosts", "hosts"]);
     assert!(printed.contains("ansible-inventory refuses it: no such plugin"), "{printed}");
+}
+
+/// A partition that heals costs a host the trial in which it came, and no more.
+#[test]
+fn a_host_that_is_away_for_a_while_is_tried_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let gone = folder.path().join("gone");
+    let command = format!("sh -c 'test ! -e {} && exec \"$@\"' --", gone.display());
+    fs::write(folder.path().join("hosts"), format!("n1={command}\n")).expect("a file");
+    let long = ["run", "fork", "-n", "500", "--trials", "40", "--preset", "full", "--seed", "5"];
+    let child =
+        start_measuring(folder.path(), &[&long[..], &["--out=a.osdyno", "--hosts", "hosts"]].concat());
+    let written = || {
+        let read = record::read(folder.path().join("a.osdyno"));
+        read.is_ok_and(|(recording, _)| complete(&recording)["n1"] > 0)
+    };
+    until("the host has a trial", written);
+    fs::write(&gone, "").expect("a file");
+    processes_below(folder.path(), " agent ").into_iter().for_each(|agent| signal(agent, "KILL"));
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    fs::remove_file(&gone).expect("the file");
+    let output = child.wait_with_output().expect("an end");
+    let counts = complete(&recording(folder.path()));
+    assert!(counts["n1"] >= 39, "{counts:?} {}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("lost"), "{}", text(&output.stderr));
+    expect_nothing_left(folder.path());
 }

@@ -67,6 +67,10 @@ fn faults_of_some_hosts_disturb_no_other() {
     for number in (1..=HOSTS).filter(|number| !faulty.contains(number)) {
         assert_eq!(counts[&format!("n{number}")], 8, "n{number}: {stderr}");
     }
+    // A partition that heals costs the trial in which it came, and that which was on its way.
+    for number in CUT_OFF {
+        assert!(counts[&format!("n{number}")] >= 6, "n{number}: {counts:?} {stderr}");
+    }
     for number in [FULL, LYING] {
         assert!(stderr.contains(&format!("n{number} is lost: ")), "n{number}: {stderr}");
     }

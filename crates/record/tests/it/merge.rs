@@ -66,7 +66,7 @@ fn each_file_becomes_a_host_and_every_value_stays() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let one = host(&at("n1.osdyno"), &["local"], 0.0, |_| {});
-    let two = host(&at("n2.osdyno"), &["other"], 100.0, |_| {});
+    let two = host(&at("n2.osdyno"), &["n2"], 100.0, |_| {});
     let result = merged(&at("fleet.osdyno"), &[input(&one), input(&two)]);
     assert_eq!(result.trials, 6);
     assert!(result.files.iter().all(|file| file.losses.is_empty() && file.has_end && file.trials == 3));
@@ -78,7 +78,7 @@ fn each_file_becomes_a_host_and_every_value_stays() {
     assert_eq!(systems, [("n1", place("n1")), ("n2", place("n2"))]);
     assert_eq!((fleet.workloads.len(), fleet.trials.len(), fleet.generators.len()), (1, 6, 2));
     assert!(!fleet.run.paired && !fleet.interrupted());
-    for (name, own) in [("n1", "local"), ("n2", "other")] {
+    for (name, own) in [("n1", "local"), ("n2", "n2")] {
         let (alone, _) = read(at(&format!("{name}.osdyno"))).unwrap();
         for (key, trials) in alone.series().filter(|(key, _)| key.system == own) {
             let key = SeriesKey { system: name.into(), ..key.clone() };
@@ -198,7 +198,88 @@ fn a_damaged_file_keeps_its_whole_frames_and_says_what_was_lost() {
     let numbers: Vec<u32> = fleet.trials.iter().filter(of_second).map(|trial| trial.order.trial).collect();
     assert_eq!(numbers, [1, 3]);
     assert!(fleet.interrupted());
+    // A trial that was lost before a whole end is missing as well.
+    let mut damaged = bytes;
+    damaged[starts[2] + 12] ^= 0xFF;
+    fs::write(at("n2.osdyno"), damaged).unwrap();
+    let result = merged(&at("ended.osdyno"), &[input(&one), input(&two)]);
+    assert!(result.files[1].has_end && result.files[1].losses.len() == 1);
+    assert!(read(at("ended.osdyno")).unwrap().0.interrupted());
     let error = merge(&at("fleet.osdyno"), &[input(&one)], Vec::new()).unwrap_err().to_string();
     assert!(error.contains("never overwritten"), "{error}");
     assert!(at("fleet.osdyno").exists());
+}
+
+#[test]
+fn a_single_system_keeps_its_name_as_a_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let one = host(&at("n1.osdyno"), &["local"], 0.0, |_| {});
+    let two = host(&at("n2.osdyno"), &["nice"], 9.0, |_| {});
+    merged(&at("fleet.osdyno"), &[input(&one), input(&two)]);
+    let (fleet, _) = read(at("fleet.osdyno")).unwrap();
+    let places = fleet.systems.iter().map(|system| (&*system.name, system.fleet.clone().unwrap()));
+    let place = |host: &str, of: &str| FleetPlace { host: host.into(), configuration: of.into() };
+    assert_eq!(places.collect::<Vec<_>>(), [("n1", place("n1", "")), ("n2 nice", place("n2", "nice"))]);
+    assert!(fleet.trials.iter().any(|trial| trial.order.system == "n2 nice"));
+}
+
+#[test]
+fn other_settings_and_loads_of_one_configuration_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let set = |line: &mut Line| {
+        if let Line::Trial(trial) = line {
+            trial.order.settings = [("workers".into(), "4".into())].into();
+        }
+    };
+    let loaded = |line: &mut Line| {
+        if let Line::Trial(trial) = line {
+            trial.order.background = vec![Background { load: "cpu:50%".into(), processor: None }];
+        }
+    };
+    let one = host(&at("n1.osdyno"), &["local"], 0.0, |_| {});
+    let two = host(&at("n2.osdyno"), &["local"], 9.0, set);
+    let three = host(&at("n3.osdyno"), &["local"], 30.0, loaded);
+    let error = refused(folder.path(), &[input(&one), input(&two)]);
+    assert!(error.starts_with("bind was measured with the defaults in "), "{error}");
+    assert!(error.contains("n1.osdyno and with workers=4 in "), "{error}");
+    let error = refused(folder.path(), &[input(&one), input(&three)]);
+    assert!(error.contains("with the defaults beside cpu:50% in "), "{error}");
+    // Two configurations may differ, and a fleet keeps the settings of its own.
+    let many = host(&at("n4.osdyno"), &["four"], 60.0, set);
+    merged(&at("fleet.osdyno"), &[input(&one), input(&many)]);
+    let other = host(&at("n5.osdyno"), &["four"], 90.0, |_| {});
+    let error = refused(folder.path(), &[input(&at("fleet.osdyno")), input(&other)]);
+    assert!(error.starts_with("bind (four) was measured with workers=4 in "), "{error}");
+}
+
+#[test]
+fn trials_that_did_not_begin_are_no_copies() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let idle = |line: &mut Line| {
+        if let Line::Trial(trial) = line {
+            (trial.started_seconds, trial.elapsed_seconds) = (1e-6, 0.0);
+        }
+    };
+    let one = host(&at("n1.osdyno"), &["local"], 0.0, idle);
+    let two = host(&at("n2.osdyno"), &["local"], 0.0, idle);
+    assert_eq!(merged(&at("fleet.osdyno"), &[input(&one), input(&two)]).trials, 6);
+}
+
+#[test]
+fn systems_of_one_host_need_not_stand_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let place = |line: &mut Line| {
+        if let Line::System(system) = line {
+            let (host, configuration) = system.name.split_once(' ').unwrap();
+            system.fleet = Some(FleetPlace { host: host.into(), configuration: configuration.into() });
+        }
+    };
+    let fleet = host(&at("fleet.osdyno"), &["n1 a", "n2 a", "n1 bb"], 0.0, place);
+    let more = host(&at("n3.osdyno"), &["a"], 90.0, |_| {});
+    let result = merged(&at("all.osdyno"), &[input(&fleet), input(&more)]);
+    assert_eq!(result.files[0].hosts, ["n1", "n2"]);
 }

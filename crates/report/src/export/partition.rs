@@ -94,8 +94,8 @@ impl Partition {
     }
 }
 
-/// A value as the name of a folder: what is more than a letter, a digit, `.`, `_` or `-` has its code, as in
-/// Hive and in URLs, and DuckDB reads it back.
+/// A value as the name of a folder: each byte other than a letter, a digit, `.`, `_` or `-` has its code, as
+/// in Hive and in URLs, and DuckDB reads it back.
 fn escaped(value: &str) -> String {
     if value.is_empty() {
         return NOTHING.to_owned();

@@ -122,7 +122,7 @@ fn apart(fleet: &Fleet) -> Option<Section> {
     Some(section)
 }
 
-/// The hosts that are left out of a series, and what was not compared or not measured.
+/// The hosts that are left out of a series, and the series that were not compared or not measured.
 fn lists(fleet: &Fleet) -> Vec<Element> {
     let refused: Vec<String> = fleet.refused.iter().map(crate::compare::refused).collect();
     let lists = [
@@ -150,7 +150,7 @@ fn values(fleet: &Fleet) -> Fold {
     Fold { blocks: ratios.chain(costs).map(section).collect(), ..Fold::default() }
 }
 
-/// What disturbs measurements: remarks about the run, then those about hosts, equal ones once.
+/// Disturbances of measurements: remarks about the run, then those about hosts, equal ones once.
 fn remarks(findings: &Findings, fleet: &Fleet, is_machine_known: bool) -> Vec<String> {
     let of_run = sentences::notes(findings).into_iter().zip(&findings.notes);
     let of_run = of_run.filter(|(_, note)| !matches!(note, Note::Readiness { .. }));

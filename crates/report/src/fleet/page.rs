@@ -149,8 +149,7 @@ fn caption() -> &'static str {
      Grey: where a further host is expected."
 }
 
-/// The facts that all hosts share, and the systems of the run: what a page shows in place of a column for
-/// each of a hundred systems.
+/// The facts that all hosts share, in place of a column for each of a hundred systems.
 pub(crate) fn environment(findings: &Findings, fleet: &Fleet) -> Section {
     let mut section = Section { id: "environment".into(), ..Section::new("Environment") };
     section

@@ -92,6 +92,9 @@ pub(super) fn reason(host: &JudgedHost) -> String {
         LostCause::Unsupported => "unsupported",
         LostCause::NotMeasured => "not measured",
         LostCause::Absent => "in one of the runs only",
+        LostCause::Different => "other versions, settings or backgrounds",
+        LostCause::OtherEngine => "other engines",
+        LostCause::NothingCommon => "no series in common",
     });
     let why = match (kind, &host.reason) {
         (Some(kind), Some(reason)) => format!("{kind}: {reason}"),
@@ -116,8 +119,8 @@ pub(super) fn change(fleet: &Fleet, change: &FactChange) -> String {
 
 /// The heading of the hosts that lie apart.
 pub(super) fn apart_title(fleet: &Fleet) -> String {
-    let what = if fleet.runs.is_empty() { "Hosts that lie apart" } else { "Hosts whose ratio differs" };
-    format!("{what}: by more than {}, for certain", percent(fleet.margin))
+    let hosts = if fleet.runs.is_empty() { "Hosts that lie apart" } else { "Hosts whose ratio differs" };
+    format!("{hosts}: by more than {}, for certain", percent(fleet.margin))
 }
 
 /// The facts that only outlying hosts have, a sentence for each set of hosts.
@@ -175,7 +178,9 @@ pub(super) fn ratio_name(fleet: &Fleet, ratio: &FleetRatio) -> String {
 
 /// The answer about a mean ratio: `1.08× slower (1.05–1.11)`.
 pub(crate) fn ratio(of: &FleetRatio) -> String {
-    let Some(mean) = of.mean else { return "no mean of one host".into() };
+    let Some(mean) = of.mean else {
+        return if of.hosts.is_empty() { "no host" } else { "no mean of one host" }.into();
+    };
     match of.answer {
         Answer::Faster | Answer::Slower => times_with_word(mean, of.unit),
         Answer::DifferentButSmall => format!("different but small, {}", times_with_word(mean, of.unit)),
@@ -299,6 +304,9 @@ pub(super) fn left_out(fleet: &Fleet) -> Vec<String> {
         let reasons = series.left_out.iter().filter_map(|one| match one.reason {
             HostLeftOutReason::NoValue => None,
             HostLeftOutReason::OneTrial => Some(format!("{} on {} (one trial)", series.label(), one.host)),
+            HostLeftOutReason::Gaps => {
+                Some(format!("{} on {} (values missing in between)", series.label(), one.host))
+            }
             HostLeftOutReason::OtherRange => {
                 let to = one.n_high.map(count).unwrap_or_default();
                 Some(format!("{} on {} (only up to n = {to})", series.label(), one.host))

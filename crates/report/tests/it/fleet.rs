@@ -108,7 +108,7 @@ fn programs_read_the_fold() {
 
 #[test]
 fn two_runs_of_a_fleet() {
-    // Two runs are not paired: what disturbs their trials does not cancel.
+    // Two runs are not paired: disturbances of their trials do not cancel.
     let quiet = Emulated { noise: 0.005, ..EIGHT };
     let old = fleet(&quiet);
     let new = fleet(&Emulated { kernel: "7.3.4", fork: 0.85, seed: 35, ..quiet });

@@ -1,8 +1,8 @@
 //! The cost of one series on each host, over the n that the hosts have in common.
 //!
 //! The level of a trial is the mean of its log block medians, as in a comparison of two systems, in blocks
-//! that are the same on all hosts. A host that cannot be measured there is left out with a reason; it does
-//! not shorten the range of all others.
+//! that are the same on all hosts. A host that cannot be measured there, or only in a small part, is left out
+//! with a reason; it does not shorten the range of all others.
 
 use crate::block::{Grid, Rows, column, log_medians, present_mean};
 use crate::boots::by_boot;
@@ -42,6 +42,8 @@ pub enum NoCost {
     OtherRange(u64, u64),
     /// One trial, or one boot, does not show its own error.
     OneTrial,
+    /// It lacks values in too large a part of the common range.
+    Gaps,
 }
 
 /// The costs of one series; `None` where no host has a value. `whole` judges from the first n on.
@@ -68,12 +70,13 @@ pub fn host_costs(hosts: &[HostSweeps<'_>], whole: bool) -> Option<HostCosts> {
         Some((*host, log_medians(&common.trials, &ranges, hosts[*host].tick_seconds)))
     };
     let mut rows: Vec<(usize, Rows)> = kept.iter().filter_map(rows).collect();
-    let blocks = measured_everywhere(&rows, ranges.len());
+    let (blocks, gaps) = measured_everywhere(&mut rows, ranges.len());
     let (first, last) = (ranges.get(*blocks.first()?)?, ranges.get(*blocks.last()?)?);
     let mut costs: Vec<Result<HostEffect, NoCost>> = spans
         .iter()
         .map(|span| Err(span.map_or(NoCost::NoValue, |(low, high)| NoCost::OtherRange(low, high))))
         .collect();
+    gaps.iter().for_each(|host| costs[*host] = Err(NoCost::Gaps));
     for (host, rows) in &mut rows {
         rows.iter_mut().for_each(|row| *row = blocks.iter().map(|block| row[*block]).collect());
         let boots: Vec<u32> =
@@ -104,10 +107,30 @@ fn common_range(spans: &[Option<(u64, u64)>]) -> Option<(u64, u64)> {
     Some((start, ends[best]))
 }
 
-/// The blocks in which every host has a value.
-fn measured_everywhere(rows: &[(usize, Rows)], blocks: usize) -> Vec<usize> {
+/// The blocks in which every host has a value, and the hosts that are left out for that. While the hosts have
+/// fewer than half of the blocks of the middle one in common, the host with the fewest is left out: one with
+/// gaps does not take the series from all others.
+fn measured_everywhere(rows: &mut Vec<(usize, Rows)>, blocks: usize) -> (Vec<usize>, Vec<usize>) {
     let has = |rows: &Rows, block: usize| rows.iter().any(|row| row[block].is_finite());
-    (0..blocks).filter(|block| rows.iter().all(|(_, rows)| has(rows, *block))).collect()
+    let count = |rows: &Rows| (0..blocks).filter(|block| has(rows, *block)).count();
+    let mut counts: Vec<usize> = rows.iter().map(|(_, rows)| count(rows)).collect();
+    let mut sorted = counts.clone();
+    sorted.sort_unstable();
+    let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
+    let mut gaps = Vec::new();
+    loop {
+        let is_common = |block: &usize| rows.iter().all(|(_, rows)| has(rows, *block));
+        let common: Vec<usize> = (0..blocks).filter(is_common).collect();
+        let is_enough = !common.is_empty() && 2 * common.len() >= middle;
+        let fewest = (0..counts.len()).min_by_key(|place| counts[*place]);
+        match fewest {
+            Some(fewest) if !is_enough && rows.len() > 1 => {
+                gaps.push(rows.remove(fewest).0);
+                counts.remove(fewest);
+            }
+            _ => return (common, gaps),
+        }
+    }
 }
 
 /// The log cost of one host. Drift of its machine widens its error only where neighbouring trials resemble
@@ -165,6 +188,39 @@ mod tests {
         assert_eq!((found.n_low, found.n_high), (10, 900));
         // The long sweep is judged from n = 100 on, and cannot be compared from 10 on.
         assert_eq!(found.hosts.iter().filter(|host| host.is_ok()).count(), 3);
+    }
+
+    /// The costs of three whole hosts and one that has values only where `has` says so.
+    fn with_gaps(has: impl Fn(usize) -> bool) -> HostCosts {
+        let whole = vec![1e-6; 3000];
+        let value = |place: usize| if has(place) { 1e-6 } else { f64::NAN };
+        let holes: Vec<f64> = (0..3000).map(value).collect();
+        let hosts = [&whole, &holes, &whole, &whole]
+            .map(|values| HostSweeps { trials: vec![Sweep::even(1, 1, values); 3], tick_seconds: 0.0 });
+        host_costs(&hosts, false).expect("values")
+    }
+
+    #[test]
+    fn a_host_with_gaps_takes_the_series_from_no_other() {
+        let found = with_gaps(|place| place < 50 || place > 2990);
+        assert_eq!(found.hosts[1], Err(NoCost::Gaps), "{found:?}");
+        assert_eq!(found.hosts.iter().filter(|host| host.is_ok()).count(), 3);
+        // Some gaps cost only the blocks that they meet.
+        let found = with_gaps(|place| !(500..700).contains(&place));
+        assert!(found.hosts.iter().all(Result::is_ok), "{found:?}");
+    }
+
+    #[test]
+    fn hosts_without_a_common_block_leave_one() {
+        let row = |finite: &[usize]| -> Rows {
+            vec![(0..4).map(|block| if finite.contains(&block) { 0.0 } else { f64::NAN }).collect(); 2]
+        };
+        let mut rows = vec![(0, row(&[0, 1])), (2, row(&[2, 3])), (5, row(&[]))];
+        let (blocks, gaps) = measured_everywhere(&mut rows, 4);
+        assert_eq!((blocks, gaps, rows.len()), (vec![2, 3], vec![5, 0], 1));
+        // Gaps that all share leave nobody out.
+        let mut rows = vec![(0, row(&[1])), (1, row(&[1])), (2, row(&[1]))];
+        assert_eq!(measured_everywhere(&mut rows, 4), (vec![1], Vec::new()));
     }
 
     #[test]

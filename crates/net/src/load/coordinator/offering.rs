@@ -24,6 +24,12 @@ const EXCHANGE_PATIENCE: Duration = Duration::from_secs(10);
 /// seconds in which it waits for last responses, hangs.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
 
+/// Responses are awaited for two seconds, and the last histograms are sent: no worker takes as long.
+const ENDLESS: Duration = Duration::from_secs(60);
+
+/// Messages of a worker that are read before it is the turn of the next.
+const MESSAGES_OF_TURN: usize = 64;
+
 /// How long to wait for the next message of one worker before those of the others are read.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -104,7 +110,7 @@ impl<L: WorkerLink> JointWorkers<L> {
         let mut clocks = Vec::new();
         if offering.void.is_empty() {
             self.begin(&before, &mut offering)?;
-            self.hold(&mut offering, watched)?;
+            self.hold(load, &mut offering, watched)?;
             let after = match self.is_strict && self.is_careful(&offering) {
                 true => self.compare_clocks(&mut offering)?,
                 // All clocks are one.
@@ -153,6 +159,10 @@ impl<L: WorkerLink> JointWorkers<L> {
         let deadline_ns = (self.now_ns)().saturating_add(within.as_nanos().min(u64::MAX.into()) as u64);
         loop {
             let left = Duration::from_nanos(deadline_ns.saturating_sub((self.now_ns)()));
+            // A worker that sends something else for ever is no better than a silent one.
+            if left.is_zero() {
+                return Err(Unheard::Lost(format!("no reply within {} s", within.as_secs())));
+            }
             match self.links[number].receive(left) {
                 Ok(Some(Reply::Refused(reason))) => {
                     let role = self.links[number].name().to_owned();
@@ -255,18 +265,25 @@ impl<L: WorkerLink> JointWorkers<L> {
     }
 
     /// Waits for the measurements of all. Where one will not come, or the watcher ends it, all are stopped.
-    fn hold(&mut self, offering: &mut Offering, watched: &mut Watched<'_>) -> Result<(), Error> {
-        let mut is_ended = false;
+    fn hold(&mut self, load: &Load, offering: &mut Offering, watched: &mut Watched<'_>) -> Result<(), Error> {
+        let time = load.warm_up.saturating_add(load.duration).as_nanos();
+        let end_ns = (self.now_ns)().saturating_add(u64::try_from(time).unwrap_or(u64::MAX));
+        let mut ended_ns = None;
         while let Some(&first) = offering.unfinished().first() {
             // The first worker's progress sets the pace; those of the others are read beside it.
             self.take_next(first, TURN, offering)?;
             for number in first + 1..offering.measured.len() {
-                while offering.is_unfinished(number) && self.take_next(number, Duration::ZERO, offering)? {}
+                for _ in 0..MESSAGES_OF_TURN {
+                    if !offering.is_unfinished(number) || !self.take_next(number, Duration::ZERO, offering)? {
+                        break;
+                    }
+                }
             }
             self.lose_silent(offering);
+            self.lose_endless(offering, ended_ns.unwrap_or(end_ns));
             let is_wanted = watched(&offering.sum());
-            if !is_ended && (!is_wanted || !offering.void.is_empty()) {
-                is_ended = true;
+            if ended_ns.is_none() && (!is_wanted || !offering.void.is_empty()) {
+                ended_ns = Some((self.now_ns)());
                 offering.is_stopped = !is_wanted;
                 for number in offering.unfinished() {
                     self.links[number].send(&Request::Stop)?;
@@ -331,6 +348,16 @@ impl<L: WorkerLink> JointWorkers<L> {
             if silence_ns > SILENCE_MAX.as_nanos() as u64 {
                 let reason = format!("it was silent for {} s", SILENCE_MAX.as_secs());
                 self.lose(number, reason, offering);
+            }
+        }
+    }
+
+    /// Loses workers that go on long after the end of the load, whatever they send.
+    fn lose_endless(&mut self, offering: &mut Offering, end_ns: u64) {
+        let late_ns = (self.now_ns)().saturating_sub(end_ns);
+        if late_ns > ENDLESS.as_nanos() as u64 {
+            for number in offering.unfinished() {
+                self.lose(number, "it goes on after the end of the load".to_owned(), offering);
             }
         }
     }

@@ -133,7 +133,7 @@ impl Bisecting<'_> {
         refuse_unwritable(&path)?;
         let mut screen = Screen::new(self.console, true);
         screen.notes(&plan.notes);
-        let command = super::super::command_line::recorded_in(&path);
+        let command = super::super::command_line::recorded_in(&path, &plan.targets);
         let ran = runner::run(&plan, &path, command, self.interrupt, &mut |event| screen.show(&event))?;
         screen.clear();
         match ran.unwritten {

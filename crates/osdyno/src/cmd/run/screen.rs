@@ -9,7 +9,7 @@ use ::report::document::terminal::Length;
 use ::report::words;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
-use record::{Outcome, System};
+use record::{EndStatus, Outcome, System};
 use runner::{RunEvent, TimeLeft};
 
 use crate::cmd::warn;
@@ -28,8 +28,8 @@ pub(in crate::cmd) struct Screen {
 struct FleetProgress {
     /// By system, its host; none without a fleet.
     hosts: BTreeMap<String, String>,
-    /// By host, its share that is done, and the time that it still takes in seconds.
-    shares: BTreeMap<String, (f64, f64)>,
+    /// By host, its share that is done, and the seconds that it still takes; `None` where that is not known.
+    shares: BTreeMap<String, (f64, Option<f64>)>,
     /// Hosts that have ended.
     ended: usize,
     /// All hosts.
@@ -78,16 +78,18 @@ impl Screen {
                         self.say(&format!("{trial}{}", left.unwrap_or_default()));
                     }
                     Some(host) => {
-                        let left = left.map_or(0.0, |left| left.time().as_secs_f64());
+                        let left = left.map(|left| left.time().as_secs_f64());
                         self.fleet.shares.insert(host, (*done, left));
                         self.fleet_moves(&trial);
                     }
                 }
             }
-            RunEvent::HostEnded { host, lost, ended, of } => {
+            RunEvent::HostEnded { host, status, lost, ended, of } => {
+                let is_measured = matches!(status, EndStatus::Complete | EndStatus::Budget);
                 self.fleet.end(host, *ended, *of);
                 self.bar.suspend(|| match lost {
                     Some(reason) => warn(&format!("{host} is lost: {reason}")),
+                    None if !is_measured => {}
                     None => {
                         tell(&::report::printable(&format!("  {host} is measured ({ended} of {of} hosts)")))
                     }
@@ -112,9 +114,10 @@ impl Screen {
     fn fleet_moves(&self, trial: &str) {
         let FleetProgress { ended, of, .. } = self.fleet;
         self.bar.set_position((self.fleet.done() * BAR_STEPS as f64) as u64);
-        let left = ::report::quantity::duration(self.fleet.left_seconds());
+        let left = self.fleet.left_seconds().map(::report::quantity::duration);
+        let left = left.map_or(String::new(), |left| format!(" · at most {left} left"));
         let trial = if trial.is_empty() { String::new() } else { format!(" · {trial}") };
-        self.say(&format!("{ended} of {of} hosts done · at most {left} left{trial}"));
+        self.say(&format!("{ended} of {of} hosts done{left}{trial}"));
     }
 
     /// Prints the growths that are certain, for a person that waits; the overview has them in their order.
@@ -148,13 +151,13 @@ impl FleetProgress {
     fn new(systems: &[System]) -> FleetProgress {
         let host = |system: &System| Some((system.name.clone(), system.fleet.as_ref()?.host.clone()));
         let hosts: BTreeMap<String, String> = systems.iter().filter_map(host).collect();
-        let shares: BTreeMap<String, (f64, f64)> =
-            hosts.values().map(|host| (host.clone(), (0.0, 0.0))).collect();
+        let shares: BTreeMap<String, (f64, Option<f64>)> =
+            hosts.values().map(|host| (host.clone(), (0.0, None))).collect();
         FleetProgress { ended: 0, of: shares.len(), hosts, shares }
     }
 
     fn end(&mut self, host: &str, ended: usize, of: usize) {
-        self.shares.insert(host.to_owned(), (1.0, 0.0));
+        self.shares.insert(host.to_owned(), (1.0, Some(0.0)));
         (self.ended, self.of) = (ended, of);
     }
 
@@ -164,9 +167,9 @@ impl FleetProgress {
         done / self.shares.len().max(1) as f64
     }
 
-    /// The slowest of the hosts that are at work decides.
-    fn left_seconds(&self) -> f64 {
-        self.shares.values().map(|(_, left)| *left).fold(0.0, f64::max)
+    /// The slowest of the hosts decides; nothing is known before each has begun.
+    fn left_seconds(&self) -> Option<f64> {
+        self.shares.values().try_fold(0.0, |most, (_, left)| Some(f64::max(most, (*left)?)))
     }
 }
 

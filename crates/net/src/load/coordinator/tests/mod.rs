@@ -106,7 +106,7 @@ impl Promise {
         }
     }
 
-    /// A level that counts has the counts of all, who were at work at the same time.
+    /// A level that counts has the counts of all workers, which were at work at the same time.
     fn of_level_that_counts(&self, level: &Level, truths: &[Truth]) -> Vec<String> {
         let mut found = Vec::new();
         let mut ensure = |is_kept: bool, text: String| found.extend((!is_kept).then_some(text));
