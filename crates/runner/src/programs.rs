@@ -8,7 +8,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use miniz_oxide::inflate::decompress_to_vec;
 use workload::{Linkage, Workload};
 
 use crate::Error;
@@ -29,7 +28,7 @@ pub struct Programs {
 pub struct Carried {
     /// The name of its file.
     pub name: &'static str,
-    /// The program, packed as in RFC 1951; nothing where there is none.
+    /// The program, packed as in RFC 8878; nothing where there is none.
     packed: &'static [u8],
     /// Why there is none.
     missing: &'static str,
@@ -43,10 +42,14 @@ impl Carried {
     pub fn bytes(&self) -> Result<Vec<u8>, &'static str> {
         match self.packed {
             [] => Err(self.missing),
-            packed => decompress_to_vec(packed).map_err(|_| "this osdyno is damaged; install it again"),
+            packed => zstd::bulk::decompress(packed, BYTES_MAX)
+                .map_err(|_| "this osdyno is damaged; install it again"),
         }
     }
 }
+
+/// No program that is carried is as long.
+const BYTES_MAX: usize = 64 << 20;
 
 /// The measured programs that osdyno contains. The first is linked statically: it is the agent of a system.
 pub static CARRIED: [Carried; 2] = [KERNEL_STATIC, KERNEL];
