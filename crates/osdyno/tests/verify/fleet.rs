@@ -187,7 +187,7 @@ fn measure(rack: &Rack, folder: &Path, hosts: &str) -> Takes {
     let _ = fs::remove_file(folder.join("a.osdyno"));
     let _ = fs::remove_file(folder.join("a.html"));
     let words =
-        ["run", "noop", "-n", "10", "--trials", "8", "--seed", "7", "--out=a.osdyno", "--hosts", hosts];
+        ["run", "noop", "-n", "10", "--trials", "20", "--seed", "7", "--out=a.osdyno", "--hosts", hosts];
     let begun = Instant::now();
     let mut child =
         rack.osdyno(folder, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ip");
@@ -200,7 +200,7 @@ fn measure(rack: &Rack, folder: &Path, hosts: &str) -> Takes {
     let seconds = begun.elapsed().as_secs_f64();
     assert!(child.wait().expect("an end").success());
     let counts = complete(&recording(folder));
-    assert!(counts.values().all(|&count| count == 8), "{counts:?}");
+    assert!(counts.values().all(|&count| count == 20), "{counts:?}");
     // proc_pid_stat(5): ticks of a hundredth of a second on every system that has them.
     Takes { seconds, processor_share: ticks as f64 / 100.0 / seconds, memory_bytes }
 }
