@@ -110,15 +110,12 @@ pub enum MergeError {
     },
     /// Trials of a workload were measured with other settings, or beside other loads.
     #[error(
-        "{workload}{of} was measured with {of_one} in {} and with {of_two} in {}: measure all hosts alike",
-        one.display(), two.display(),
-        of = if configuration.is_empty() { String::new() } else { format!(" ({configuration})") }
+        "{workload} was measured with {of_one} in {} and with {of_two} in {}: measure all hosts alike",
+        one.display(), two.display()
     )]
     OtherSettings {
-        /// The workload.
+        /// The workload, with its configuration where there are several.
         workload: String,
-        /// The configuration; may be empty.
-        configuration: String,
         /// Settings and loads of the first file, in words.
         of_one: String,
         /// The first file.
@@ -397,8 +394,10 @@ fn check_chosen(scans: &[Scan]) -> Result<(), MergeError> {
             let (known, one) = *all.entry((configuration, workload.as_str())).or_insert((chosen, two));
             if known != chosen {
                 return Err(MergeError::OtherSettings {
-                    workload: workload.clone(),
-                    configuration: configuration.to_owned(),
+                    workload: match configuration {
+                        "" => workload.clone(),
+                        configuration => format!("{workload} ({configuration})"),
+                    },
                     of_one: in_words(known),
                     one: one.to_owned(),
                     of_two: in_words(chosen),
