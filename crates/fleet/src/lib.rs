@@ -3,11 +3,11 @@
 //!
 //! | form | module |
 //! |---|---|
-//! | `n[1-40]=srun -w {}`, and the lines of a file | [`lines`] |
-//! | INI, as of Ansible | [`ini`] |
-//! | YAML, and the JSON of `ansible-inventory --list` | [`yaml`] |
-//! | groups, variables and patterns of an inventory | [`inventory`] |
-//! | `n[01-40,50]` | [`names`] |
+//! | `n[1-40]=srun -w {}`, and the lines of a file | `lines` |
+//! | INI, as of Ansible | `ini` |
+//! | YAML, and the JSON of `ansible-inventory --list` | `yaml` |
+//! | groups, variables and patterns of an inventory | `inventory` |
+//! | `n[01-40,50]` | `names` |
 //!
 //! osdyno has no transport and no scheduler of its own: a host is a command that leads there, such as
 //! `ssh n1`. Where ansible-inventory(1) is installed, it reads inventories in place of this crate, so plugins
