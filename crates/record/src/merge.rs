@@ -109,21 +109,14 @@ pub enum MergeError {
         two: PathBuf,
     },
     /// Trials of a workload were measured with other settings, or beside other loads.
-    #[error(
-        "{workload} was measured with {of_one} in {} and with {of_two} in {}: measure all hosts alike",
-        one.display(), two.display()
-    )]
+    #[error("{workload} was measured with {one} and with {two}: measure all hosts alike")]
     OtherSettings {
         /// The workload, with its configuration where there are several.
         workload: String,
-        /// Settings and loads of the first file, in words.
-        of_one: String,
-        /// The first file.
-        one: PathBuf,
-        /// Settings and loads of the second file, in words.
-        of_two: String,
-        /// The second file.
-        two: PathBuf,
+        /// Settings and loads of the first file, and its name, in words.
+        one: String,
+        /// The same of the second file.
+        two: String,
     },
     /// A name was given to the hosts of a fleet.
     #[error("{} is a fleet already and its hosts keep their names; leave out the name", path.display())]
@@ -398,10 +391,8 @@ fn check_chosen(scans: &[Scan]) -> Result<(), MergeError> {
                         "" => workload.clone(),
                         configuration => format!("{workload} ({configuration})"),
                     },
-                    of_one: in_words(known),
-                    one: one.to_owned(),
-                    of_two: in_words(chosen),
-                    two: two.to_owned(),
+                    one: format!("{} in {}", in_words(known), one.display()),
+                    two: format!("{} in {}", in_words(chosen), two.display()),
                 });
             }
         }
