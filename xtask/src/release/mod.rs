@@ -108,6 +108,7 @@ fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, AnyError
         .args(["build", "--release", "--locked", "--package", "osdyno", "--target", &triple, "--target-dir"])
         .arg(target)
         .args(["--config", "profile.release.strip='none'"])
+        .args(["--config", "profile.release.package.osdyno.strip='none'"])
         .args(["--config", "profile.release.debug='line-tables-only'"])
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CFLAGS", format!("-ffile-prefix-map={}=/cargo", home.display()))
