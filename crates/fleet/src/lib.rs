@@ -94,7 +94,7 @@ pub enum Error {
         reason: String,
     },
     /// A name stands for two hosts.
-    #[error("{text}: two hosts are called {name}; results are told apart by the name, so give each its own")]
+    #[error("{text}: two hosts are called {name}; give each a name of its own, by which results are known")]
     Twice {
         /// The inventory.
         text: String,

@@ -50,6 +50,28 @@ impl PerClaim {
     pub fn all(number: f64) -> PerClaim {
         PerClaim { beyond: number, within: number, differs: number }
     }
+
+    /// The answer of a ratio, from its logarithm, the logarithm of the margin and these chances, where each
+    /// kind of claim has its own error rate; and the rate of the claim that was made or tried.
+    pub(crate) fn answer(&self, log_ratio: f64, log_margin: f64, levels: &PerClaim) -> (Answer, f64) {
+        // A small difference must be more certain to be reported: of equal systems fewer than one in twenty
+        // differ.
+        let both = levels.within.min(levels.differs / 2.0);
+        if log_ratio.abs() > log_margin {
+            let answer = match self.beyond <= levels.beyond {
+                true if log_ratio < 0.0 => Answer::Faster,
+                true => Answer::Slower,
+                false => Answer::Unresolved,
+            };
+            (answer, levels.beyond)
+        } else if self.within <= both && self.differs <= both {
+            (Answer::DifferentButSmall, both)
+        } else if self.within <= levels.within {
+            (Answer::Equivalent, levels.within)
+        } else {
+            (Answer::Unresolved, levels.within)
+        }
+    }
 }
 
 /// The second system against the first, over the n that both reached.

@@ -307,23 +307,7 @@ impl Contrast {
     /// made, or was tried, so that answer and interval do not contradict each other.
     pub fn at(&self, levels: &PerClaim) -> SeriesComparison {
         let chances = self.chances();
-        // A small difference must be more certain to be reported: of equal systems fewer than one in twenty
-        // differ.
-        let both = levels.within.min(levels.differs / 2.0);
-        let (answer, level) = if self.ratio.value.abs() > self.margin {
-            let answer = match chances.beyond <= levels.beyond {
-                true if self.is_faster() => Answer::Faster,
-                true => Answer::Slower,
-                false => Answer::Unresolved,
-            };
-            (answer, levels.beyond)
-        } else if chances.within <= both && chances.differs <= both {
-            (Answer::DifferentButSmall, both)
-        } else if chances.within <= levels.within {
-            (Answer::Equivalent, levels.within)
-        } else {
-            (Answer::Unresolved, levels.within)
-        };
+        let (answer, level) = chances.answer(self.ratio.value, self.margin, levels);
         let student = Student::new(level);
         let more_helps = answer == Answer::Unresolved && self.tick <= self.margin;
         let needed = if more_helps { self.needed(&student) } else { None };

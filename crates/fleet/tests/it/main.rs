@@ -134,7 +134,7 @@ fn lines_have_any_command() {
 #[test]
 fn errors_name_the_place_and_the_remedy() {
     for (name, content, expected) in [
-        ("hosts", "n1=ssh a\nn1=ssh b\n", "two hosts are called n1; results are told apart by the name"),
+        ("hosts", "n1=ssh a\nn1=ssh b\n", "two hosts are called n1; give each a name of its own"),
         ("hosts", "n1=ssh 'a\n", "hosts, line 1: a quotation mark of its command is not closed"),
         ("hosts", "n[1-3]=ssh a\n", "hosts, line 1: its command is the same for all hosts; write {}"),
         ("hosts", "[web]\nn1 user\n", "hosts, line 2: user is no KEY=VALUE of n1"),

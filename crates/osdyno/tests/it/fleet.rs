@@ -60,12 +60,12 @@ fn a_fleet_is_one_run_in_which_the_systems_of_a_host_are_pairs() {
 #[test]
 fn hosts_that_are_lost_have_a_reason_and_disturb_no_other() {
     let folder = tempfile::tempdir().expect("a folder");
-    let hosts = "good=env\nabsent=/no/such/program\ndeaf=sh -c 'exit 3'\nnoisy=sh -c 'cat /dev/zero'\n";
+    let hosts = "good=env\nabsent=/no/such/program\nending=sh -c 'exit 3'\nnoisy=sh -c 'cat /dev/zero'\n";
     fs::write(folder.path().join("hosts"), hosts).expect("a file");
     let output = run(folder.path(), &tiny(&["--hosts", "hosts"]));
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{stderr}");
-    for (host, reason) in [("absent", "/no/such/program"), ("deaf", "ended"), ("noisy", "replied")] {
+    for (host, reason) in [("absent", "/no/such/program"), ("ending", "ended"), ("noisy", "replied")] {
         assert!(stderr.contains(&format!("{host} is lost:")), "{host}: {stderr}");
         let recording = recording(folder.path());
         let system = recording.systems.iter().find(|system| system.name == host).expect("it is recorded");

@@ -267,23 +267,12 @@ pub(super) fn classes(of: &FleetSeries) -> String {
     format!("{word}{within} on {many} of {judged}; {}", others.join("; "))
 }
 
-/// A class in a word.
+/// A class in a word, as a predicate of hosts.
 pub(super) fn class(class: Class) -> &'static str {
     match class {
         Class::Value => "one level",
-        Class::Flat => "flat",
-        Class::SmallGrowth => "small growth",
-        Class::Sublinear => "sublinear",
-        Class::LinearLike => "linear",
-        Class::Superlinear => "superlinear",
-        Class::ApproachingLimit => "approaches a limit",
-        Class::Stepped => "stepped",
-        Class::TwoLines => "two lines",
-        Class::Composite => "mixed",
         Class::Ambiguous => "grows",
-        Class::Uneven => "uneven",
-        Class::Decreasing => "falls",
-        Class::Inconclusive => "inconclusive",
+        class => crate::sentences::class_name(class),
     }
 }
 

@@ -26,5 +26,5 @@ pub use stops::{advice, limited, load_reason, stop};
 pub(crate) use verdict::{
     extrapolated, gross_jump, in_a_word, in_short, verdict_and_rest, verdict_sentence, verdict_with_growth,
 };
-pub(crate) use verdict::{middle, slope, verdict_beside_cost};
+pub(crate) use verdict::{middle, name as class_name, slope, verdict_beside_cost};
 pub use verdict::{verdict, warnings};

@@ -6,7 +6,7 @@
 //! faster.
 
 use crate::centre::{Interval, Student, exp};
-use crate::compare::Answer;
+use crate::compare::{Answer, PerClaim};
 use crate::gate::{RatioEvidence, discoveries};
 
 /// The claim about one ratio.
@@ -18,31 +18,22 @@ pub struct FleetRatioAnswer {
     pub ratio: Interval,
 }
 
-/// The chances of one ratio: of a difference beyond the margin, within it, and at all.
-struct Chances {
-    beyond: f64,
-    within: f64,
-    differs: f64,
-}
-
 /// Answers to all of these ratios together, with this smallest difference that matters, a share.
 pub fn ratio_answers(ratios: &[RatioEvidence], margin: f64, alpha: f64) -> Vec<FleetRatioAnswer> {
-    let chances: Vec<Chances> = ratios.iter().map(|ratio| Chances::new(ratio, margin)).collect();
-    let level = |of: fn(&Chances) -> f64| discoveries(&chances.iter().map(of).collect::<Vec<f64>>(), alpha);
+    let chances: Vec<PerClaim> = ratios.iter().map(|ratio| chances_of(ratio, margin)).collect();
+    let level = |of: fn(&PerClaim) -> f64| discoveries(&chances.iter().map(of).collect::<Vec<f64>>(), alpha);
     let levels =
-        Chances { beyond: level(|c| c.beyond), within: level(|c| c.within), differs: level(|c| c.differs) };
+        PerClaim { beyond: level(|c| c.beyond), within: level(|c| c.within), differs: level(|c| c.differs) };
     ratios.iter().zip(&chances).map(|(ratio, chances)| answer(ratio, chances, &levels, margin)).collect()
 }
 
-impl Chances {
-    fn new(of: &RatioEvidence, margin: f64) -> Chances {
-        let (size, margin) = (of.ratio.value.abs(), log_margin(of, margin));
-        let chance = |distance: f64| of.chance(&of.ratio, distance);
-        Chances {
-            beyond: chance(size - margin),
-            within: chance(margin - size),
-            differs: chance(size - of.floor),
-        }
+fn chances_of(of: &RatioEvidence, margin: f64) -> PerClaim {
+    let (size, margin) = (of.ratio.value.abs(), log_margin(of, margin));
+    let chance = |distance: f64| of.chance(&of.ratio, distance);
+    PerClaim {
+        beyond: chance(size - margin),
+        within: chance(margin - size),
+        differs: chance(size - of.floor),
     }
 }
 
@@ -51,22 +42,8 @@ fn log_margin(of: &RatioEvidence, margin: f64) -> f64 {
 }
 
 /// As for a single pair of systems ([`Contrast::at`](crate::Contrast::at)).
-fn answer(of: &RatioEvidence, chances: &Chances, levels: &Chances, margin: f64) -> FleetRatioAnswer {
-    let both = levels.within.min(levels.differs / 2.0);
-    let (answer, level) = if of.ratio.value.abs() > log_margin(of, margin) {
-        let answer = match chances.beyond <= levels.beyond {
-            true if of.ratio.value < 0.0 => Answer::Faster,
-            true => Answer::Slower,
-            false => Answer::Unresolved,
-        };
-        (answer, levels.beyond)
-    } else if chances.within <= both && chances.differs <= both {
-        (Answer::DifferentButSmall, both)
-    } else if chances.within <= levels.within {
-        (Answer::Equivalent, levels.within)
-    } else {
-        (Answer::Unresolved, levels.within)
-    };
+fn answer(of: &RatioEvidence, chances: &PerClaim, levels: &PerClaim, margin: f64) -> FleetRatioAnswer {
+    let (answer, level) = chances.answer(of.ratio.value, log_margin(of, margin), levels);
     let reach = of.ratio.reach(&Student::new(level)).max(of.tick);
     let value = of.ratio.value;
     FleetRatioAnswer { answer, ratio: exp(Interval { value, low: value - reach, high: value + reach }) }

@@ -1,4 +1,4 @@
-//! An emulated fleet: hosts whose levels differ by 1 %, one of which is slow and one of which was lost.
+//! An emulated fleet: the levels of its hosts differ by 1 %, one host is slow, and one was lost.
 
 use record::{FleetPlace, Line, Outcome, Recording};
 
