@@ -342,6 +342,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             server_cpu: None,
             spare_cpus: Vec::new(),
             server: None,
+            clients: Vec::new(),
             settings: [].into(),
             references: false,
             offered: Vec::new(),

@@ -8,7 +8,7 @@ use record::{
 };
 use stats::{Class, JudgeSettings, Scaling, Verdict};
 
-use crate::generator::{BoundsOf, GeneratorRemark, LimitedLevels};
+use crate::bounds::{BoundsOf, GeneratorRemark, LimitedLevels};
 use crate::scaling::{self, NotScaled};
 use crate::series::{Referenced, is_of, is_of_levels, measured, median, references, sweep};
 use crate::stops::{self, Stop};

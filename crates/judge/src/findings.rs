@@ -22,6 +22,8 @@ pub struct Findings {
     pub systems: Vec<System>,
     /// The results of the loads beside the trials.
     pub backgrounds: Vec<SystemBackground>,
+    /// The hosts that loaded the servers; empty where the trials did.
+    pub clients: Vec<String>,
     /// The definitions, as in the record.
     pub workloads: Vec<Workload>,
     /// The smallest growth that matters, as a share.
@@ -99,6 +101,17 @@ fn backgrounds(recording: &Recording) -> Vec<SystemBackground> {
     recording.systems.iter().flat_map(|system| of_system(&system.name)).collect()
 }
 
+/// The hosts of all trials, each once.
+fn clients(recording: &Recording) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for client in recording.trials.iter().flat_map(|trial| &trial.order.clients) {
+        if !names.contains(&client.name) {
+            names.push(client.name.clone());
+        }
+    }
+    names
+}
+
 impl Findings {
     /// Judges every series of a recording.
     pub fn from_recording(recording: &Recording) -> Findings {
@@ -136,6 +149,7 @@ impl Findings {
             end: recording.end.clone(),
             systems: recording.systems.clone(),
             backgrounds: backgrounds(recording),
+            clients: clients(recording),
             notes: notes(recording, &workloads),
             workloads: workloads.into_iter().cloned().collect(),
             margin,

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use record::{Recording, System, Trial, TrialParameters, Workload};
 use stats::JudgeSettings;
 
+use crate::bounds::Bounds;
 use crate::compare::{self, Comparison};
 use crate::finding::{ALPHA, Finding, MARGIN, SEED, looks, of_variant, variants};
 use crate::findings::Findings;
 use crate::fleet::Fleet;
-use crate::generator::Bounds;
 
 /// The judgements of one recording, to which trials may be added.
 #[derive(Debug)]

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bisect;
+pub mod bounds;
 pub mod compare;
 pub mod environment;
 mod finding;
@@ -39,6 +40,7 @@ mod stops;
 mod undecided;
 pub mod verdict;
 
+pub use bounds::LimitedLevels;
 pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED, series_labels};
 pub use findings::{Findings, Note, SystemBackground};
@@ -46,7 +48,7 @@ pub use fleet::{
     ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHostState, FleetOutlier, FleetRatio, FleetSeries,
     HostLeftOut, HostLeftOutReason, HostRatio, HostValue, JudgedHost, LostCause, SharedFact,
 };
-pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
+pub use generator::{LoadVerdict, load_verdict, part_verdict};
 pub use growth::{Growth, GrowthEnd, GrowthWindows, can_be_sampled, worse_before_the_end};
 pub use highlight::{Highlight, highlights, improves, worsens, worst};
 pub use judgements::Judgements;

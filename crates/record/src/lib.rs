@@ -41,7 +41,9 @@ mod writer;
 pub use examination::{Condition, ConditionWeight, Examination, Steadiness};
 pub use json::{LINE_BYTES_MAX, LineError, SentLine, parse_line, write_line};
 pub use line::{End, EndStatus, Line, Run, SCHEMA, Tool};
-pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose, Tester};
+pub use load::{
+    FailureCount, GeneratorLevel, GeneratorPart, Histogram, Limitation, LimitedBy, Purpose, Tester,
+};
 pub use profile::{Count, Frame, InUse, NRange, Profile, ProfileOrder, ProfileWindow, ProfiledSeries, Stack};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
 pub use series::{Series, SeriesKey, Unit};
@@ -49,8 +51,8 @@ pub use system::{
     FleetPlace, NoiseFloor, ProcessorBorder, ProcessorKind, Processors, ResourceLimit, System, resource,
 };
 pub use trial::{
-    Background, Check, HeldBackground, OfferedLevel, Outcome, Server, Trial, TrialClock, TrialKey,
-    TrialParameters,
+    Background, Check, ClientHost, HeldBackground, OfferedLevel, Outcome, Server, Trial, TrialClock,
+    TrialKey, TrialParameters,
 };
 pub use workload::{Direction, Expect, JobPart, SeriesKind, Shape, Side, Variant, Workload, page, summary};
 #[cfg(feature = "file")]

@@ -56,6 +56,34 @@ pub struct GeneratorLevel {
     /// The failures, the most frequent first.
     #[serde(default)]
     pub failures: Vec<FailureCount>,
+    /// Each of several generators about itself; empty where there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<GeneratorPart>,
+}
+
+/// The observations of one of several generators while it offered its part of a load; see [`GeneratorLevel`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorPart {
+    /// Its host, or its name on this machine.
+    pub name: String,
+    /// Its connections.
+    pub connections: u64,
+    /// Requests that were meant to start, per second; `None` in a closed loop.
+    pub intended_per_second: Option<f64>,
+    /// Requests that were sent, per second.
+    pub started_per_second: f64,
+    /// Requests without a response.
+    pub unanswered: u64,
+    /// Failed requests without a response within the timeout.
+    pub timed_out: u64,
+    /// Its processor time, as a share of the time that passed.
+    pub cpu_share: f64,
+    /// How long it could have run and waited for a processor, as such a share.
+    pub run_delay_share: Option<f64>,
+    /// Median latency.
+    pub latency_seconds_p50: Option<f64>,
+    /// 99 % of its requests were sent at most this late.
+    pub lateness_seconds_p99: Option<f64>,
 }
 
 /// The purpose of a load.

@@ -249,7 +249,9 @@ impl Scan {
                     scan.trials += 1;
                     trials.add(&trial, (place, &input.path))?;
                     let order = trial.order;
-                    let loads = order.background.into_iter().map(|one| one.load).collect();
+                    let loads = order.background.into_iter().map(|one| one.load);
+                    let clients = order.clients.into_iter().map(|client| format!("client {}", client.name));
+                    let loads = loads.chain(clients).collect();
                     scan.chosen.entry((order.system, order.workload)).or_insert((order.settings, loads));
                 }
                 _ => {}

@@ -249,6 +249,14 @@ impl Recording {
         orders.map(|order| order.background.iter().map(|one| one.load.as_str()).collect()).collect()
     }
 
+    /// The hosts that loaded the servers of the workload: those of a run are the same in all trials.
+    #[must_use]
+    pub fn clients(&self, workload: &str) -> Vec<&str> {
+        let mut orders = self.trials.iter().map(|trial| &trial.order);
+        let order = orders.find(|order| order.workload == workload);
+        order.into_iter().flat_map(|order| &order.clients).map(|client| client.name.as_str()).collect()
+    }
+
     /// Whether the run was cut off.
     #[must_use]
     pub fn interrupted(&self) -> bool {

@@ -56,6 +56,9 @@ pub struct TrialParameters {
     /// Where the server of a load runs; `None` where the workload starts it beside itself, or has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Server>,
+    /// The hosts that load the server; empty where the trial itself does, or there is no server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientHost>,
     /// Settings of the workload that the user chose, by name; those left out have their defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
@@ -79,7 +82,7 @@ pub struct TrialParameters {
     pub helpers: u32,
     /// The sampled series; `None` in trials that are judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<ProfileOrder>,
+    pub profile: Option<Box<ProfileOrder>>,
     /// The trial is killed when this is used up.
     pub timeout_seconds: f64,
     /// A folder of this run's own for files that a workload needs.
@@ -132,6 +135,16 @@ pub struct Server {
     /// The command in front of a program that starts it there; empty where the server runs already.
     #[serde(default)]
     pub prefix: Vec<String>,
+}
+
+/// A host that loads the server of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ClientHost {
+    /// Its name.
+    pub name: String,
+    /// The command that leads to a shell there; empty for the system of the trial itself.
+    #[serde(default)]
+    pub command: Vec<String>,
 }
 
 /// The parameters of one trial and how it ended.

@@ -172,6 +172,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             server_cpu: None,
             spare_cpus: Vec::new(),
             server: None,
+            clients: Vec::new(),
             settings: [].into(),
             references: false,
             offered: Vec::new(),

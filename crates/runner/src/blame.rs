@@ -78,7 +78,7 @@ pub(crate) fn suspects(recording: &Recording, findings: &Findings, options: &Bla
             // They are for series that are judged.
             references: false,
             scratch: String::new(),
-            profile: Some(ProfileOrder { period_seconds: PERIOD_SECONDS, series }),
+            profile: Some(Box::new(ProfileOrder { period_seconds: PERIOD_SECONDS, series })),
             ..last.order.clone()
         };
         let (done, spent, wanted) = (0, Duration::ZERO, options.trials);

@@ -100,6 +100,7 @@ mod tests {
             latency_seconds_p50: Some(1e-3),
             lateness_seconds_p99: None,
             failures: Vec::new(),
+            parts: Vec::new(),
         }
     }
 

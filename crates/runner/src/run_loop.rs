@@ -292,6 +292,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
             server_cpu: own.server_cpu.filter(|_| item.is_load()),
             spare_cpus: if item.is_load() { own.spare_cpus.clone() } else { Vec::new() },
             server: plan.server.clone().filter(|_| item.is_load()),
+            clients: Vec::new(),
             settings: settings::on_system(item.workload, &item.settings, &target.settings),
             background: own.background(target),
             helpers: own.helpers(index),

@@ -15,6 +15,11 @@ pub fn stop_ordered() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
+/// The same as a flag, for calls that wait until it is set.
+pub fn stop_flag() -> &'static AtomicBool {
+    &STOP
+}
+
 /// How often the process was asked for its counters, by SIGUSR1, since [`watch`].
 #[inline]
 pub fn reports_asked() -> u64 {

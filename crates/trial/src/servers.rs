@@ -6,6 +6,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use net::load::Generator;
+use net::load::coordinator::{JointWork, work};
 use workload::Group;
 
 use crate::Done;
@@ -19,7 +21,7 @@ const SESSION: &str = "session";
 pub fn play() -> Option<ExitCode> {
     crate::play(&GROUPS, |role| match *role {
         [net::server::ROLE] => Some(serve()),
-        [net::load::coordinator::ROLE] => Some(load()),
+        [Generator::ROLE] => Some(together::<Generator>()),
         [mail::dns::NAMES_ROLE] => Some(answer()),
         [SESSION, order] => Some(session(order)),
         _ => None,
@@ -40,11 +42,11 @@ fn serve() -> Done {
     Ok(net::server::serve_for(io::stdin(), io::stdout(), session_command()?)?)
 }
 
-/// Loads a server together with other processes, by the requests on standard input.
-fn load() -> Done {
-    // An interrupt ends the load, and not the counts of it.
+/// Works together with other processes, by the requests on standard input.
+fn together<W: JointWork>() -> Done {
+    // An interrupt ends the work, and not the counts of it.
     sys::signal::watch()?;
-    Ok(net::load::coordinator::work(io::stdin(), io::stdout())?)
+    Ok(work::<W>(io::stdin(), io::stdout())?)
 }
 
 /// Serves DNS for generated domains by the plan on standard input, until that ends.

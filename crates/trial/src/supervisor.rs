@@ -228,7 +228,7 @@ fn start(program: &Path) -> Result<Process, Error> {
 /// Gives a worker its task, and begins to sample it before that if requested. A worker that cannot be sampled
 /// gets no task, and ends.
 fn give(worker: &mut Process, task: &Task) -> Result<std::io::Result<Option<Profiler>>, Error> {
-    let profile = task.order.profile.as_ref();
+    let profile = task.order.profile.as_deref();
     let profiler =
         profile.map(|profile| Profiler::attach(worker.number(), profile, task.order.cpu)).transpose();
     if profiler.is_ok() {
@@ -385,6 +385,7 @@ mod tests {
             server_cpu: None,
             spare_cpus: Vec::new(),
             server: None,
+            clients: Vec::new(),
             settings: [].into(),
             references: false,
             offered: Vec::new(),

@@ -1,9 +1,10 @@
 //! The record of a load beside its series: the load generator's own observations, percentiles that are only
 //! lower bounds, and the distribution of latencies.
 
-use net::load::{Distribution, Level, Times};
+use net::load::{Distribution, GeneratorReport, JointLoad, Level, Times};
 use record::{
-    FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Line, Purpose, Tester, TrialKey, Unit,
+    FailureCount, GeneratorLevel, GeneratorPart, Histogram, Limitation, LimitedBy, Line, Purpose, Tester,
+    TrialKey, Unit,
 };
 
 use crate::{LevelRecorder, Trial};
@@ -95,6 +96,35 @@ pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLeve
         latency_seconds_p50: quantile(&level.latency, 0.5),
         lateness_seconds_p99: level.lateness.as_ref().and_then(|lateness| quantile(lateness, 0.99)),
         failures: failures.collect(),
+        parts: level.joint.as_ref().map(generator_parts).unwrap_or_default(),
+    }
+}
+
+/// Each of several generators about itself. An observer is left out: a hundredth of the load limits nothing,
+/// and has few requests.
+fn generator_parts(joint: &JointLoad) -> Vec<GeneratorPart> {
+    let is_observer = |one: &GeneratorReport| joint.observer.as_ref().is_some_and(|own| own.name == one.name);
+    let loaders: Vec<&GeneratorReport> = joint.workers.iter().filter(|one| !is_observer(one)).collect();
+    if joint.workers.len() < 2 {
+        return Vec::new();
+    }
+    loaders.into_iter().map(generator_part).collect()
+}
+
+/// One of several generators about itself.
+fn generator_part(report: &GeneratorReport) -> GeneratorPart {
+    let per_second = |requests: u64| requests as f64 / report.elapsed_seconds.max(1e-9);
+    GeneratorPart {
+        name: report.name.clone(),
+        connections: report.connections as u64,
+        intended_per_second: report.intended.map(per_second),
+        started_per_second: per_second(report.started),
+        unanswered: report.unanswered,
+        timed_out: report.timed_out,
+        cpu_share: report.watch.cpu_share,
+        run_delay_share: report.watch.run_delay_share,
+        latency_seconds_p50: report.latency_seconds_p50,
+        lateness_seconds_p99: report.lateness_seconds_p99,
     }
 }
 
@@ -145,6 +175,7 @@ pub fn record_sink(sink: &SinkLevel<'_>, recorder: &mut LevelRecorder<'_>) {
         latency_seconds_p50: median,
         lateness_seconds_p99: None,
         failures: Vec::new(),
+        parts: Vec::new(),
     }));
     record_latencies(sink.latency, recorder);
 }

@@ -5,9 +5,9 @@ use record::{SeriesKey, Side, Unit};
 use stats::{Class, Interval, Verdict};
 
 use super::result::{Comparison, Ranking, RankingEntry};
+use crate::bounds::LimitedLevels;
 use crate::finding::Finding;
 use crate::findings::Findings;
-use crate::generator::LimitedLevels;
 use crate::verdict::known_bound;
 
 /// The trends over n of the times of one contender.

@@ -10,7 +10,8 @@ use record::{Direction, GeneratorLevel, Recording, Series, SeriesKey, System, Tr
 
 use super::result::{LevelValue, OfferedLoad};
 use super::sample::Sample;
-use crate::generator::{BoundsOf, is_of_server};
+use crate::bounds::BoundsOf;
+use crate::generator::is_of_server;
 use crate::series::{is_of_levels, median, sweep};
 use crate::stops;
 

@@ -3,8 +3,8 @@
 use super::pairs::offered_apart;
 use super::result::{AnswerNote, NoAnswer, Reference, Shortened, WithoutNumber};
 use super::sample::Sample;
+use crate::bounds::LimitedLevels;
 use crate::environment;
-use crate::generator::LimitedLevels;
 use crate::stops::{Cause, Stop};
 
 /// A range shorter than this share of the other's is reported even where nothing stopped it.

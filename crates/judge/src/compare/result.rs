@@ -6,8 +6,8 @@ use record::{Direction, Run, SeriesKey, Side, System, Unit};
 use serde::Serialize;
 use stats::{Answer, Interval, Rank, Scaling, Verdict};
 
+use crate::bounds::LimitedLevels;
 use crate::environment::Difference;
-use crate::generator::LimitedLevels;
 use crate::stops::{Cause, Stop};
 
 /// The smallest difference that matters, as a share.
@@ -197,6 +197,8 @@ pub enum Mismatch {
     Settings(Vec<(String, BTreeMap<String, String>)>),
     /// In the loads beside the trials, which may differ between the systems of one run, but not between runs.
     Background(Vec<(String, Vec<Vec<String>>)>),
+    /// In the hosts that load the servers; none where the trials do.
+    Clients(Vec<(String, Vec<String>)>),
 }
 
 /// A note beside an answer.

@@ -7,7 +7,7 @@ use record::{Recording, Series, SeriesKey, Side, System, Unit};
 use stats::{Scaling, Sweep, Verdict};
 
 use super::result::{LevelValue, OfferedLoad};
-use crate::generator::LimitedLevels;
+use crate::bounds::LimitedLevels;
 use crate::series::sweep;
 use crate::stops::Stop;
 

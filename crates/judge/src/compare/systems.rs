@@ -6,10 +6,10 @@ use super::levels::{OfCurve, sample, trials};
 use super::ranking::{Compared, Field, compare};
 use super::result::{Comparison, Contender, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
 use super::sample::Sample;
+use crate::bounds::Bounds;
 use crate::environment;
 use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN};
 use crate::findings::Findings;
-use crate::generator::Bounds;
 use crate::scaling::SLOWDOWN;
 use crate::undecided::is_companion;
 use stats::Scaling;
@@ -19,7 +19,7 @@ use stats::Scaling;
 pub enum Refusal {
     /// There is only one system.
     Alone(String),
-    /// Every workload that they have in common has another version, other settings or another background.
+    /// Every workload that they have in common has another version, other settings, clients or background.
     Different(Vec<Refused>),
     /// These have no values.
     NoNumber(Vec<WithoutNumber>),
@@ -262,7 +262,7 @@ fn only_explains_scaling(recording: &Recording, key: &SeriesKey) -> bool {
         && is_companion(&recording.workloads, &key.workload, &key.name)
 }
 
-/// Workloads whose definitions, settings or loads beside them differ.
+/// Workloads whose definitions, settings, loads beside them or clients differ.
 fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
     let mut refused: Vec<Refused> = Vec::new();
     for workload in sources.iter().flat_map(|source| &source.recording.workloads) {
@@ -283,13 +283,21 @@ fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
             let loads = source.recording.backgrounds(&workload.name);
             Some(loads.into_iter().map(owned).collect()).filter(|all: &Vec<Vec<String>>| !all.is_empty())
         });
-        let mismatch =
-            match (is_same(&versions), is_same(&settings) || is_same(&of_runs), is_same(&backgrounds)) {
-                (false, ..) => Mismatch::Versions(versions),
-                (true, false, _) => Mismatch::Settings(settings),
-                (true, true, false) => Mismatch::Background(backgrounds),
-                (true, true, true) => continue,
-            };
+        let clients = of_each(sources, |source| {
+            source.version(&workload.name)?;
+            Some(source.recording.clients(&workload.name).into_iter().map(str::to_owned).collect::<Vec<_>>())
+        });
+        let mismatch = if !is_same(&versions) {
+            Mismatch::Versions(versions)
+        } else if !is_same(&settings) && !is_same(&of_runs) {
+            Mismatch::Settings(settings)
+        } else if !is_same(&backgrounds) {
+            Mismatch::Background(backgrounds)
+        } else if !is_same(&clients) {
+            Mismatch::Clients(clients)
+        } else {
+            continue;
+        };
         refused.push(Refused { workload: workload.name.clone(), mismatch });
     }
     refused

@@ -6,8 +6,8 @@ use super::levels::{OfCurve, sample, trials};
 use super::ranking::{Compared, Field, compare};
 use super::result::{Comparison, Contender, MARGIN, Reference};
 use super::sample::Sample;
+use crate::bounds::Bounds;
 use crate::finding::{ALPHA, Finding};
-use crate::generator::Bounds;
 
 impl Comparison {
     /// Compares the variants of the only workload of a run, if they compete, with the first of them over

@@ -1,5 +1,5 @@
-//! Several generators that offered one load together: when each was at work, on one scale of time, and
-//! whether the level counts.
+//! Several processes that worked together: when each was at work, on one scale of time, and whether the level
+//! of a load counts.
 
 use std::fmt;
 
@@ -18,18 +18,41 @@ pub(super) const OVERLAP_MIN: f64 = 0.99;
 pub struct JointLoad {
     /// The generators that have measured.
     pub workers: Vec<GeneratorReport>,
+    /// Generator with a hundredth of the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observer: Option<ObserverLevel>,
+    /// The time in which all were at work.
+    #[serde(flatten)]
+    pub window: JointWindow,
+}
+
+/// The time in which several processes were at work together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JointWindow {
     /// Time from the first begin of the measuring to the last, by clocks that were compared.
     pub start_spread_seconds: f64,
     /// By how much that can be off.
     pub start_spread_error_seconds: f64,
     /// Share of the measured time in which certainly all were at work.
     pub overlap_share: f64,
-    /// Generator with a hundredth of the load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observer: Option<ObserverLevel>,
-    /// Reasons for which the level does not count.
+    /// Reasons for which the measurements do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub void: Vec<VoidReason>,
+}
+
+/// When one of several processes was at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerPresence {
+    /// Begin of its measuring, after that of the first.
+    pub begin_seconds: f64,
+    /// How long it was not at work: stopped, or without a processor.
+    pub absent_seconds: f64,
+    /// How far its clock is ahead of the coordinator's.
+    pub clock_offset_seconds: f64,
+    /// By how much that can be off.
+    pub clock_error_seconds: f64,
+    /// How fast its clock drifted, as a share of the time.
+    pub clock_drift: f64,
 }
 
 /// The part of one of several generators in a load.
@@ -64,16 +87,9 @@ pub struct GeneratorReport {
     pub lateness_seconds_p99: Option<f64>,
     /// Generators about themselves.
     pub watch: Watch,
-    /// Begin of its measuring, after that of the first.
-    pub begin_seconds: f64,
-    /// How long it was not at work: stopped, or without a processor.
-    pub absent_seconds: f64,
-    /// How far its clock is ahead of the coordinator's.
-    pub clock_offset_seconds: f64,
-    /// By how much that can be off.
-    pub clock_error_seconds: f64,
-    /// How fast its clock drifted, as a share of the time.
-    pub clock_drift: f64,
+    /// When it was at work.
+    #[serde(flatten)]
+    pub presence: WorkerPresence,
 }
 
 /// The latencies of the generator with a hundredth of the load.
@@ -134,6 +150,11 @@ pub enum VoidReason {
 }
 
 impl VoidReason {
+    /// Whether no further load can be offered together: a generator is gone.
+    pub fn is_lasting(&self) -> bool {
+        matches!(self, VoidReason::Lost { .. })
+    }
+
     /// The generator.
     #[cfg(test)]
     pub(super) fn worker(&self) -> &str {
@@ -250,11 +271,15 @@ impl Overlap {
 }
 
 impl GeneratorReport {
-    /// That of a generator whose clock is not known.
+    /// That of a generator.
     ///
     /// # Errors
     /// None: the bounds of a histogram are sound.
-    pub(super) fn new(name: String, measured: &Measured) -> Result<GeneratorReport, Error> {
+    pub(super) fn new(
+        name: String,
+        measured: &Measured,
+        presence: WorkerPresence,
+    ) -> Result<GeneratorReport, Error> {
         let quantile =
             |times: &Times, share| (times.count() > 0).then(|| times.quantile_ns(share) as f64 / 1e9);
         let latency = measured.latency()?;
@@ -273,11 +298,7 @@ impl GeneratorReport {
             latency_seconds_p99: quantile(&latency, 0.99),
             lateness_seconds_p99: quantile(&measured.lateness, 0.99),
             watch: measured.watch.clone(),
-            begin_seconds: 0.0,
-            absent_seconds: measured.window.absent_ns as f64 / 1e9,
-            clock_offset_seconds: 0.0,
-            clock_error_seconds: 0.0,
-            clock_drift: 0.0,
+            presence,
         })
     }
 }

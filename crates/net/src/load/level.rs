@@ -267,7 +267,7 @@ impl Level {
 
     /// Why the level does not count; empty where it does.
     pub fn void(&self) -> &[VoidReason] {
-        self.joint.as_ref().map_or(&[], |joint| &joint.void)
+        self.joint.as_ref().map_or(&[], |joint| &joint.window.void)
     }
 }
 

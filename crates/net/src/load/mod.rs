@@ -25,7 +25,7 @@ pub use crate::network::TlsSettings;
 pub use failure::{Failure, FailureKind, RequestStage};
 pub use generator::Generator;
 pub use histogram::{Recent, Times};
-pub use joint::{GeneratorReport, JointLoad, ObserverLevel, VoidReason};
+pub use joint::{GeneratorReport, JointLoad, JointWindow, ObserverLevel, VoidReason, WorkerPresence};
 pub use level::{Distribution, Level, PERCENTS, Percentile, write_interval_log};
 pub use measured::{Measured, Slice, Watch, Window};
 pub use plan::{FROM_ONE_ADDRESS, Load, LoadSettings, Sources};

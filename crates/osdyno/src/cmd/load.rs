@@ -19,7 +19,7 @@ mod target;
 use std::process::ExitCode;
 
 use judge::gate::{ClaimKind, GateClaim};
-use net::load::coordinator::Coordinator;
+use net::load::coordinator::{Coordinator, WorkerPlan};
 use net::load::search::{self, Found, Goal};
 use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress};
 
@@ -65,7 +65,11 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
 
     let screen = Screen::new(console);
     let mut held = Held::start(args.background.as_ref(), args::TIME_MAX)?;
-    let mut generators = Generators::start(&settings, args.workers, hosts.as_ref(), screen.is_watched())?;
+    let started = Generators::start(&settings, args.workers, hosts.as_ref(), screen.is_watched());
+    let mut generators = match started {
+        Err(_) if sys::signal::stop_ordered() => return Ok(ExitCode::from(INTERRUPTED)),
+        started => started?,
+    };
     let mut offer = |load: &Load| {
         held.begin();
         let level = generators.offer(load, &screen)?;
@@ -262,7 +266,8 @@ impl Generators {
         })?;
         let mut coordinator = match hosts {
             Some(LoadHosts { all, observes }) => {
-                Coordinator::start_on(&program, settings, all, workers, *observes)?
+                let plan = WorkerPlan { program: &program, hosts: all, workers_each: workers, file: None };
+                Coordinator::start_on(plan, settings, *observes)?
             }
             None => Coordinator::start(&program, settings, &vec![None; workers])?,
         };

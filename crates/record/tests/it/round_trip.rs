@@ -182,11 +182,12 @@ fn everything() -> Line {
     trial.order = TrialParameters {
         boot: 1,
         references: true,
+        clients: vec![ClientHost { name: "n1".into(), command: vec!["ssh".into(), "n1".into()] }],
         offered: vec![offered],
         levels: vec![1],
         background: vec![background()],
         helpers: 1,
-        profile: Some(sample::profile_order()),
+        profile: Some(Box::new(sample::profile_order())),
         ..trial.order
     };
     trial.held_background = vec![HeldBackground {
@@ -220,7 +221,7 @@ fn what_was_sampled_survives_and_counts_for_nothing_else() {
     let line = Line::Profile(sample::profile());
     assert_eq!(parse_line(&sample::json(&line)).unwrap(), line);
     let Line::Trial(mut trial) = sample::trial(9, Outcome::Complete, vec![]) else { panic!("a trial") };
-    trial.order.profile = Some(sample::profile_order());
+    trial.order.profile = Some(Box::new(sample::profile_order()));
     let before = Recording::new(sample::lines()).unwrap();
     let recording =
         Recording::new(sample::lines().into_iter().chain([Line::Trial(trial.clone()), line])).unwrap();

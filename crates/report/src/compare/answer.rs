@@ -63,7 +63,7 @@ pub struct ComparisonAnswer<'a> {
     pub geometric_means: Vec<MeanAnswer<'a>>,
     /// Workloads that must not be compared, and why.
     ///
-    /// Other versions, settings or backgrounds.
+    /// Other versions, settings, backgrounds or clients.
     pub refused: Vec<String>,
     /// Decision on `--fail-on`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -142,6 +142,9 @@ pub(crate) fn refused(refused: &Refused) -> String {
         Mismatch::Background(all) => {
             ("backgrounds", all.iter().map(|(name, loads)| format!("{} in {name}", levels(loads))).collect())
         }
+        Mismatch::Clients(all) => {
+            ("clients", all.iter().map(|(name, hosts)| format!("{} in {name}", clients(hosts))).collect())
+        }
     };
     format!("{} has different {what}: {}", refused.workload, list(&each))
 }
@@ -150,6 +153,10 @@ pub(crate) fn refused(refused: &Refused) -> String {
 fn levels(levels: &[Vec<String>]) -> String {
     let level = |loads: &Vec<String>| if loads.is_empty() { "none".to_owned() } else { loads.join(",") };
     levels.iter().map(level).collect::<Vec<_>>().join(" or ")
+}
+
+fn clients(hosts: &[String]) -> String {
+    if hosts.is_empty() { "the system itself".to_owned() } else { list(hosts) }
 }
 
 fn settings(chosen: &BTreeMap<String, String>) -> String {

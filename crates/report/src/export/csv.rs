@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{Result, Write};
 
-use judge::generator::Bounds;
+use judge::bounds::Bounds;
 use record::{LimitedBy, Recording};
 
 use super::tables::{Cell, Rows, SideTable};

@@ -2,7 +2,7 @@
 
 use std::io::{Result, Write};
 
-use judge::generator::Bounds;
+use judge::bounds::Bounds;
 use record::{Direction, LimitedBy, Recording};
 use serde::Serialize;
 use serde::ser::SerializeMap;

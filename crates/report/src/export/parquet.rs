@@ -4,7 +4,7 @@ use std::io::{self, Error, Write};
 use std::mem;
 use std::sync::Arc;
 
-use judge::generator::Bounds;
+use judge::bounds::Bounds;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result;

@@ -108,7 +108,8 @@ pub(super) fn head(findings: &Findings, asked: &Findings) -> Vec<Element> {
         head.push(Text::from(overview::counts(asked)).into());
         head.push(Text::linked("Flat", Tone::Faint, "#v-flat").and(Text::toned(bound, Tone::Faint)).into());
     }
-    let surprises = sentences::surprises(asked).into_iter().chain(sentences::backgrounds(findings));
+    let beside = sentences::clients(findings).into_iter().chain(sentences::backgrounds(findings));
+    let surprises = sentences::surprises(asked).into_iter().chain(beside);
     head.extend(surprises.map(|words| Text::from(sentences::capital(&words) + ".").into()));
     let notes = sentences::notes(findings);
     let mut notes = notes.into_iter().map(|note| Text::toned(note, Tone::Faint).into());

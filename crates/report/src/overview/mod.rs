@@ -115,7 +115,8 @@ fn machine(findings: &Findings, is_known: bool, document: &mut Document) {
         let machine = sentences::machine(&format!("{} {}", tool.name, tool.version), system);
         document.say(Text::toned(name + &machine, Tone::Strong));
     }
-    sentences::backgrounds(findings).into_iter().for_each(|background| document.say(background));
+    let beside = sentences::clients(findings).into_iter().chain(sentences::backgrounds(findings));
+    beside.for_each(|sentence| document.say(sentence));
     let notes = sentences::notes(findings);
     if let Some(first) = notes.first() {
         let more = match notes.len() - 1 {

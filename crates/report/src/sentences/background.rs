@@ -1,7 +1,15 @@
-//! The load beside the trials, in words.
+//! The load beside the trials, and the hosts that load servers, in words.
 
 use judge::Findings;
 use record::HeldBackground;
+
+use crate::words::list;
+
+/// Where the load of the servers came from; `None` where the trials loaded them.
+pub(crate) fn clients(findings: &Findings) -> Option<String> {
+    let hosts = &findings.clients;
+    (!hosts.is_empty()).then(|| format!("the servers were loaded from {}", list(hosts)))
+}
 
 /// The result of each load of the run, those of several systems with their names.
 pub(crate) fn backgrounds(findings: &Findings) -> Vec<String> {

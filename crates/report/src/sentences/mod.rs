@@ -12,7 +12,7 @@ mod verdict;
 pub(crate) use crate::words::capital;
 pub use crate::words::sentence;
 pub use background::background;
-pub(crate) use background::{backgrounds, wanted};
+pub(crate) use background::{backgrounds, clients, wanted};
 pub(crate) use beside::landmark;
 pub use beside::{Beside, beside};
 pub(crate) use remarks::kinds_of_remarks;

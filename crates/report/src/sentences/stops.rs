@@ -1,6 +1,7 @@
 //! The reasons why trials ended early, and the limits of a load, in words.
 
-use judge::generator::{Evidence, GeneratorRemark};
+use judge::bounds::GeneratorRemark;
+use judge::generator::Evidence;
 use judge::{Cause, LimitedLevels, LoadVerdict, Stop};
 use record::{FailureCount, GeneratorLevel, LimitedBy, Purpose, Unit};
 
@@ -85,6 +86,7 @@ fn evidence(by: LimitedBy, evidence: &Evidence) -> String {
     };
     match evidence {
         Evidence::Recorded(words) => words.clone(),
+        Evidence::OfPart { name, evidence } => format!("{name}: {}", self::evidence(by, evidence)),
         Evidence::Late { seconds, run_delay_percent } => {
             format!("1 % of requests were sent more than {} late", Unit::Seconds.cost(*seconds))
                 + &waited(*run_delay_percent)

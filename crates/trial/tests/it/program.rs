@@ -42,6 +42,7 @@ fn order(workload: &Workload, variant: &str, n: u64) -> TrialParameters {
         server_cpu: None,
         spare_cpus: Vec::new(),
         server: None,
+        clients: Vec::new(),
         settings: few_files(workload),
         references: false,
         offered: offered(workload, n),

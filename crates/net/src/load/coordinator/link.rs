@@ -1,50 +1,57 @@
 //! The links of a coordinator to its workers: processes here and on other hosts. Tests have simulated ones.
 
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use host::{Deadline, Host, Process};
 
-use super::ROLE;
-use super::worker::{Reply, Request};
+use super::JointWork;
+use super::worker::{Reply, RequestOf};
 use crate::Error;
-use crate::load::LoadSettings;
 
 /// How long a command may take until programs can be started through it.
 const OPEN_PATIENCE: Duration = Duration::from_secs(60);
 
+/// A reply of a worker of that kind.
+pub(super) type ReplyOf<W> = Reply<<W as JointWork>::Measured>;
+
 /// A worker, wherever it is.
 pub(super) trait WorkerLink {
+    type Work: JointWork;
+
     /// Its name in results and errors.
     fn name(&self) -> &str;
 
     /// Sends a request. If the worker is gone, the missing reply shows it.
-    fn send(&mut self, request: &Request) -> Result<(), Error>;
+    fn send(&mut self, request: &RequestOf<Self::Work>) -> Result<(), Error>;
 
     /// The next reply where it comes within this time; `None` where it does not.
-    fn receive(&mut self, within: Duration) -> Result<Option<Reply>, Error>;
+    fn receive(&mut self, within: Duration) -> Result<Option<ReplyOf<Self::Work>>, Error>;
 
     /// Ends a worker that no longer replies.
     fn end(&mut self);
 }
 
 /// A process with the role of a worker. Dropped, it is killed.
-#[derive(Debug)]
-pub(super) struct WorkerProcess {
+pub(super) struct WorkerProcess<W> {
     name: String,
     process: Process,
+    work: PhantomData<fn() -> W>,
 }
 
-impl WorkerLink for WorkerProcess {
+impl<W: JointWork> WorkerLink for WorkerProcess<W> {
+    type Work = W;
+
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn send(&mut self, request: &Request) -> Result<(), Error> {
+    fn send(&mut self, request: &RequestOf<W>) -> Result<(), Error> {
         Ok(self.process.send(request)?)
     }
 
-    fn receive(&mut self, within: Duration) -> Result<Option<Reply>, Error> {
+    fn receive(&mut self, within: Duration) -> Result<Option<ReplyOf<W>>, Error> {
         Ok(self.process.poll(within)?)
     }
 
@@ -53,70 +60,83 @@ impl WorkerLink for WorkerProcess {
     }
 }
 
-impl WorkerProcess {
+impl<W: JointWork> WorkerProcess<W> {
     /// Starts a worker on this machine.
-    pub(super) fn start(program: &Path, name: String) -> Result<WorkerProcess, Error> {
-        let process = Process::start(&name, host::role(program, &[ROLE]))?.with_grace(Duration::ZERO);
-        Ok(WorkerProcess { name, process })
+    pub(super) fn start(program: &Path, name: String) -> Result<WorkerProcess<W>, Error> {
+        Ok(WorkerProcess::new(Process::start(&name, host::role(program, &[W::ROLE]))?, name))
+    }
+
+    fn new(process: Process, name: String) -> WorkerProcess<W> {
+        WorkerProcess { name, process: process.with_grace(Duration::ZERO), work: PhantomData }
     }
 }
 
-/// A host of load generators.
+/// A host of workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GeneratorHost {
+pub struct WorkerHost {
     /// Its name in results and errors.
     pub name: String,
     /// The command that leads to a shell there, such as `ssh host`; empty for this machine.
     pub command: Vec<String>,
 }
 
+/// The workers of several hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerPlan<'a> {
+    /// A program that calls [`work`](super::work), which is sent to each host.
+    pub program: &'a Path,
+    /// The hosts.
+    pub hosts: &'a [WorkerHost],
+    /// Workers on each of them.
+    pub workers_each: usize,
+    /// A file that each host needs besides.
+    pub file: Option<&'a Path>,
+}
+
 /// A host with its workers, which end before the command that leads there.
-pub(super) struct OpenHost {
-    pub(super) workers: Vec<WorkerProcess>,
+pub(super) struct OpenHost<W> {
+    pub(super) workers: Vec<WorkerProcess<W>>,
     pub(super) host: Host,
-    /// The files of the settings, where they are there.
-    pub(super) cacert: Option<PathBuf>,
+    /// The file of the plan, where it is there.
+    pub(super) file: Option<PathBuf>,
 }
 
-/// Opens all hosts at once, because a login takes most of the time, and starts so many workers on each.
-pub(super) fn open_hosts(
-    program: &Path,
-    hosts: &[GeneratorHost],
-    workers_each: usize,
-    settings: &LoadSettings,
-) -> Result<Vec<OpenHost>, Error> {
-    std::thread::scope(|scope| {
-        let open = |host| scope.spawn(move || open_host(program, host, workers_each, settings));
-        let opening: Vec<_> = hosts.iter().map(open).collect();
-        let opened = opening.into_iter().map(|thread| match thread.join() {
-            Ok(opened) => opened,
-            Err(panic) => std::panic::resume_unwind(panic),
+impl WorkerPlan<'_> {
+    /// Opens all hosts at once, because a login takes most of the time, and starts the workers on each.
+    pub(super) fn open<W: JointWork>(&self) -> Result<Vec<OpenHost<W>>, Error> {
+        let opened = std::thread::scope(|scope| {
+            let opening: Vec<_> =
+                self.hosts.iter().map(|host| scope.spawn(move || self.open_host(host))).collect();
+            let opened = opening.into_iter().map(|thread| match thread.join() {
+                Ok(opened) => opened,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            // All of them, so that none is left when one fails.
+            opened.collect::<Vec<Result<OpenHost<W>, Error>>>()
         });
-        // All of them, so that none is left when one fails.
-        opened.collect::<Vec<_>>().into_iter().collect()
-    })
-}
-
-fn open_host(
-    program: &Path,
-    place: &GeneratorHost,
-    workers_each: usize,
-    settings: &LoadSettings,
-) -> Result<OpenHost, Error> {
-    let failed = |error: host::Error| Error::Failed { role: place.name.clone(), reason: error.to_string() };
-    let deadline = Deadline::within(OPEN_PATIENCE);
-    let folders = Host::FOLDERS.map(str::to_owned);
-    let mut host = Host::open(&place.command, program, program, &folders, deadline).map_err(failed)?;
-    let cacert = settings.tls.as_ref().and_then(|tls| tls.cacert.as_deref());
-    let cacert = cacert.map(|file| host.send_file(file, deadline)).transpose().map_err(failed)?;
-    let mut workers = Vec::new();
-    for number in 1..=workers_each {
-        let name = match workers_each {
-            1 => place.name.clone(),
-            _ => format!("{}/{number}", place.name),
-        };
-        let process = host.start(&name, program, &[ROLE], deadline).map_err(failed)?;
-        workers.push(WorkerProcess { name, process: process.with_grace(Duration::ZERO) });
+        if sys::signal::stop_ordered() {
+            return Err(Error::Stopped);
+        }
+        opened.into_iter().collect()
     }
-    Ok(OpenHost { workers, host, cacert })
+
+    fn open_host<W: JointWork>(&self, place: &WorkerHost) -> Result<OpenHost<W>, Error> {
+        let failed =
+            |error: host::Error| Error::Failed { role: place.name.clone(), reason: error.to_string() };
+        let deadline = Deadline::within(OPEN_PATIENCE).or_when(sys::signal::stop_flag());
+        let folders = Host::FOLDERS.map(str::to_owned);
+        let mut host =
+            Host::open(&place.command, self.program, self.program, &folders, deadline).map_err(failed)?;
+        let file = self.file.map(|file| host.send_file(file, deadline)).transpose().map_err(failed)?;
+        let mut workers = Vec::new();
+        for number in 1..=self.workers_each {
+            let name = match self.workers_each {
+                1 => place.name.clone(),
+                _ => format!("{}/{number}", place.name),
+            };
+            let process = host.start(&name, self.program, &[W::ROLE], deadline).map_err(failed)?;
+            workers.push(WorkerProcess::new(process, name));
+        }
+        Ok(OpenHost { workers, host, file })
+    }
 }

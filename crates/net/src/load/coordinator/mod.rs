@@ -1,22 +1,29 @@
-//! Several generators at once: processes that begin together, here or on other hosts, with their counts added
-//! up.
+//! Several processes that work at once: they begin together, here or on other hosts, and their counts are
+//! added up. Load generators are such, and the engines of `osdyno mail`.
 //!
-//! The coordinator sends each worker its settings, and then load after load. Each opens its connections and
-//! replies that it is ready. Then the clock of each is compared with the coordinator's, and all begin at one
-//! moment, by their own clocks. After the load the clocks are compared again.
+//! The coordinator sends each worker its settings, and then task after task. Each makes ready, as by opening
+//! its connections, and replies that it is. Then the clock of each is compared with the coordinator's, and
+//! all begin at one moment, by their own clocks. After the task the clocks are compared again.
 //!
+//! - `work` the work of a process, of any kind;
 //! - `link` a worker as the coordinator sees it, and processes here and on other hosts; tests simulate it;
-//! - `offering` one load, from its preparation to the counts of all;
+//! - `offering` one task, from its preparation to the counts of all;
+//! - `generators` loads: their parts, and the level of all measurements;
 //! - `clock` the offset of a clock and its drift; `worker` the side of a worker.
 
 mod clock;
+mod generators;
 mod link;
 mod offering;
 #[cfg(test)]
 mod tests;
+mod work;
 mod worker;
 
-pub use link::GeneratorHost;
+pub use generators::Coordinator;
+pub use link::{WorkerHost, WorkerPlan};
+pub use offering::{Joined, JoinedWorker};
+pub use work::{JointTask, JointWork, WorkerPlace};
 pub use worker::work;
 
 use std::path::Path;
@@ -24,15 +31,11 @@ use std::time::Duration;
 
 use host::Host;
 
-use self::link::{OpenHost, WorkerLink, WorkerProcess, open_hosts};
-use self::worker::{Reply, Request, checksum};
-use super::plan::LoadPart;
-use super::{Level, Load, LoadSettings, OffersLoad, TlsSettings, VoidReason, Watched};
+use self::link::{OpenHost, WorkerLink, WorkerProcess};
+use self::worker::{Reply, Request, RequestOf, checksum};
+use super::{VoidReason, Watched};
 use crate::Error;
 use crate::network::Timer;
-
-/// The role in which a program calls [`work`].
-pub const ROLE: &str = "load-worker";
 
 /// A worker without a reply for this long, beyond the time of its connections, is gone.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,93 +43,70 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The most that the begin lies ahead of the order to begin.
 const LEAD_MAX: Duration = Duration::from_secs(2);
 
-/// Workers that offer each load together. Dropped, they are killed.
-pub struct Coordinator {
+/// Processes that work together. Dropped, they are killed.
+pub struct JointProcesses<W: JointWork> {
     // The workers end before the commands that lead to them.
-    workers: JointWorkers<WorkerProcess>,
+    workers: JointWorkers<WorkerProcess<W>>,
     _hosts: Vec<Host>,
 }
 
-impl Coordinator {
-    /// Starts a worker here for each of these processors, where one is named: a program that calls [`work`]
-    /// in the role [`ROLE`].
-    ///
-    /// # Errors
-    /// [`Error::Host`] where one cannot be started, [`Error::Failed`] where it refuses the settings.
-    pub fn start(
+impl<W: JointWork> JointProcesses<W> {
+    /// Starts a worker here for each of these processors, where one is named.
+    fn start(
         program: &Path,
-        settings: &LoadSettings,
         cpus: &[Option<u32>],
-    ) -> Result<Coordinator, Error> {
-        let start = |number| WorkerProcess::start(program, format!("load worker {number}"));
-        let links = (0..cpus.len()).map(start).collect::<Result<_, Error>>()?;
-        let mut workers = JointWorkers::new(links, settings, kernel_clock());
-        let parts = (0..cpus.len()).map(|number| settings.share(number, cpus.len()));
-        workers.configure(&parts.collect::<Vec<_>>(), cpus, None)?;
-        Ok(Coordinator { workers, _hosts: Vec::new() })
+        part: impl Fn(WorkerPlace) -> W::Settings,
+    ) -> Result<JointProcesses<W>, Error> {
+        let of = cpus.len();
+        let start = |number| WorkerProcess::start(program, format!("{} {number}", W::ROLE.replace('-', " ")));
+        let links = (0..of).map(start).collect::<Result<_, Error>>()?;
+        let mut workers = JointWorkers::new(links, kernel_clock());
+        let parts = (0..of).map(|number| part(WorkerPlace { number, of, file: None }));
+        workers.configure(parts.collect(), cpus, None)?;
+        Ok(JointProcesses { workers, _hosts: Vec::new() })
     }
 
-    /// Starts so many workers on each host, and sends them the program. A level then counts only if all were
-    /// at work at the same time; see [`Level::void`]. With `observes` the last host gets a hundredth of the
-    /// load.
+    /// Starts the workers on all hosts, and sends each its part of the settings. A task then counts only if
+    /// all were at work at the same time; see [`JointWindow::void`](super::JointWindow::void). An order to
+    /// stop by a signal ends the wait for hosts.
     ///
     /// # Errors
     /// [`Error::Failed`] names the host that cannot be reached, refuses the settings or has another program.
     pub fn start_on(
-        program: &Path,
-        settings: &LoadSettings,
-        hosts: &[GeneratorHost],
-        workers_each: usize,
-        observes: bool,
-    ) -> Result<Coordinator, Error> {
-        let opened = open_hosts(program, hosts, workers_each, settings)?;
-        let count = opened.iter().map(|one| one.workers.len()).sum();
+        plan: WorkerPlan<'_>,
+        part: impl Fn(WorkerPlace) -> W::Settings,
+    ) -> Result<JointProcesses<W>, Error> {
+        let opened = plan.open::<W>()?;
+        let of = opened.iter().map(|one| one.workers.len()).sum();
         let (mut links, mut hosts, mut parts) = (Vec::new(), Vec::new(), Vec::new());
-        for OpenHost { workers, host, cacert } in opened {
+        for OpenHost { workers, host, file } in opened {
             for link in workers {
-                let part = LoadPart { number: links.len(), of: count, observes };
-                let tls = settings.tls.clone().map(|tls| TlsSettings { cacert: cacert.clone(), ..tls });
-                parts.push(LoadSettings { tls, ..settings.part(part) });
+                parts.push(part(WorkerPlace { number: links.len(), of, file: file.clone() }));
                 links.push(link);
             }
             hosts.push(host);
         }
-        let mut workers = JointWorkers::new(links, settings, kernel_clock());
-        (workers.is_strict, workers.observes) = (true, observes);
-        workers.configure(&parts, &vec![None; count], Some(checksum(program)?))?;
-        Ok(Coordinator { workers, _hosts: hosts })
+        let mut workers = JointWorkers::new(links, kernel_clock());
+        workers.is_strict = true;
+        workers.configure(parts, &vec![None; of], Some(checksum(plan.program)?))?;
+        Ok(JointProcesses { workers, _hosts: hosts })
     }
 
-    /// See [`Generator::follow`](super::Generator::follow).
-    ///
-    /// # Errors
-    /// [`Error::Host`] for a request that cannot be written.
-    pub fn follow(&mut self) -> Result<(), Error> {
-        self.workers.ask(usize::MAX, &Request::Follow)
-    }
-
-    /// Offers a load with all workers together. In a closed loop a worker has at least one connection, so
-    /// that fewer of them offer a load of few connections. A level that does not count has its reasons, and
-    /// the counts of the workers that have measured.
+    /// Does a task with all workers together. One that does not count has its reasons, and the counts of the
+    /// workers that have measured.
     ///
     /// # Errors
     /// [`Error::Failed`] where a worker refuses.
-    pub fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
-        self.workers.offer(load, watched)
+    pub fn offer(
+        &mut self,
+        task: JointTask<W::Task>,
+        watched: &mut Watched<'_>,
+    ) -> Result<Joined<W::Measured>, Error> {
+        self.workers.offer(task, watched)
     }
 }
 
-impl OffersLoad for Coordinator {
-    fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
-        let level = Coordinator::offer(self, load, watched)?;
-        match level.void() {
-            [] => Ok(level),
-            [reason, ..] => Err(Error::Void(reason.clone())),
-        }
-    }
-}
-
-/// The clock that times loads.
+/// The clock that times tasks.
 fn kernel_clock() -> Box<dyn Fn() -> u64> {
     let timer = Timer::start();
     Box::new(move || timer.now_ns())
@@ -136,16 +116,11 @@ fn kernel_clock() -> Box<dyn Fn() -> u64> {
 struct JointWorkers<L> {
     links: Vec<L>,
     now_ns: Box<dyn Fn() -> u64>,
-    /// Connections that all together begin in a second, and those that stay silent.
-    connect_rate: f64,
-    idle: usize,
-    /// Whether a level counts only if all workers were at work at the same time.
+    /// Whether a task counts only if all workers were at work at the same time.
     is_strict: bool,
-    /// Whether the last worker has a hundredth of the load.
-    observes: bool,
-    /// The number of the present load.
+    /// The number of the present task.
     level: u64,
-    /// Workers that are gone: no further load can be offered as it was asked for.
+    /// Workers that are gone: no further task can be done as it was asked for.
     lost: Vec<VoidReason>,
     /// A fault of the coordinator that a test plants, and must find.
     #[cfg(test)]
@@ -153,15 +128,11 @@ struct JointWorkers<L> {
 }
 
 impl<L: WorkerLink> JointWorkers<L> {
-    fn new(links: Vec<L>, settings: &LoadSettings, now_ns: Box<dyn Fn() -> u64>) -> JointWorkers<L> {
-        let LoadSettings { connect_rate, idle, .. } = *settings;
+    fn new(links: Vec<L>, now_ns: Box<dyn Fn() -> u64>) -> JointWorkers<L> {
         JointWorkers {
             links,
             now_ns,
-            connect_rate,
-            idle,
             is_strict: false,
-            observes: false,
             level: 0,
             lost: Vec::new(),
             #[cfg(test)]
@@ -172,12 +143,12 @@ impl<L: WorkerLink> JointWorkers<L> {
     /// Sends each worker its settings. `build` is the checksum that the program of each must have.
     fn configure(
         &mut self,
-        parts: &[LoadSettings],
+        parts: Vec<<L::Work as JointWork>::Settings>,
         cpus: &[Option<u32>],
         build: Option<u32>,
     ) -> Result<(), Error> {
         for ((link, part), &cpu) in self.links.iter_mut().zip(parts).zip(cpus) {
-            let (settings, reports_build) = (Box::new(part.clone()), build.is_some());
+            let (settings, reports_build) = (Box::new(part), build.is_some());
             link.send(&Request::Settings { settings, cpu, reports_build })?;
         }
         for link in &mut self.links {
@@ -195,16 +166,8 @@ impl<L: WorkerLink> JointWorkers<L> {
     }
 
     /// Sends a request to so many workers.
-    fn ask(&mut self, count: usize, request: &Request) -> Result<(), Error> {
+    fn ask(&mut self, count: usize, request: &RequestOf<L::Work>) -> Result<(), Error> {
         self.links.iter_mut().take(count).try_for_each(|link| link.send(request))
-    }
-
-    /// The parts of a load, one for each worker that offers it.
-    fn parts(&self, load: &Load) -> Vec<Load> {
-        let all = self.links.len();
-        let count = if load.rate.is_none() { all.min(load.connections.max(1)) } else { all };
-        let observes = self.observes && count == all && all > 1;
-        (0..count).map(|number| load.part(LoadPart { number, of: count, observes })).collect()
     }
 }
 
@@ -212,7 +175,7 @@ const OTHER_BUILD: &str = "its program is another build of osdyno than this one:
                            file that is sent there";
 
 /// The kind of a reply, for errors.
-fn kind(reply: &Reply) -> &'static str {
+fn kind<M>(reply: &Reply<M>) -> &'static str {
     match reply {
         Reply::Accepted { .. } => "an acceptance",
         Reply::Clock { .. } => "its time",

@@ -1,15 +1,15 @@
-//! One load: prepared by all workers, begun at one moment, held, and joined to a level. A worker that is lost
-//! ends the load, the others end theirs in order, and the level does not count.
+//! One task: prepared by all workers, begun at one moment, done, and joined. A worker that is lost ends the
+//! task, the others end theirs in order, and it does not count.
 
 use std::time::Duration;
 
 use super::clock::{ClockOffset, LevelClock, ROUND_TRIPS, RoundTrip};
-use super::link::WorkerLink;
+use super::link::{ReplyOf, WorkerLink};
 use super::worker::{Reply, Request};
-use super::{JointWorkers, LEAD_MAX, PATIENCE};
+use super::{JointTask, JointWork, JointWorkers, LEAD_MAX, PATIENCE};
 use crate::Error;
-use crate::load::joint::{GeneratorReport, JointLoad, ObserverLevel, Overlap, PlacedWindow, VoidReason};
-use crate::load::{Distribution, Level, Load, Measured, Progress, Watched};
+use crate::load::joint::{JointWindow, Overlap, PlacedWindow, VoidReason, WorkerPresence};
+use crate::load::{Progress, Watched};
 
 #[cfg(test)]
 use super::tests::Bug;
@@ -41,10 +41,34 @@ enum Unheard {
     Refused(Error),
 }
 
-/// A load in progress.
-struct Offering {
+/// The measurements of all workers.
+#[derive(Debug)]
+pub struct Joined<M> {
+    /// Those that have measured.
+    pub workers: Vec<JoinedWorker<M>>,
+    /// How many had a part in the task.
+    pub of: usize,
+    /// The time in which they were at work together.
+    pub window: JointWindow,
+}
+
+/// The measurements of one of several workers.
+#[derive(Debug)]
+pub struct JoinedWorker<M> {
+    /// Its number, from 0.
+    pub number: usize,
+    /// Its host, with a number where that has several.
+    pub name: String,
+    /// Its counts.
+    pub measured: M,
+    /// When it was at work.
+    pub presence: WorkerPresence,
+}
+
+/// A task in progress.
+struct Offering<M> {
     progress: Vec<Progress>,
-    measured: Vec<Option<Measured>>,
+    measured: Vec<Option<M>>,
     /// Workers that will measure nothing.
     is_out: Vec<bool>,
     /// When each was last heard, by the coordinator's clock.
@@ -54,8 +78,17 @@ struct Offering {
     is_stopped: bool,
 }
 
-impl Offering {
-    fn new(count: usize) -> Offering {
+/// A task in progress by workers behind such links.
+type OfferingBy<L> = Offering<<<L as WorkerLink>::Work as JointWork>::Measured>;
+
+/// The measurements of workers behind such links.
+type JoinedBy<L> = Joined<<<L as WorkerLink>::Work as JointWork>::Measured>;
+
+/// A task of workers behind such links.
+type TaskOf<L> = JointTask<<<L as WorkerLink>::Work as JointWork>::Task>;
+
+impl<M> Offering<M> {
+    fn new(count: usize) -> Offering<M> {
         let mut measured = Vec::new();
         measured.resize_with(count, || None);
         Offering {
@@ -96,21 +129,21 @@ impl Offering {
 }
 
 impl<L: WorkerLink> JointWorkers<L> {
-    /// See [`super::Coordinator::offer`].
-    pub(super) fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
+    /// See [`super::JointProcesses::offer`].
+    pub(super) fn offer(&mut self, task: TaskOf<L>, watched: &mut Watched<'_>) -> Result<JoinedBy<L>, Error> {
         self.level += 1;
-        let parts = self.parts(load);
+        let JointTask { parts, preparation, duration, has_common_end } = task;
         let mut offering = Offering::new(parts.len());
-        // Fewer workers would offer another load than the one that was asked for.
+        // Fewer workers would do another task than the one that was asked for.
         offering.void.clone_from(&self.lost);
         if offering.void.is_empty() {
-            self.prepare(load, &parts, &mut offering)?;
+            self.prepare(parts, preparation, &mut offering)?;
         }
         let before = self.compare_clocks(&mut offering)?;
         let mut clocks = Vec::new();
         if offering.void.is_empty() {
             self.begin(&before, &mut offering)?;
-            self.hold(load, &mut offering, watched)?;
+            self.hold(duration, &mut offering, watched)?;
             let after = match self.is_strict && self.is_careful(&offering) {
                 true => self.compare_clocks(&mut offering)?,
                 // All clocks are one.
@@ -119,11 +152,11 @@ impl<L: WorkerLink> JointWorkers<L> {
             let pair = |(before, after)| LevelClock { before, after };
             clocks = before.into_iter().zip(after).map(pair).collect();
         }
-        self.join(load, offering, &clocks)
+        Ok(self.join(offering, &clocks, has_common_end))
     }
 
     /// Whether the clocks are to be compared again.
-    fn is_careful(&self, offering: &Offering) -> bool {
+    fn is_careful(&self, offering: &OfferingBy<L>) -> bool {
         #[cfg(test)]
         if self.bug == Some(Bug::TrustsClocks) {
             return false;
@@ -131,16 +164,19 @@ impl<L: WorkerLink> JointWorkers<L> {
         offering.void.is_empty()
     }
 
-    /// Has all open their connections.
-    fn prepare(&mut self, load: &Load, parts: &[Load], offering: &mut Offering) -> Result<(), Error> {
-        let level = self.level;
-        for (link, part) in self.links.iter_mut().zip(parts) {
-            link.send(&Request::Prepare { level, load: part.clone() })?;
+    /// Has all make ready.
+    fn prepare(
+        &mut self,
+        parts: Vec<<L::Work as JointWork>::Task>,
+        preparation: Duration,
+        offering: &mut OfferingBy<L>,
+    ) -> Result<(), Error> {
+        let (level, count) = (self.level, parts.len());
+        for (link, task) in self.links.iter_mut().zip(parts) {
+            link.send(&Request::Prepare { level, task })?;
         }
-        let ramp_seconds = (load.connections + self.idle) as f64 / self.connect_rate;
-        let ramp = Duration::try_from_secs_f64(ramp_seconds).unwrap_or(Duration::MAX);
-        for number in 0..parts.len() {
-            let ready = self.await_reply(number, PATIENCE.saturating_add(ramp), |reply| match reply {
+        for number in 0..count {
+            let ready = self.await_reply(number, PATIENCE.saturating_add(preparation), |reply| match reply {
                 Reply::Ready { level: ready } if ready == level => Some(()),
                 _ => None,
             });
@@ -154,7 +190,7 @@ impl<L: WorkerLink> JointWorkers<L> {
         &mut self,
         number: usize,
         within: Duration,
-        expected: impl Fn(Reply) -> Option<T>,
+        expected: impl Fn(ReplyOf<L::Work>) -> Option<T>,
     ) -> Result<T, Unheard> {
         let deadline_ns = (self.now_ns)().saturating_add(within.as_nanos().min(u64::MAX.into()) as u64);
         loop {
@@ -193,7 +229,7 @@ impl<L: WorkerLink> JointWorkers<L> {
         &mut self,
         number: usize,
         reply: Result<T, Unheard>,
-        offering: &mut Offering,
+        offering: &mut OfferingBy<L>,
     ) -> Result<Option<T>, Error> {
         match reply {
             Ok(reply) => Ok(Some(reply)),
@@ -205,7 +241,7 @@ impl<L: WorkerLink> JointWorkers<L> {
         }
     }
 
-    fn lose(&mut self, number: usize, reason: String, offering: &mut Offering) {
+    fn lose(&mut self, number: usize, reason: String, offering: &mut OfferingBy<L>) {
         self.links[number].end();
         offering.is_out[number] = true;
         #[cfg(test)]
@@ -219,7 +255,7 @@ impl<L: WorkerLink> JointWorkers<L> {
 
     /// Compares the clock of each with that of this process, one after the other, so that no exchange delays
     /// another.
-    fn compare_clocks(&mut self, offering: &mut Offering) -> Result<Vec<ClockOffset>, Error> {
+    fn compare_clocks(&mut self, offering: &mut OfferingBy<L>) -> Result<Vec<ClockOffset>, Error> {
         let mut offsets = Vec::new();
         for number in 0..offering.measured.len() {
             if !self.lost.is_empty() {
@@ -249,7 +285,7 @@ impl<L: WorkerLink> JointWorkers<L> {
     }
 
     /// Orders all to begin at one moment: a few round trips ahead, so that the order reaches each before.
-    fn begin(&mut self, offsets: &[ClockOffset], offering: &mut Offering) -> Result<(), Error> {
+    fn begin(&mut self, offsets: &[ClockOffset], offering: &mut OfferingBy<L>) -> Result<(), Error> {
         let delay_ns = offsets.iter().map(|offset| offset.delay_max_ns).max().unwrap_or(0);
         let lead = LEAD_MIN.saturating_add(Duration::from_nanos(delay_ns).saturating_mul(2)).min(LEAD_MAX);
         let begin_ns = (self.now_ns)() + lead.as_nanos() as u64;
@@ -265,9 +301,14 @@ impl<L: WorkerLink> JointWorkers<L> {
     }
 
     /// Waits for the measurements of all. Where one will not come, or the watcher ends it, all are stopped.
-    fn hold(&mut self, load: &Load, offering: &mut Offering, watched: &mut Watched<'_>) -> Result<(), Error> {
-        let time = load.warm_up.saturating_add(load.duration).as_nanos();
-        let end_ns = (self.now_ns)().saturating_add(u64::try_from(time).unwrap_or(u64::MAX));
+    fn hold(
+        &mut self,
+        duration: Duration,
+        offering: &mut OfferingBy<L>,
+        watched: &mut Watched<'_>,
+    ) -> Result<(), Error> {
+        let time = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let end_ns = (self.now_ns)().saturating_add(time);
         let mut ended_ns = None;
         while let Some(&first) = offering.unfinished().first() {
             // The first worker's progress sets the pace; those of the others are read beside it.
@@ -294,7 +335,12 @@ impl<L: WorkerLink> JointWorkers<L> {
     }
 
     /// Takes the next message of a worker, if there is one.
-    fn take_next(&mut self, number: usize, within: Duration, offering: &mut Offering) -> Result<bool, Error> {
+    fn take_next(
+        &mut self,
+        number: usize,
+        within: Duration,
+        offering: &mut OfferingBy<L>,
+    ) -> Result<bool, Error> {
         let reply = match self.links[number].receive(within) {
             Ok(Some(reply)) => reply,
             Ok(None) => return Ok(false),
@@ -341,7 +387,7 @@ impl<L: WorkerLink> JointWorkers<L> {
         level == self.level
     }
 
-    fn lose_silent(&mut self, offering: &mut Offering) {
+    fn lose_silent(&mut self, offering: &mut OfferingBy<L>) {
         let now_ns = (self.now_ns)();
         for number in offering.unfinished() {
             let silence_ns = now_ns.saturating_sub(offering.heard_ns[number]);
@@ -353,7 +399,7 @@ impl<L: WorkerLink> JointWorkers<L> {
     }
 
     /// Loses workers that go on long after the end of the load, whatever they send.
-    fn lose_endless(&mut self, offering: &mut Offering, end_ns: u64) {
+    fn lose_endless(&mut self, offering: &mut OfferingBy<L>, end_ns: u64) {
         let late_ns = (self.now_ns)().saturating_sub(end_ns);
         if late_ns > ENDLESS.as_nanos() as u64 {
             for number in offering.unfinished() {
@@ -362,31 +408,32 @@ impl<L: WorkerLink> JointWorkers<L> {
         }
     }
 
-    /// The level, from the measurements of all.
-    fn join(&self, load: &Load, offering: Offering, clocks: &[LevelClock]) -> Result<Level, Error> {
+    /// The measurements of all, and when they were at work.
+    fn join(&self, offering: OfferingBy<L>, clocks: &[LevelClock], has_common_end: bool) -> JoinedBy<L> {
         let Offering { measured, mut void, is_stopped, .. } = offering;
-        let is_whole = measured.iter().all(Option::is_some) && clocks.len() == measured.len();
-        let mut windows = Vec::new();
-        let mut workers = Vec::new();
-        for (number, measured) in measured.iter().enumerate() {
+        let of = measured.len();
+        let is_whole = measured.iter().all(Option::is_some) && clocks.len() == of;
+        let (mut windows, mut workers) = (Vec::new(), Vec::new());
+        for (number, measured) in measured.into_iter().enumerate() {
             let Some(measured) = measured else { continue };
-            let name = self.links[number].name().to_owned();
-            let mut report = GeneratorReport::new(name.clone(), measured)?;
+            let (name, window) = (self.links[number].name().to_owned(), L::Work::window(&measured));
+            let absent_seconds = window.absent_ns as f64 / 1e9;
+            let mut presence = WorkerPresence { absent_seconds, ..WorkerPresence::default() };
             if let Some(clock) = clocks.get(number).filter(|_| is_whole) {
-                report.clock_offset_seconds = clock.offset_seconds();
-                report.clock_error_seconds = clock.error_ns() / 1e9;
-                report.clock_drift = clock.drift();
+                presence.clock_offset_seconds = clock.offset_seconds();
+                presence.clock_error_seconds = clock.error_ns() / 1e9;
+                presence.clock_drift = clock.drift();
                 windows.push(PlacedWindow {
                     worker: name.clone(),
-                    begin_ns: clock.coordinator_ns(measured.window.begin_ns),
-                    end_ns: clock.coordinator_ns(measured.window.end_ns),
+                    begin_ns: clock.coordinator_ns(window.begin_ns),
+                    end_ns: clock.coordinator_ns(window.end_ns),
                     error_ns: clock.error_ns(),
-                    absent_ns: measured.window.absent_ns as f64,
+                    absent_ns: window.absent_ns as f64,
                 });
                 let step = clock.step_seconds().filter(|_| self.is_strict);
-                void.extend(step.map(|seconds| VoidReason::ClockStepped { worker: name, seconds }));
+                void.extend(step.map(|seconds| VoidReason::ClockStepped { worker: name.clone(), seconds }));
             }
-            workers.push(report);
+            workers.push(JoinedWorker { number, name, measured, presence });
         }
         if is_stopped {
             // The order to end reaches each at another moment.
@@ -394,29 +441,20 @@ impl<L: WorkerLink> JointWorkers<L> {
             windows.iter_mut().for_each(|window| window.end_ns = end_ns);
         }
         let overlap = Overlap::from_windows(&windows);
-        if self.is_strict && void.is_empty() && self.checks_overlap() {
+        if self.is_strict && has_common_end && void.is_empty() && self.checks_overlap() {
             void.extend(overlap.reasons);
         }
         let first_ns = windows.iter().map(|window| window.begin_ns).fold(f64::MAX, f64::min);
-        for (report, window) in workers.iter_mut().zip(&windows) {
-            report.begin_seconds = (window.begin_ns - first_ns) / 1e9;
+        for (worker, window) in workers.iter_mut().zip(&windows) {
+            worker.presence.begin_seconds = (window.begin_ns - first_ns) / 1e9;
         }
-        let (is_joint, observer) = (measured.len() > 1 || self.is_strict, self.observed(&measured)?);
-        let mut measured: Vec<Measured> = measured.into_iter().flatten().collect();
-        if measured.is_empty() {
-            measured.push(Measured::nothing()?);
-        }
-        let mut level = Level::from_measured(load, measured)?;
-        level.workers = workers.len();
-        level.joint = is_joint.then_some(JointLoad {
-            workers,
+        let window = JointWindow {
             start_spread_seconds: overlap.spread_ns / 1e9,
             start_spread_error_seconds: overlap.spread_error_ns / 1e9,
             overlap_share: overlap.share.max(0.0),
-            observer,
             void,
-        });
-        Ok(level)
+        };
+        Joined { workers, of, window }
     }
 
     fn checks_overlap(&self) -> bool {
@@ -425,15 +463,5 @@ impl<L: WorkerLink> JointWorkers<L> {
             return false;
         }
         true
-    }
-
-    fn observed(&self, measured: &[Option<Measured>]) -> Result<Option<ObserverLevel>, Error> {
-        match (self.observes, measured, self.links.last()) {
-            (true, [_, .., Some(last)], Some(link)) if measured.len() == self.links.len() => {
-                let latency = Distribution::from_measured(last)?;
-                Ok(Some(ObserverLevel { name: link.name().to_owned(), latency }))
-            }
-            _ => Ok(None),
-        }
     }
 }

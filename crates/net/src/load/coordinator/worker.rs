@@ -1,4 +1,4 @@
-//! The side of a worker: a process that offers its part of each load, by the requests of a coordinator.
+//! The side of a worker: a process that does its part of each task, by the requests of a coordinator.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -9,32 +9,35 @@ use std::sync::mpsc::{Sender, channel};
 use host::{FrameReader, FrameWriter};
 use serde::{Deserialize, Serialize};
 
-use super::LEAD_MAX;
+use super::{JointWork, LEAD_MAX};
 use crate::Error;
-use crate::load::{Generator, Load, LoadSettings, Measured, Progress};
+use crate::load::Progress;
 
-/// A request of the coordinator. Each load has a number of its own, so that a late reply of an earlier one is
-/// not taken for that of the present one.
+/// A request of the coordinator. Each task has a number of its own, its level, so that a late reply of an
+/// earlier one is not taken for that of the present one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Request {
+pub(super) enum Request<S, T> {
     /// First of all, with the processor to be bound to; `reports_build` asks which program this is.
-    Settings { settings: Box<LoadSettings>, cpu: Option<u32>, reports_build: bool },
-    /// Read the clock by which loads are offered.
+    Settings { settings: Box<S>, cpu: Option<u32>, reports_build: bool },
+    /// Read the clock by which the worker works.
     Clock,
-    /// Open connections for this load.
-    Prepare { level: u64, load: Load },
+    /// Make ready for this task.
+    Prepare { level: u64, task: T },
     /// Add latencies to the progress.
     Follow,
-    /// Offer it, from this moment of the worker's clock on. Where that is over, a strict one is refused; any
-    /// other begins at once.
+    /// Begin it, at this moment of the worker's clock. Where that is over, a strict one is refused; any other
+    /// begins at once.
     Begin { level: u64, at_ns: u64, is_strict: bool },
-    /// Offer no more of it.
+    /// Do no more of it.
     Stop,
 }
 
+/// A request to a worker of that kind.
+pub(super) type RequestOf<W> = Request<<W as JointWork>::Settings, <W as JointWork>::Task>;
+
 /// A reply of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Reply {
+pub(super) enum Reply<M> {
     /// The settings are accepted; with the checksum of the program, if that was asked for.
     Accepted {
         build: Option<u32>,
@@ -54,7 +57,7 @@ pub(super) enum Reply {
     },
     Measured {
         level: u64,
-        measured: Box<Measured>,
+        measured: Box<M>,
     },
     Refused(String),
 }
@@ -63,13 +66,13 @@ pub(super) enum Reply {
 ///
 /// # Errors
 /// Those of reading requests and writing replies; a failure of a load is a reply to the coordinator.
-pub fn work(requests: impl Read + Send + 'static, replies: impl Write) -> Result<(), Error> {
+pub fn work<W: JointWork>(requests: impl Read + Send + 'static, replies: impl Write) -> Result<(), Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, received) = channel();
     let (reader, stopping) = (FrameReader::new(requests), Arc::clone(&stop));
-    let listening = std::thread::Builder::new().spawn(move || listen(reader, &sender, &stopping));
+    let listening = std::thread::Builder::new().spawn(move || listen::<W>(reader, &sender, &stopping));
     listening.map_err(Error::at("listen to the coordinator"))?;
-    let mut worker = Worker { replies: FrameWriter::new(replies), stop, generator: None, next: None };
+    let mut worker = Worker::<W, _> { replies: FrameWriter::new(replies), stop, work: None, next: None };
     while let Ok(request) = received.recv() {
         if let Err(error) = worker.fulfil(request) {
             worker.reply(&Reply::Refused(error.to_string()))?;
@@ -78,8 +81,12 @@ pub fn work(requests: impl Read + Send + 'static, replies: impl Write) -> Result
     Ok(())
 }
 
-/// Receives requests, also while a load is offered; the end of the input ends the load.
-fn listen(mut requests: FrameReader<impl Read>, sender: &Sender<Request>, stop: &AtomicBool) {
+/// Receives requests, also during a task; the end of the input ends the task.
+fn listen<W: JointWork>(
+    mut requests: FrameReader<impl Read>,
+    sender: &Sender<RequestOf<W>>,
+    stop: &AtomicBool,
+) {
     while let Ok(Some(request)) = requests.receive() {
         match request {
             Request::Stop => stop.store(true, Ordering::Relaxed),
@@ -97,15 +104,15 @@ fn listen(mut requests: FrameReader<impl Read>, sender: &Sender<Request>, stop: 
 }
 
 /// A process that helps.
-struct Worker<W> {
-    replies: FrameWriter<W>,
+struct Worker<W: JointWork, O> {
+    replies: FrameWriter<O>,
     stop: Arc<AtomicBool>,
-    generator: Option<Generator>,
-    next: Option<(u64, Load)>,
+    work: Option<W>,
+    next: Option<(u64, W::Task)>,
 }
 
-impl<W: Write> Worker<W> {
-    fn fulfil(&mut self, request: Request) -> Result<(), Error> {
+impl<W: JointWork, O: Write> Worker<W, O> {
+    fn fulfil(&mut self, request: RequestOf<W>) -> Result<(), Error> {
         match request {
             Request::Settings { settings, cpu, reports_build } => {
                 // The system chooses the processor where it cannot be set.
@@ -114,20 +121,20 @@ impl<W: Write> Worker<W> {
                     true => Some(checksum_of_own_program()?),
                     false => None,
                 };
-                self.generator = Some(Generator::new(*settings)?);
+                self.work = Some(W::open(*settings)?);
                 self.reply(&Reply::Accepted { build })
             }
             Request::Clock => {
-                let ns = self.generator()?.now_ns();
+                let ns = self.work()?.now_ns();
                 self.reply(&Reply::Clock { ns })
             }
-            Request::Prepare { level, load } => {
-                self.generator()?.grow_to(load.connections)?;
-                self.next = Some((level, load));
+            Request::Prepare { level, task } => {
+                self.work()?.prepare(&task)?;
+                self.next = Some((level, task));
                 self.reply(&Reply::Ready { level })
             }
             Request::Follow => {
-                self.generator()?.follow();
+                self.work()?.follow();
                 Ok(())
             }
             Request::Begin { level, at_ns, is_strict } => self.begin(level, at_ns, is_strict),
@@ -138,9 +145,9 @@ impl<W: Write> Worker<W> {
 
     fn begin(&mut self, level: u64, at_ns: u64, is_strict: bool) -> Result<(), Error> {
         let next = self.next.take().filter(|(prepared, _)| *prepared == level);
-        let (_, load) = next.ok_or_else(out_of_order)?;
-        let generator = self.generator.as_mut().ok_or_else(out_of_order)?;
-        let now_ns = generator.now_ns();
+        let (_, task) = next.ok_or_else(out_of_order)?;
+        let work = self.work.as_mut().ok_or_else(out_of_order)?;
+        let now_ns = work.now_ns();
         if is_strict && now_ns > at_ns {
             return self.reply(&Reply::TooLate { level, ns: now_ns - at_ns });
         }
@@ -150,17 +157,17 @@ impl<W: Write> Worker<W> {
         let (replies, stop) = (&mut self.replies, &self.stop);
         let mut watched = |progress: &Progress| {
             let is_wanted = !stop.load(Ordering::Relaxed) && !sys::signal::stop_ordered();
-            is_wanted && replies.send(&Reply::Progress(progress.clone())).is_ok()
+            is_wanted && replies.send(&Reply::<W::Measured>::Progress(progress.clone())).is_ok()
         };
-        let measured = generator.measure_at(&load, at_ns, &mut watched)?;
+        let measured = work.measure_at(&task, at_ns, &mut watched)?;
         self.reply(&Reply::Measured { level, measured: Box::new(measured) })
     }
 
-    fn generator(&mut self) -> Result<&mut Generator, Error> {
-        self.generator.as_mut().ok_or_else(out_of_order)
+    fn work(&mut self) -> Result<&mut W, Error> {
+        self.work.as_mut().ok_or_else(out_of_order)
     }
 
-    fn reply(&mut self, reply: &Reply) -> Result<(), Error> {
+    fn reply(&mut self, reply: &Reply<W::Measured>) -> Result<(), Error> {
         self.replies.send(reply).map_err(Error::at("reply to the coordinator"))
     }
 }

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::baseline::LevelComparison;
 use super::hint;
-use super::joint::limited_worker;
 use super::resolve::Resolved;
 use crate::cmd::limits::LimitAnswer;
 
@@ -246,11 +245,6 @@ fn judged(level: &Level) -> (LevelLimit, Option<String>) {
         let share = ::report::words::percent(failed as f64 / level.started.max(1) as f64);
         return (LevelLimit::Failed, Some(share));
     }
-    if let Some((by, reason)) = limited_worker(level) {
-        let is_own = by == LimitedBy::Generator;
-        let limit = if is_own { LevelLimit::Generator } else { LevelLimit::Disturbed };
-        return (limit, Some(reason));
-    }
     let facts = facts(level);
     let verdict = load_verdict(&facts);
     let limit = match verdict {
@@ -264,14 +258,13 @@ fn judged(level: &Level) -> (LevelLimit, Option<String>) {
 }
 
 /// The load generator's own observations.
-fn facts(level: &Level) -> GeneratorLevel {
+pub(super) fn facts(level: &Level) -> GeneratorLevel {
     workload::server::generator_level(level.load.connections as u64, Purpose::Level, level)
 }
 
 /// Whether the load generator limited this level, so that its figures are not those of the server.
 pub(super) fn is_limited_by_generator(level: &Level) -> bool {
     matches!(load_verdict(&facts(level)), LoadVerdict::Limited(LimitedBy::Generator, _))
-        || limited_worker(level).is_some_and(|(by, _)| by == LimitedBy::Generator)
 }
 
 impl FoundRate {

@@ -10,7 +10,7 @@ use net::load::search::StageOutcome;
 use net::load::{Distribution, Level, PERCENTS, Percentile, Slice};
 use record::HeldBackground;
 
-use super::answer::{FoundRate, JudgedLevel, LevelLimit, LoadAnswer};
+use super::answer::{self, FoundRate, JudgedLevel, LevelLimit, LoadAnswer};
 use super::bars;
 use super::baseline::{BaselineDifference, LevelComparison};
 use super::joint;
@@ -123,7 +123,7 @@ impl LoadAnswer {
     fn evidence(&self, place: usize, judged: &JudgedLevel) -> Element {
         let level = &judged.level;
         let generators = level.joint.as_ref().filter(|joint| joint.workers.len() > 1);
-        let generators = generators.map(|joint| Element::from(joint::table(joint)));
+        let generators = generators.map(|joint| Element::from(joint::table(joint, &answer::facts(level))));
         let facts = [Element::from(self.facts(level))].into_iter().chain(generators);
         if level.latency.count == 0 {
             return Element::Beside(facts.collect());

@@ -1,7 +1,7 @@
 //! The hosts of load generators: `--from`, `--hosts` and `--observer`.
 
 use fleet::NamedHost;
-use net::load::coordinator::GeneratorHost;
+use net::load::coordinator::WorkerHost;
 use net::load::{Load, LoadSettings};
 
 use super::args::Args;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// The hosts that generate a load; with an observer the last one is it.
 pub(super) struct LoadHosts {
-    pub(super) all: Vec<GeneratorHost>,
+    pub(super) all: Vec<WorkerHost>,
     pub(super) observes: bool,
 }
 
@@ -18,8 +18,8 @@ pub(super) struct LoadHosts {
 const WORKERS_MAX: usize = 256;
 
 /// The hosts of the command line, and its observer.
-fn named(args: &Args) -> Result<(Vec<GeneratorHost>, Option<GeneratorHost>), fleet::Error> {
-    let generator = |host: NamedHost| GeneratorHost { name: host.name, command: host.command };
+fn named(args: &Args) -> Result<(Vec<WorkerHost>, Option<WorkerHost>), fleet::Error> {
+    let generator = |host: NamedHost| WorkerHost { name: host.name, command: host.command };
     let all = match &args.hosts {
         Some(hosts) => fleet::hosts(hosts)?,
         None => fleet::listed(&args.from)?,

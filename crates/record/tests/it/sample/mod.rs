@@ -121,6 +121,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             server_cpu: None,
             spare_cpus: Vec::new(),
             server: None,
+            clients: Vec::new(),
             settings: [].into(),
             references: false,
             offered: Vec::new(),
@@ -186,6 +187,7 @@ pub(crate) fn beside(number: u32) -> Vec<Line> {
         latency_seconds_p50: Some(4e-5),
         lateness_seconds_p99: Some(2e-6),
         failures: vec![FailureCount { stage: "connect".into(), cause: "ECONNRESET".into(), count: 3 }],
+        parts: Vec::new(),
     };
     let limitation = Limitation {
         of: of.clone(),

@@ -235,6 +235,7 @@ fn idle(of: TrialKey) -> GeneratorLevel {
         latency_seconds_p50: Some(1e-3),
         lateness_seconds_p99: None,
         failures: Vec::new(),
+        parts: Vec::new(),
     }
 }
 
@@ -286,6 +287,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             server_cpu: None,
             spare_cpus: Vec::new(),
             server: None,
+            clients: Vec::new(),
             settings: [].into(),
             references: false,
             offered: Vec::new(),

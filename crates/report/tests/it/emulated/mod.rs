@@ -217,6 +217,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             server_cpu: None,
             spare_cpus: Vec::new(),
             server: None,
+            clients: Vec::new(),
             settings: [].into(),
             references: false,
             offered: Vec::new(),

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use self::world::{BUILD, Fault, MS, SECOND, SimulatedLink, Truth, World};
 use super::JointWorkers;
+use super::generators::LoadDivision;
 use crate::client::echo::EchoClientSettings;
 use crate::load::joint::OVERLAP_MIN;
 use crate::load::{Level, LoadSettings, VoidReason, closed_loop, unwatched};
@@ -51,10 +52,11 @@ fn broken(seed: u64, bug: Option<Bug>) -> Vec<String> {
     let settings = LoadSettings::new(target, &EchoClientSettings { bytes: 1 });
     let clock = Rc::clone(&world);
     let now_ns = Box::new(move || clock.borrow_mut().now_ns());
-    let mut workers = JointWorkers::new((0..count).map(link).collect(), &settings, now_ns);
+    let mut workers = JointWorkers::new((0..count).map(link).collect(), now_ns);
+    let division = LoadDivision::on_hosts(&settings, count, false);
     (workers.is_strict, workers.bug) = (true, bug);
     let promise = Promise { fault, worker: name(faulty), count };
-    if let Err(error) = workers.configure(&vec![settings; count], &vec![None; count], Some(BUILD)) {
+    if let Err(error) = workers.configure(vec![settings; count], &vec![None; count], Some(BUILD)) {
         return promise.of_refusal(&error.to_string());
     }
     let mut found = Vec::new();
@@ -63,7 +65,8 @@ fn broken(seed: u64, bug: Option<Bug>) -> Vec<String> {
     }
     for (number, duration_ns) in (1..).zip(durations) {
         let load = closed_loop(100, Duration::from_nanos(duration_ns));
-        let level = workers.offer(&load, &mut unwatched);
+        let joined = workers.offer(division.task(&load), &mut unwatched);
+        let level = joined.and_then(|joined| division.level(&load, joined));
         let (truths, busy) = (world.borrow().truths(number), world.borrow().busy());
         found.extend((busy > 0).then(|| format!("level {number}: {busy} workers still offer it")));
         let of_level = match level {
@@ -129,9 +132,12 @@ impl Promise {
         let absent_ns = at(|truth| truth.absent_ns).sum::<u64>() as f64;
         let share = (end_ns - begin_ns - absent_ns) / (last_ns - first_ns);
         ensure(share >= OVERLAP_MIN - 1e-6, format!("all were at work for {share} of the time"));
-        ensure(joint.overlap_share <= share + 1e-6, format!("{} is no lower bound", joint.overlap_share));
-        let off = (joint.start_spread_seconds - (begin_ns - first_ns) / 1e9).abs();
-        let error = joint.start_spread_error_seconds + 1e-6;
+        ensure(
+            joint.window.overlap_share <= share + 1e-6,
+            format!("{} is no lower bound", joint.window.overlap_share),
+        );
+        let off = (joint.window.start_spread_seconds - (begin_ns - first_ns) / 1e9).abs();
+        let error = joint.window.start_spread_error_seconds + 1e-6;
         ensure(off <= error, format!("a spread of the starts that is off by {off} s, more than {error}"));
         found
     }

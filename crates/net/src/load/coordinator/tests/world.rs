@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::load::coordinator::link::WorkerLink;
-use crate::load::coordinator::worker::{Reply, Request};
 use crate::load::histogram::Times;
 use crate::load::measured::{Measured, Slice, Window};
-use crate::load::{Load, Progress};
+use crate::load::{Generator, Load, LoadSettings, Progress};
+
+type Request = crate::load::coordinator::worker::Request<LoadSettings, Load>;
+type Reply = crate::load::coordinator::worker::Reply<Measured>;
 
 pub(super) const US: u64 = 1_000;
 pub(super) const MS: u64 = 1_000_000;
@@ -315,8 +317,8 @@ impl World {
                 let ns = worker.clock_ns(now_ns);
                 self.reply(number, 0, Reply::Clock { ns });
             }
-            Request::Prepare { level, load } => {
-                worker.prepared = Some((level, load));
+            Request::Prepare { level, task } => {
+                worker.prepared = Some((level, task));
                 let after_ns = self.random.u64(..20 * MS);
                 self.reply(number, after_ns, Reply::Ready { level });
             }
@@ -386,6 +388,8 @@ pub(super) struct SimulatedLink {
 }
 
 impl WorkerLink for SimulatedLink {
+    type Work = Generator;
+
     fn name(&self) -> &str {
         &self.name
     }
