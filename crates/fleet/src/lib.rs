@@ -45,13 +45,18 @@ impl NamedHost {
     /// splits them again, so they are quoted for it, also behind a command such as `timeout 9 ssh n1`; other
     /// commands pass words on as they are.
     pub fn command_of(&self, words: &[String]) -> Vec<String> {
-        let is_ssh = |word: &String| Path::new(word).file_name().is_some_and(|program| program == "ssh");
-        let is_read_by_shell = self.command.iter().any(is_ssh);
+        let is_read_by_shell = self.is_behind_ssh();
         let word = |word: &String| match is_read_by_shell {
             true => shlex::try_quote(word).map_or_else(|_| word.clone(), |quoted| quoted.into_owned()),
             false => word.clone(),
         };
         self.command.iter().cloned().chain(words.iter().map(word)).collect()
+    }
+
+    /// Whether ssh(1) leads there, so that it is another machine.
+    pub fn is_behind_ssh(&self) -> bool {
+        let is_ssh = |word: &String| Path::new(word).file_name().is_some_and(|program| program == "ssh");
+        self.command.iter().any(is_ssh)
     }
 }
 

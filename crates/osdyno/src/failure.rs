@@ -76,6 +76,7 @@ impl Failure {
                         | runner::Error::AgainstItself
                         | runner::Error::FewTrials { .. }
                         | runner::Error::PublicServer { .. }
+                        | runner::Error::UnreachableServer { .. }
                         | runner::Error::NoLevels { .. }
                 )
         );

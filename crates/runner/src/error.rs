@@ -1,6 +1,7 @@
 //! Errors that prevent a run from starting or finishing. Each message says what to do next.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Why a run could not start or finish.
@@ -67,6 +68,17 @@ pub enum Error {
     PublicServer {
         /// The address.
         address: String,
+    },
+    /// The server has an address that is each host itself.
+    #[error(
+        "the clients {clients} are other machines, which cannot reach a server on {address}: name the \
+         address that they see, such as --server 10.0.0.2=env for one of this machine"
+    )]
+    UnreachableServer {
+        /// The hosts.
+        clients: String,
+        /// The address of the server.
+        address: IpAddr,
     },
     /// The hosts of a fleet, or groups of them, cannot be read.
     #[error(transparent)]

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use background::BackgroundSpec;
+use fleet::NamedHost;
 use judge::gate::Gate;
-use record::{Recording, Server, Shape};
+use record::{ClientHost, Recording, Server, Shape};
+use workload::server_workers::GENERATORS;
 use workload::{Variant, Workload};
 
 use crate::blame::BlameOptions;
@@ -40,6 +42,8 @@ pub struct RunOptions {
     pub settings: Vec<(String, String)>,
     /// Where the server of a load runs, instead of beside the trial.
     pub server: Option<Server>,
+    /// The hosts that load the servers, instead of the trials.
+    pub clients: Vec<NamedHost>,
     /// That server may be anywhere.
     pub allow_public: bool,
     /// Leave the choice of processors to the system.
@@ -150,6 +154,8 @@ pub struct RunPlan {
     pub window: Option<Duration>,
     /// Where the server of a load runs; `None` is beside the trial.
     pub server: Option<Server>,
+    /// The hosts that load it; none is the trial itself.
+    pub clients: Vec<ClientHost>,
     /// Leave the choice of processors to the system.
     pub unpinned: bool,
     /// Time references among the operations of curves.
@@ -207,6 +213,11 @@ impl Item {
     pub(crate) fn is_load(&self) -> bool {
         self.workload.server
     }
+
+    /// Whether hosts can load its server: where several generators can.
+    pub(crate) fn can_have_clients(&self) -> bool {
+        self.is_load() && self.workload.settings.iter().any(|setting| setting.name == GENERATORS.name)
+    }
 }
 
 /// Time after which a trial counts as hung, by default.
@@ -234,6 +245,7 @@ impl RunPlan {
         if let Some(server) = options.server.as_ref().filter(|_| !options.allow_public) {
             server::refuse_public(server)?;
         }
+        server::refuse_unreachable(options.server.as_ref(), &options.clients)?;
         let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
         let items = items(options, &selected, &settings.common)?;
         let is_scaling = |item: &Item| item.workload.shape == Shape::Scaling;
@@ -245,10 +257,11 @@ impl RunPlan {
         if let (Some(_), true, Some(first)) = (&options.blame, items.iter().all(is_load), items.first()) {
             return Err(Error::NothingToSample { workload: first.workload.name });
         }
-        let mut notes = Vec::new();
-        if options.server.is_some() && !items.iter().any(Item::is_load) {
-            notes.push("nothing that is measured has a server, so --server changes nothing".to_owned());
-        }
+        let is_given = [("--server", options.server.is_some()), ("--clients", !options.clients.is_empty())];
+        let without_effect = is_given.into_iter().filter(|_| !items.iter().any(Item::is_load));
+        let without_effect = without_effect.filter_map(|(option, is_given)| is_given.then_some(option));
+        let note = |option| format!("nothing that is measured has a server, so {option} changes nothing");
+        let notes = without_effect.map(note).collect();
         Ok(RunPlan {
             preset: preset.name,
             items,
@@ -261,6 +274,7 @@ impl RunPlan {
             timeout: options.timeout.unwrap_or(TIMEOUT),
             window: options.window,
             server: options.server.clone(),
+            clients: options.clients.iter().map(client_host).collect(),
             unpinned: options.unpinned,
             references: !options.no_references,
             seed: options.seed.unwrap_or_else(|| fastrand::u64(..)),
@@ -287,6 +301,10 @@ impl RunPlan {
     pub(crate) fn starts_servers(&self) -> bool {
         self.server.as_ref().is_none_or(|server| !server.prefix.is_empty())
     }
+}
+
+fn client_host(host: &NamedHost) -> ClientHost {
+    ClientHost { name: host.name.clone(), command: host.command.clone() }
 }
 
 /// The workloads in their variants, at the levels and with the settings that were chosen.

@@ -55,6 +55,8 @@ pub(crate) struct Measured {
 const OUTAGE_MOST: Duration = Duration::from_secs(30);
 /// And again after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
+/// Why hosts cannot load the server of a workload that has one client process.
+const ONE_CLIENT: &str = "its clients are in one process, which cannot be on the hosts of --clients";
 /// A host on which so many trials in a row crash or hang is lost: each may take minutes.
 const HOST_TROUBLES_MAX: u32 = 4;
 
@@ -292,7 +294,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
             server_cpu: own.server_cpu.filter(|_| item.is_load()),
             spare_cpus: if item.is_load() { own.spare_cpus.clone() } else { Vec::new() },
             server: plan.server.clone().filter(|_| item.is_load()),
-            clients: Vec::new(),
+            clients: if item.can_have_clients() { plan.clients.clone() } else { Vec::new() },
             settings: settings::on_system(item.workload, &item.settings, &target.settings),
             background: own.background(target),
             helpers: own.helpers(index),
@@ -330,7 +332,11 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         if let Some(reason) = system.plan.unavailable_reason(item) {
             return Ok(Some(vec![unsupported(order, &reason).into()]));
         }
-        system.executor.trial(self.plan.items[item].workload, order.clone())
+        let planned = &self.plan.items[item];
+        if planned.is_load() && !planned.can_have_clients() && !self.plan.clients.is_empty() {
+            return Ok(Some(vec![unsupported(order, ONE_CLIENT).into()]));
+        }
+        system.executor.trial(planned.workload, order.clone())
     }
 
     /// The same; a host of a fleet that cannot be reached is tried again for a while, and then lost.

@@ -1,7 +1,9 @@
-//! Parses `--server`: where the server of a load runs, and whether that address may be loaded.
+//! Parses `--server`: where the server of a load runs, whether that address may be loaded, and whether its
+//! clients can reach it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use fleet::NamedHost;
 use record::Server;
 
 use crate::Error;
@@ -30,6 +32,19 @@ pub(crate) fn refuse_public(server: &Server) -> Result<(), Error> {
     match ip(&server.address) {
         Some(ip) if sys::address::is_private(ip) => Ok(()),
         _ => Err(Error::PublicServer { address: server.address.clone() }),
+    }
+}
+
+/// Refuses a server on loopback where its clients are on other machines: each would load itself.
+pub(crate) fn refuse_unreachable(server: Option<&Server>, clients: &[NamedHost]) -> Result<(), Error> {
+    let address = server.map_or(Some(Ipv4Addr::LOCALHOST.into()), |server| ip(&server.address));
+    let elsewhere = clients.iter().filter(|client| client.is_behind_ssh());
+    let elsewhere: Vec<&str> = elsewhere.map(|client| client.name.as_str()).collect();
+    match address.filter(IpAddr::is_loopback) {
+        Some(address) if !elsewhere.is_empty() => {
+            Err(Error::UnreachableServer { clients: elsewhere.join(", "), address })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -62,5 +77,19 @@ mod tests {
         let is_refused = |text| refuse_public(&parse_server(text).expect("a server")).is_err();
         assert!(!is_refused("192.168.0.1:80") && !is_refused("fd12::1"));
         assert!(is_refused("[::ffff:9.9.9.9]:80") && is_refused("100.64.0.1"));
+    }
+
+    #[test]
+    fn clients_elsewhere_need_an_address_that_they_can_reach() {
+        let clients = |text| fleet::listed(&[text]).expect("hosts");
+        let refused = |server: Option<&str>, text| {
+            let server = server.map(|text| parse_server(text).expect("a server"));
+            refuse_unreachable(server.as_ref(), &clients(text)).err().map(|error| error.to_string())
+        };
+        let why = refused(None, "here=,n[1-2]").expect("a refusal");
+        assert!(why.contains("n1, n2") && why.contains("127.0.0.1") && why.contains("--server"), "{why}");
+        assert!(refused(Some("127.0.0.2:80=env"), "n1=timeout 9 ssh n1").is_some());
+        assert_eq!(refused(Some("10.0.0.2=env"), "n1"), None);
+        assert_eq!(refused(None, "n[1-2]=env X={}"), None, "commands on this machine");
     }
 }

@@ -124,7 +124,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let mut server = ServerUnderTest::start(trial, workers.of_server(plan)?)?;
     let settings = LoadSettings::new(server.address(), &BusyClientSettings {});
     let connections_max = settings.connections_max.max(trial.n());
-    let mut clients = workers.clients(&server, LoadSettings { connections_max, ..settings })?;
+    let mut clients = workers.clients(trial, &server, LoadSettings { connections_max, ..settings })?;
     let (window, offered) = (trial.window(), trial.offered());
     trial.at_levels(|n, recorder| {
         recorder.doing("answer");
@@ -132,7 +132,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let held = server.hold(clients.all(), &load, &["throughput"], recorder)?;
         recorder.value("throughput", held.level.completed_per_second);
         if let Some(offered) = offered.iter().find(|offered| offered.n == n) {
-            let held = server.offer(clients.one(), offered, window, &["p50", "p99"], recorder)?;
+            let held = server.offer(clients.of_open_loop(), offered, window, &["p50", "p99"], recorder)?;
             recorder.value("server cpu", held.server_seconds);
             recorder.value("p50", percentile(&held.level, 50.0));
             recorder.value("p99", percentile(&held.level, 99.0));

@@ -91,7 +91,7 @@ mod measured {
         let workers = ServerWorkers::new(trial)?;
         let plan = workers.of_server(web(trial, trial.setting("arch")?))?;
         let mut server = ServerUnderTest::start(trial, plan)?;
-        let mut clients = workers.clients(&server, web_client(server.address(), path))?;
+        let mut clients = workers.clients(trial, &server, web_client(server.address(), path))?;
         let window = trial.window();
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");

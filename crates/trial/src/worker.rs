@@ -126,6 +126,7 @@ fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_
     }
     trial.have_helpers(order.helpers);
     trial.set_server(order.server.as_ref(), order.server_cpu);
+    trial.set_clients(&order.clients);
     trial.set_processors(order.cpu, &order.spare_cpus);
     trial.set_offered(&order.offered);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));

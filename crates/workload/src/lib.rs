@@ -27,6 +27,8 @@ mod scaling;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
+mod server_memory;
+#[cfg(feature = "server")]
 pub mod server_workers;
 mod setting;
 #[cfg(target_os = "linux")]
@@ -49,7 +51,7 @@ pub use load::LevelRecorder;
 pub use operation::Operation;
 pub use outcome::{EarlyEnd, ProgramEnded, TrialError};
 pub use own::{OwnFolder, OwnNetwork};
-pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
+pub use record::{Check, ClientHost, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
 pub use reference::REFERENCE_STRIDE;
 pub use scaling::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Worker};
 pub use setting::{Setting, Values};

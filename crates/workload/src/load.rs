@@ -7,7 +7,7 @@ use record::{Check, Line};
 use sys::clock::Clock;
 
 use crate::definition::Declaration;
-use crate::outcome::{self, EarlyEnd, TrialError};
+use crate::outcome::{self, EarlyEnd, LoadVoid, TrialError};
 use crate::slots::Slots;
 use crate::trial::{Trial, UNDECLARED};
 
@@ -61,6 +61,10 @@ impl Trial<'_> {
                 return Err(self.fault(name, why));
             }
             if let Err(error) = measured {
+                // No limit of the system.
+                if LoadVoid::is_behind(&error) {
+                    return Err(TrialError { attempted: format!("to load at n = {level}"), error });
+                }
                 let operation = recorder.doing;
                 self.slots.clear(row);
                 self.facts.truncate(known_facts);

@@ -53,6 +53,25 @@ impl fmt::Display for ProgramEnded {
 
 impl std::error::Error for ProgramEnded {}
 
+/// The hosts that load a server did not offer the load together: it says nothing about the server.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a server is loaded"))]
+pub(crate) struct LoadVoid(pub(crate) String);
+
+impl LoadVoid {
+    pub(crate) fn is_behind(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|error| error.is::<LoadVoid>())
+    }
+}
+
+impl fmt::Display for LoadVoid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the load does not count: {}", self.0)
+    }
+}
+
+impl std::error::Error for LoadVoid {}
+
 /// Adds a claim, or a further result of a known one: a claim holds if it always held.
 pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
     merge(checks, Check { claim: claim.to_owned(), held });

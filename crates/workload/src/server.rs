@@ -16,6 +16,8 @@ pub use crate::load_facts::{
     SinkLevel, generator_level, latencies, percentile, record_capacity, record_latencies, record_load,
     record_sink, record_times,
 };
+use crate::outcome::LoadVoid;
+pub use crate::server_memory::Memory;
 pub use crate::web_files::{web, web_client, web_file, web_folder};
 use crate::{LevelRecorder, ProgramEnded, Trial, TrialError};
 
@@ -42,9 +44,8 @@ const READS_MAX: u32 = 50;
 const READ_INTERVAL: Duration = Duration::from_millis(10);
 /// A server that accepts nothing for this long will accept no more.
 const STILL_MAX: Duration = Duration::from_secs(1);
-/// If more than one connection in this many left TIME_WAIT meanwhile, the memory that they gave back hides
-/// that of the others.
-const TIME_WAIT_SHARE: u64 = 10;
+/// How often a load is offered again that several hosts did not offer together.
+const REPEATS_MAX: u32 = 3;
 
 /// A server, ready to be loaded. Dropped, it is ended.
 pub struct ServerUnderTest {
@@ -52,6 +53,8 @@ pub struct ServerUnderTest {
     server: Option<Remote>,
     address: SocketAddr,
     seed: u64,
+    /// Whether hosts load it.
+    has_clients: bool,
 }
 
 /// A load that was held.
@@ -93,7 +96,8 @@ impl ServerUnderTest {
         };
         let server = place.prefix.map(start).transpose().map_err(TrialError::at(attempted()))?;
         let address = server.as_ref().map_or(place.address, Remote::address);
-        Ok(ServerUnderTest { server, address, seed: trial.seed() })
+        let has_clients = !trial.clients().is_empty();
+        Ok(ServerUnderTest { server, address, seed: trial.seed(), has_clients })
     }
 
     /// Its address.
@@ -217,7 +221,8 @@ impl ServerUnderTest {
         }
     }
 
-    /// Offers a load, and compares the counts of both ends.
+    /// Offers a load, and compares the counts of both ends. One that several hosts did not offer together, or
+    /// that both ends count differently then, is offered again.
     fn count(
         &mut self,
         generator: &mut dyn OffersLoad,
@@ -225,31 +230,52 @@ impl ServerUnderTest {
         recorder: &mut LevelRecorder<'_>,
         agreement: Agreement,
     ) -> io::Result<(Level, Option<Taken>)> {
-        let before = self.report()?;
-        let level = generator.offer(load, &mut unwatched).map_err(io_error)?;
+        const CLAIM: &str = "the server counted every response that the client counted";
+        let mut repeats = 0;
+        loop {
+            let before = self.report()?;
+            let void = match generator.offer(load, &mut unwatched) {
+                Ok(level) => {
+                    let taken = self.work_for(&level, load, before.as_ref(), recorder)?;
+                    let agrees = taken.as_ref().is_none_or(|taken| agreement.holds(&level, taken));
+                    if agrees || !self.has_clients || repeats == REPEATS_MAX {
+                        taken.is_some().then(|| recorder.check(CLAIM, agrees));
+                        return Ok((level, taken));
+                    }
+                    "server and clients counted differently".to_owned()
+                }
+                Err(Error::Void(reason)) if reason.is_lasting() || repeats == REPEATS_MAX => {
+                    return Err(io::Error::other(LoadVoid(reason.to_string())));
+                }
+                Err(Error::Void(reason)) => reason.to_string(),
+                Err(error) => return Err(io_error(error)),
+            };
+            recorder.warn(format!("A load at n = {} was offered again: {void}.", recorder.n()));
+            recorder.expect_time(load.warm_up + load.duration)?;
+            repeats += 1;
+        }
+    }
+
+    /// The work of the server for a load that was offered.
+    fn work_for(
+        &mut self,
+        level: &Level,
+        load: &Load,
+        before: Option<&Report>,
+        recorder: &mut LevelRecorder<'_>,
+    ) -> io::Result<Option<Taken>> {
         let is_round = load.rate.is_none() && load.requests.is_some();
         if is_round && level.elapsed_seconds >= load.duration.as_secs_f64() {
             recorder.expect_time(Duration::MAX)?;
         }
         let good = level.completed + level.late;
-        let taken = match &before {
-            Some(before) => Some(self.taken_since(before, good)?),
-            None => None,
-        };
-        few_failures(&level, taken.as_ref().map_or(0, |taken| taken.exhausted))?;
-        if let Some(taken) = &taken {
-            let agree = match agreement {
-                // The server may have answered requests that failed or came too late.
-                Agreement::Exact => (good..=level.started).contains(&taken.responses),
-                Agreement::Least => good <= taken.responses,
-            };
-            recorder.check("the server counted every response that the client counted", agree);
-        }
+        let taken = before.map(|before| self.taken_since(before, good)).transpose()?;
+        few_failures(level, taken.as_ref().map_or(0, |taken| taken.exhausted))?;
         if level.failed > 0 {
             let all = good + level.failed;
             recorder.warn(format!("{} of {all} requests failed: {}.", level.failed, words(&level.failures)));
         }
-        Ok((level, taken))
+        Ok(taken)
     }
 
     /// The work of the server since that report, once it has counted this many responses.
@@ -334,6 +360,17 @@ enum Agreement {
     Least,
 }
 
+impl Agreement {
+    fn holds(&self, level: &Level, taken: &Taken) -> bool {
+        let good = level.completed + level.late;
+        match self {
+            // The server may have answered requests that failed or came too late.
+            Agreement::Exact => (good..=level.started).contains(&taken.responses),
+            Agreement::Least => good <= taken.responses,
+        }
+    }
+}
+
 /// The work of a server during a load.
 struct Taken {
     responses: u64,
@@ -365,47 +402,6 @@ fn place(trial: &Trial<'_>) -> io::Result<Place> {
     }
     let prefix = (!server.prefix.is_empty()).then(|| server.prefix.clone());
     Ok(Place { address, prefix })
-}
-
-/// Resources of the server and the kernel; `None` where they are unknown.
-pub struct Memory {
-    user_bytes: Option<u64>,
-    kernel_bytes: Option<u64>,
-    /// Connections in TIME_WAIT, which are part of what the kernel has taken.
-    time_wait: Option<u64>,
-}
-
-impl Memory {
-    /// Reads both now.
-    pub fn read(server: &mut ServerUnderTest) -> io::Result<Memory> {
-        let user_bytes = server.report()?.and_then(|report| report.memory_bytes);
-        let kernel_bytes = sys::memory::kernel_bytes().ok();
-        Ok(Memory { user_bytes, kernel_bytes, time_wait: sys::tcp::time_wait().ok() })
-    }
-
-    /// Reports `user memory` and `kernel memory` for each of the n connections that were added since. A
-    /// server that gave back memory took none. Kernel memory is that of the whole machine: if others gave
-    /// memory back, the difference is meaningless, so it is not reported, and a remark says why.
-    pub fn report_each(&self, before: &Memory, recorder: &mut LevelRecorder<'_>) {
-        let n = recorder.n() as f64;
-        let user = self.user_bytes.zip(before.user_bytes);
-        let user = user.map(|(now, before)| now.saturating_sub(before) as f64 / n);
-        recorder.value("user memory", user.unwrap_or(f64::NAN));
-        match self.kernel_gained(before, recorder.n()) {
-            Ok(gained) => recorder.value("kernel memory", gained.map_or(f64::NAN, |gained| gained / n)),
-            Err(why) => recorder.warn(format!("Kernel memory is not reported at some n: {why}.")),
-        }
-    }
-
-    /// Increase in kernel memory for n connections, in bytes; `None` where it is unknown.
-    fn kernel_gained(&self, before: &Memory, n: u64) -> Result<Option<f64>, &'static str> {
-        let expired = before.time_wait.zip(self.time_wait).map_or(0, |(then, now)| then.saturating_sub(now));
-        if expired > n / TIME_WAIT_SHARE {
-            return Err("meanwhile connections that were closed before left TIME_WAIT and gave theirs back");
-        }
-        let Some((now, then)) = self.kernel_bytes.zip(before.kernel_bytes) else { return Ok(None) };
-        now.checked_sub(then).map(|gained| Some(gained as f64)).ok_or("others gave back more meanwhile")
-    }
 }
 
 /// Opens connections up to this many, and waits until the server has accepted them. Returns how long the
@@ -459,26 +455,5 @@ pub fn io_error(error: Error) -> io::Error {
         Error::Unsupported { .. } => io::Error::new(io::ErrorKind::Unsupported, error.to_string()),
         ended if Remote::has_ended(&ended) => io::Error::other(ProgramEnded(ended.to_string())),
         other => io::Error::other(other.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Memory;
-
-    #[test]
-    fn memory_that_others_gave_back_is_a_gap_and_not_a_value() {
-        let memory = |kernel, time_wait| Memory {
-            user_bytes: None,
-            kernel_bytes: Some(kernel),
-            time_wait: Some(time_wait),
-        };
-        let gained = |now: Memory, n| now.kernel_gained(&memory(5000, 100), n);
-        assert_eq!(gained(memory(6000, 100), 10), Ok(Some(1000.0)));
-        assert_eq!(gained(memory(6000, 99), 10), Ok(Some(1000.0)));
-        assert!(gained(memory(6000, 98), 10).is_err_and(|why| why.contains("TIME_WAIT")));
-        assert!(gained(memory(4999, 200), 10).is_err_and(|why| why.contains("others")));
-        let unknown = Memory { user_bytes: None, kernel_bytes: None, time_wait: None };
-        assert_eq!(gained(unknown, 10), Ok(None));
     }
 }

@@ -2,12 +2,14 @@
 //! and how workers get their connections.
 
 use std::io;
+use std::path::PathBuf;
 
-use net::load::coordinator::Coordinator;
+use net::load::coordinator::{Coordinator, WorkerHost, WorkerPlan};
 use net::load::{Generator, LoadSettings, OffersLoad};
 use net::server::ServerPlan;
 use net::worker::Accept;
 use net::{Error, arch};
+use record::ClientHost;
 
 use crate::server::{ServerUnderTest, io_error};
 use crate::{Setting, Trial, TrialError, Values};
@@ -66,6 +68,14 @@ impl ServerWorkers {
         }
         let placement =
             ServerPlacement::new(trial.cpu(), trial.server_cpu(), trial.spare_cpus(), count, generators);
+        if !trial.clients().is_empty() {
+            if generators > 1 {
+                trial.remark(
+                    "generators has no effect: the load comes from the hosts of --clients.".to_owned(),
+                );
+            }
+            return Ok(ServerWorkers { count, accept, placement });
+        }
         if generators == 0 && count > 1 {
             let chosen = placement.generators.len();
             let generators = if chosen == 1 { "load generator" } else { "load generators" };
@@ -94,42 +104,78 @@ impl ServerWorkers {
         Ok(ServerPlan { workers, accept: self.accept, cpus: self.placement.server.clone(), ..plan })
     }
 
-    /// The load generators of the trial.
+    /// The load generators of the trial: one on each host of the user, or else here.
     ///
     /// # Errors
     /// [`TrialError`] where one cannot be started.
-    pub fn clients(&self, server: &ServerUnderTest, settings: LoadSettings) -> Result<Clients, TrialError> {
+    pub fn clients(
+        &self,
+        trial: &Trial<'_>,
+        server: &ServerUnderTest,
+        settings: LoadSettings,
+    ) -> Result<Clients, TrialError> {
         let settings = server.load_settings(settings);
-        let at = || TrialError::at("to start load generators".to_owned());
-        let one = Generator::new(settings.clone()).map_err(io_error).map_err(at())?;
-        let generators = &self.placement.generators;
-        let all = (generators.len() > 1).then(|| {
-            let program = sys::process::own_program().map_err(Error::at("find this program"))?;
-            Coordinator::start(&program, &settings, generators)
-        });
-        Ok(Clients { one, all: all.transpose().map_err(io_error).map_err(at())? })
+        let clients = match trial.clients() {
+            [] => self.clients_here(&settings),
+            hosts => clients_on(hosts, &settings),
+        };
+        clients.map_err(io_error).map_err(TrialError::at("to start load generators"))
+    }
+
+    fn clients_here(&self, settings: &LoadSettings) -> Result<Clients, Error> {
+        let one = Generator::new(settings.clone())?;
+        match &self.placement.generators[..] {
+            generators @ [_, _, ..] => {
+                let all = Coordinator::start(&program()?, settings, generators)?;
+                Ok(Clients::Several { one, all })
+            }
+            _ => Ok(Clients::One(one)),
+        }
     }
 }
 
+fn clients_on(hosts: &[ClientHost], settings: &LoadSettings) -> Result<Clients, Error> {
+    let host = |host: &ClientHost| WorkerHost { name: host.name.clone(), command: host.command.clone() };
+    let hosts: Vec<WorkerHost> = hosts.iter().map(host).collect();
+    let plan = WorkerPlan { program: &program()?, hosts: &hosts, workers_each: 1, file: None };
+    Ok(Clients::OnHosts(Coordinator::start_on(plan, settings, false)?))
+}
+
+fn program() -> Result<PathBuf, Error> {
+    sys::process::own_program().map_err(Error::at("find this program"))
+}
+
 /// Load generators.
-pub struct Clients {
-    one: Generator,
-    all: Option<Coordinator>,
+pub enum Clients {
+    /// In this process.
+    One(Generator),
+    /// Processes of this machine, and one in this process.
+    Several {
+        /// In this process.
+        one: Generator,
+        /// The others.
+        all: Coordinator,
+    },
+    /// On the hosts of the user, which begin together.
+    OnHosts(Coordinator),
 }
 
 impl Clients {
     /// All of them together, for a closed loop.
     pub fn all(&mut self) -> &mut dyn OffersLoad {
-        match &mut self.all {
-            Some(several) => several,
-            None => &mut self.one,
+        match self {
+            Clients::One(one) => one,
+            Clients::Several { all, .. } | Clients::OnHosts(all) => all,
         }
     }
 
-    /// The one in this process, for an open loop that it can offer by itself: bursts of several would not
-    /// begin together.
-    pub fn one(&mut self) -> &mut Generator {
-        &mut self.one
+    /// Those for an open loop, which one generator of this machine can offer by itself: bursts of several
+    /// processes that compete for processors would not begin together.
+    pub fn of_open_loop(&mut self) -> &mut dyn OffersLoad {
+        match self {
+            Clients::One(one) | Clients::Several { one, .. } => one,
+            Clients::OnHosts(all) => all,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use record::{Check, Line, OfferedLevel, Server};
+use record::{Check, ClientHost, Line, OfferedLevel, Server};
 use sys::clock::Clock;
 
 use crate::definition::{Declaration, Variant};
@@ -72,6 +72,7 @@ pub struct Trial<'a> {
     rehearsal: bool,
     window: Option<Duration>,
     server: Option<&'a Server>,
+    clients: &'a [ClientHost],
     cpu: Option<u32>,
     server_cpu: Option<u32>,
     spare_cpus: &'a [u32],
@@ -118,6 +119,7 @@ impl<'a> Trial<'a> {
             rehearsal: false,
             window: None,
             server: None,
+            clients: &[],
             cpu: None,
             server_cpu: None,
             spare_cpus: &[],
@@ -190,6 +192,11 @@ impl<'a> Trial<'a> {
     /// Where the server of a load runs, and on which processor when that is here.
     pub fn set_server(&mut self, server: Option<&'a Server>, cpu: Option<u32>) {
         (self.server, self.server_cpu) = (server, cpu);
+    }
+
+    /// The hosts that load the server.
+    pub fn set_clients(&mut self, clients: &'a [ClientHost]) {
+        self.clients = clients;
     }
 
     /// The processor of this process, and those that are left for workers of the server and load generators.
@@ -297,6 +304,11 @@ impl<'a> Trial<'a> {
     /// Where the server of a load runs; `None` is this machine, where the workload starts it itself.
     pub fn server(&self) -> Option<&'a Server> {
         self.server
+    }
+
+    /// The hosts that load the server; empty where this process and its children do.
+    pub fn clients(&self) -> &'a [ClientHost] {
+        self.clients
     }
 
     /// The processor that a server on this machine is to be pinned to, which is not the one of this process.

@@ -75,6 +75,15 @@ pub(crate) struct Args {
     /// It is split into words like a shell command. An address alone means that a server already runs there.
     #[arg(long, value_name = "ADDRESS[=COMMAND]", value_parser = runner::parse_server)]
     server: Option<record::Server>,
+    /// Hosts that load the servers of `race` and `web`: n1,n[2-4] by ssh, or NAME=COMMAND [default: the
+    /// system that is measured]
+    ///
+    /// COMMAND is split into words like a shell command, and leads to a shell there, as for `load --from`.
+    /// All hosts offer one load together. A load during which not all were at work is offered again, three
+    /// times at most. Runs with different clients are not compared. Other machines need an address that they
+    /// can reach: --server ADDRESS=COMMAND, where the COMMAND env starts the server here.
+    #[arg(long, value_name = "HOST,…", conflicts_with = "hosts")]
+    clients: Vec<String>,
     /// Allow a public address in --server and --set url=; load only servers that you may load
     #[arg(long)]
     allow_public: bool,
@@ -298,6 +307,7 @@ fn options(args: &Args, gate: &RunGate) -> Result<RunOptions, Failure> {
         window: args.window,
         settings: args.settings.clone(),
         server: args.server.clone(),
+        clients: fleet::listed(&args.clients).map_err(|error| Failure::Usage(error.to_string()))?,
         allow_public: args.allow_public,
         unpinned: args.unpinned,
         no_references: args.no_references,

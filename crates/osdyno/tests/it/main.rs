@@ -10,6 +10,7 @@ mod identity;
 
 mod background;
 mod browser;
+mod clients;
 mod command;
 mod compare;
 mod conformance;
