@@ -16,8 +16,9 @@ pub(crate) struct DeliveryContext<'list, R> {
     pub(crate) results: R,
     /// The time of the engine's clock at its last wait.
     pub(crate) now_ns: u64,
-    /// Messages that were sent; numbers their names.
-    pub(crate) messages: u64,
+    /// The number of the next message, and how far apart numbers are: no two engines of a list have the same.
+    pub(crate) message_id: u64,
+    pub(crate) message_id_step: u64,
     /// No transaction begins any more.
     pub(crate) is_stopping: bool,
     /// A result could not be written: the engine must stop, because it would lose the outcome of later
@@ -50,8 +51,9 @@ impl<R> DeliveryContext<'_, R> {
 
     /// The number of another message.
     pub(crate) fn next_message_id(&mut self) -> u64 {
-        self.messages += 1;
-        self.messages
+        let id = self.message_id;
+        self.message_id += self.message_id_step;
+        id
     }
 }
 

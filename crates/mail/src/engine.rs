@@ -122,7 +122,8 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             measured: MailMeasured::new()?,
             results,
             now_ns: 0,
-            messages: 0,
+            message_id: 1 + u64::from(share.number),
+            message_id_step: u64::from(share.of),
             is_stopping: false,
             broken: None,
         };
