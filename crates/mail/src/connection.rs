@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use net::load::TlsSettings;
 use net::output::{Output, Sender, Sent};
 use net::{Handshake, TlsClient, TlsConnection};
+use serde::{Deserialize, Serialize};
 use sys::event::Interest;
 use sys::handle::{AsHandle, Handle};
 use sys::tcp::Connection;
@@ -211,7 +212,7 @@ impl Sender for Transport {
 }
 
 /// Whether connections are encrypted by STARTTLS (RFC 3207).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TlsPolicy {
     /// Never: the server is not asked for it.
     #[default]
@@ -223,7 +224,7 @@ pub enum TlsPolicy {
 }
 
 /// TLS of an engine.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MailTls {
     /// Whether connections are encrypted.
     pub policy: TlsPolicy,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use net::Timer;
 use net::load::Sources;
 use net::output::Output;
+use serde::{Deserialize, Serialize};
 use slab::Slab;
 use sys::event::{Event, Interest, Poller};
 use sys::handle::AsHandle;
@@ -28,7 +29,7 @@ use crate::settings::SessionSettings;
 use crate::threads::Share;
 
 /// The settings of an engine, beside its list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EngineSettings {
     /// The settings of each session.
     pub session: SessionSettings,

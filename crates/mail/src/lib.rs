@@ -7,7 +7,7 @@
 //! - `session` speaks in one connection, by `settings` that all share; `transaction` keeps the replies,
 //!   `message` is delivered;
 //! - `engine` is the loop that drives all connections, `connection` one of them, `context` their shared
-//!   state, `events` the event interfaces, `threads` several engines;
+//!   state, `events` the event interfaces, `threads` several engines, `joint` several processes of them;
 //! - `permission` lists the addresses that may be connected to;
 //! - `result` is the outcome of each recipient, `spool` keeps it beyond a kill, `measured` has counts and
 //!   times;
@@ -20,6 +20,7 @@ mod context;
 pub mod dns;
 mod engine;
 mod events;
+mod joint;
 mod loads;
 mod measured;
 mod message;
@@ -37,6 +38,7 @@ mod transaction;
 pub use connection::{MailTls, TlsPolicy};
 pub use engine::{Engine, EngineSettings, Until};
 pub use events::{DeliveryEngine, EVENT_INTERFACES, open};
+pub use joint::{DeliveryReport, JoinedDelivery, JointDelivery, MailList, MailWorker};
 pub use loads::GROUP;
 pub use measured::{MailCounts, MailMeasured, MailStep};
 pub use message::{Message, MessageChecksum, RepeatedField};

@@ -141,7 +141,7 @@ impl std::ops::Add for MailCounts {
 }
 
 /// Counts and times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MailMeasured {
     /// The counts.
     pub counts: MailCounts,

@@ -12,7 +12,7 @@ use net::smtp::{Command, dot_stuffed};
 use serde::{Deserialize, Serialize};
 
 /// A message that many connections share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Message {
     /// Ends with a line's end.
     plain: Arc<[u8]>,
@@ -22,6 +22,7 @@ pub struct Message {
     run: u64,
     host: String,
     checksum: MessageChecksum,
+    #[serde(skip)]
     changes: Vec<&'static str>,
 }
 

@@ -7,8 +7,10 @@
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
+use serde::{Deserialize, Serialize};
+
 /// The permissions of a user.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Permission {
     public: HashSet<IpAddr>,
 }

@@ -12,11 +12,13 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::recipients::Recipients;
 use crate::threads::Share;
 
 /// The limits of connections and transactions at once, and the reaction to failures.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct QueueSettings {
     /// Connections to one host.
     pub connections_per_host: u32,

@@ -9,9 +9,10 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use std::ops::Range;
 
 use net::smtp::Mailbox;
+use serde::{Deserialize, Serialize};
 
 /// How many recipients each domain has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DomainSizes {
     /// The k-th domain has 1/k as many as the first, as the lists of real senders roughly have (Zipf's law).
     #[default]
@@ -21,7 +22,7 @@ pub enum DomainSizes {
 }
 
 /// A list that is computed from a few numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct GeneratedList {
     /// Recipients, all distinct.
     pub recipients: u32,
@@ -144,7 +145,7 @@ impl Recipients {
     }
 
     /// A list of a user's: one address a line. Blank lines, and those that begin with `#`, are comments.
-    pub fn from_list(bytes: &[u8]) -> Recipients {
+    pub(crate) fn from_list(bytes: &[u8]) -> Recipients {
         let text = list_text(bytes);
         let lines = text.lines().map(str::trim);
         Recipients::from_addresses(lines.filter(|line| !line.is_empty() && !line.starts_with('#')))

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use net::smtp::Mailbox;
+use serde::{Deserialize, Serialize};
 use sys::event::{Event, Poller};
 
 use crate::MailError;
@@ -14,7 +15,7 @@ use crate::permission::Permission;
 use crate::result::Results;
 
 /// How the hosts of a domain are looked up.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Routing {
     /// All mail goes to this host.
     Relay(SocketAddr),

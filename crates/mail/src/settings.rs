@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use net::smtp::{ArgumentText, Mailbox};
+use serde::{Deserialize, Serialize};
 
 use crate::MailError;
 use crate::message::Message;
 
 /// The steps for each recipient.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// Every step of a delivery with RSET in place of DATA, each after the reply to the one before: the
     /// experiment of 2001.
@@ -20,7 +21,7 @@ pub enum Mode {
 }
 
 /// The settings that all sessions of an engine share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionSettings {
     /// The steps for each recipient.
     pub mode: Mode,

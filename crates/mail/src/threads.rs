@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::MailError;
 use crate::engine::{EngineSettings, Until};
 use crate::events::{self, DeliveryEngine};
@@ -34,7 +36,7 @@ pub struct DeliveryPlan<'a> {
 }
 
 /// The result of all engines together.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Delivered {
     /// The counts and times.
     pub measured: MailMeasured,
@@ -43,6 +45,15 @@ pub struct Delivered {
     /// How long the busiest of them was at work: without the time in which it only waited for the time of
     /// another attempt.
     pub delivering_ns: u64,
+}
+
+impl Delivered {
+    /// Adds the result of another engine that was at work at the same time.
+    pub(crate) fn add(&mut self, other: &Delivered) {
+        self.measured.add(&other.measured);
+        self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
+        self.delivering_ns = self.delivering_ns.max(other.delivering_ns);
+    }
 }
 
 /// Delivers the list. `begun` is called once the first engine exists, so that impossible settings are an
@@ -77,9 +88,7 @@ pub fn deliver<R: Results + Send>(
         let mut all = run(first, Share { number: 0, of }.part(plan.connections), plan)?;
         for other in others {
             let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            all.measured.add(&other.measured);
-            all.elapsed_ns = all.elapsed_ns.max(other.elapsed_ns);
-            all.delivering_ns = all.delivering_ns.max(other.delivering_ns);
+            all.add(&other);
         }
         Ok(all)
     })
@@ -131,7 +140,7 @@ impl<R: Results> Results for Shared<'_, R> {
 
 /// The share of one of several engines in a list and in its limits: of `of` domains in a row, the one with
 /// its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// From 0.
     pub number: u32,

@@ -6,6 +6,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use mail::MailWorker;
 use net::load::Generator;
 use net::load::coordinator::{JointWork, work};
 use workload::Group;
@@ -22,6 +23,7 @@ pub fn play() -> Option<ExitCode> {
     crate::play(&GROUPS, |role| match *role {
         [net::server::ROLE] => Some(serve()),
         [Generator::ROLE] => Some(together::<Generator>()),
+        [MailWorker::ROLE] => Some(together::<MailWorker>()),
         [mail::dns::NAMES_ROLE] => Some(answer()),
         [SESSION, order] => Some(session(order)),
         _ => None,

@@ -1,6 +1,7 @@
 //! `osdyno mail`: delivers one message to many recipients, or makes every step of a delivery but the message.
 
 mod answer;
+mod clients;
 mod experiment;
 
 use std::fs::File;
@@ -19,7 +20,7 @@ use clap::ValueEnum;
 use mail::dns::servers_of_resolv_conf;
 use mail::{
     DeliveryPlan, DomainSizes, EVENT_INTERFACES, EarlierResults, EngineSettings, GeneratedList, JsonLines,
-    MailTls, Message, Mode, NoResults, Permission, QueueSettings, Recipients, Results, Routing,
+    MailList, MailTls, Message, Mode, NoResults, Permission, QueueSettings, Recipients, Results, Routing,
     SessionSettings, Spool, SpoolFolder, SpoolTerms, TlsPolicy,
 };
 use net::load::{Sources, TlsSettings};
@@ -79,6 +80,13 @@ pub(crate) struct Args {
     /// Number of threads; each has its part of the domains and of the connections
     #[arg(long, value_name = "N", default_value = "1")]
     threads: NonZero<u32>,
+    /// Hosts that deliver together in place of this process, each its part: n1,n[2-4] by ssh, or NAME=COMMAND
+    ///
+    /// COMMAND leads to a shell there, as for `load --from`; NAME= alone is this machine. All begin at one
+    /// moment, with --threads processes each. The counts are exact sums. The figures are void where not all
+    /// were at work for 99 % of the time: with --duration and a list that is long enough all end together.
+    #[arg(long, value_name = "HOST,…", conflicts_with_all = ["results", "spool"])]
+    clients: Vec<String>,
     /// Event interface
     #[arg(long, value_name = "NAME", default_value = default_interface(), value_parser = EVENT_INTERFACES)]
     events: String,
@@ -255,7 +263,10 @@ pub(crate) fn mail(args: &Args, console: &Console) -> Done {
         let is_whole = done == ExitCode::SUCCESS && earlier.failed > 0;
         return Ok(if is_whole { ExitCode::from(INCOMPLETE) } else { done });
     }
-    let recipients = recipients(args)?;
+    if !args.clients.is_empty() {
+        return clients::deliver(args, settings, console);
+    }
+    let recipients = mail_list(args)?.recipients();
     match &args.results {
         None => deliver(args, &recipients, settings, NoResults, console),
         Some(path) if path.as_os_str() == "-" => {
@@ -299,7 +310,12 @@ fn deliver<R: Results + Send>(
     let announce = || tell(&plan(args, recipients));
     let delivered = mail::deliver(recipients, &settings, results, delivery, announce)?;
     let is_interrupted = stop.load(Ordering::Relaxed);
-    let mut answer = MailAnswer::new(&delivered, settings.session.mode != Mode::Deliver);
+    let answer = MailAnswer::new(&delivered, settings.session.mode != Mode::Deliver);
+    conclude(args, answer, is_interrupted, console)
+}
+
+/// Prints the answer, and returns its exit code.
+fn conclude(args: &Args, mut answer: MailAnswer, is_interrupted: bool, console: &Console) -> Done {
     answer.hold_against(args.max.as_ref());
     if args.results.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         console.tell(&answer.document());
@@ -328,7 +344,7 @@ fn open_spool(
 ) -> Result<(Spool, Recipients, EarlierResults), Failure> {
     let locked = SpoolFolder::lock(folder)?;
     if !locked.has_list() {
-        let recipients = recipients(args)?;
+        let recipients = mail_list(args)?.recipients();
         return Ok((locked.begin(terms, &recipients)?, recipients, EarlierResults::default()));
     }
     if args.list.is_some() {
@@ -353,14 +369,14 @@ fn open_spool(
 }
 
 /// The list that was given, or a generated one.
-fn recipients(args: &Args) -> Result<Recipients, Failure> {
+fn mail_list(args: &Args) -> Result<MailList, Failure> {
     let Some(path) = &args.list else {
         let sizes = match args.sizes {
             Sizes::Zipf => DomainSizes::Zipf,
             Sizes::Uniform => DomainSizes::Uniform,
         };
         let (recipients, domains) = (args.recipients, args.domains);
-        return Ok(Recipients::generate(&GeneratedList { recipients, domains, sizes, seed: args.seed }));
+        return Ok(MailList::Generated(GeneratedList { recipients, domains, sizes, seed: args.seed }));
     };
     let text = if path.as_os_str() == "-" {
         let mut text = Vec::new();
@@ -369,7 +385,7 @@ fn recipients(args: &Args) -> Result<Recipients, Failure> {
     } else {
         std::fs::read(path).map_err(reading(path))?
     };
-    Ok(Recipients::from_list(&text))
+    Ok(MailList::Text(mail::list_text(&text).into_owned()))
 }
 
 fn reading(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {

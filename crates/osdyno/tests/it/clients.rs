@@ -1,11 +1,16 @@
-//! `run --clients`: servers of a run that several hosts load, which are commands on this machine.
+//! `run --clients` and `mail --clients`: servers that several hosts load, which are commands on this machine.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
-use std::time::Duration;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
+use crate::common::accounts::ledger;
+use crate::common::served::Served;
 use crate::common::{
-    expect_nothing_left, processes_below, run, run_well, signal, start_measuring, text, until,
+    expect_nothing_left, osdyno, processes_below, run, run_well, signal, start_measuring, text, until,
 };
 use record::{Outcome, Recording};
 
@@ -106,4 +111,123 @@ fn a_client_that_is_lost_is_the_error_of_its_trial() {
     let Outcome::Failed { reason } = &trial.outcome else { panic!("{trial:?}") };
     assert!(reason.contains("was lost") && reason.contains("SIGKILL"), "{reason}");
     expect_nothing_left(folder.path());
+}
+
+/// A server that takes mail, and its address.
+fn sink(folder: &Path) -> (Served, String) {
+    let server = Served::start(folder, &["--service", "smtp", "--access-log", "ledger"]);
+    let address = server.address.to_string();
+    (server, address)
+}
+
+fn start(folder: &Path, words: &[&str]) -> Child {
+    let mut command = osdyno(folder, words);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("osdyno starts")
+}
+
+/// The answer of `osdyno mail --clients`, in which the counts of all hosts are those of the whole.
+fn mail_answer(folder: &Path, words: &[&str]) -> Value {
+    let output = run(folder, &[&["mail", "--clients", TWO, "--format", "json"], words].concat());
+    let answer: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {} {}", text(&output.stdout), text(&output.stderr)));
+    let workers = answer["joint"]["workers"].as_array().expect("workers");
+    let names: Vec<&str> = workers.iter().filter_map(|worker| worker["name"].as_str()).collect();
+    assert_eq!(names, ["n1", "n2"]);
+    for (name, count) in answer["counts"].as_object().expect("counts") {
+        let sum: u64 = workers.iter().filter_map(|worker| worker["counts"][name].as_u64()).sum();
+        assert_eq!(Some(sum), count.as_u64(), "{name}: {answer}");
+    }
+    let is_void = answer["joint"].get("void").is_some();
+    let is_whole = answer["counts"]["queued"] == 0 && answer["counts"]["failed"] == 0;
+    assert_eq!(output.status.code(), Some(if is_whole && !is_void { 0 } else { 3 }), "{answer}");
+    answer
+}
+
+#[test]
+fn hosts_deliver_a_list_together_and_each_recipient_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, relay) = sink(folder.path());
+    let list = ["--relay", &relay, "--recipients", "3000", "--domains", "101", "--sizes", "uniform"];
+    let answer = mail_answer(folder.path(), &list);
+    assert_eq!(answer["counts"]["tested"], 3000, "{answer}");
+    server.stop();
+    let taken = ledger(&folder.path().join("ledger"), "reset", 250);
+    assert!(taken.len() == 3000 && taken.values().all(|&times| times == 1), "{} recipients", taken.len());
+}
+
+/// With a time and a list that is long enough all end together.
+#[test]
+fn hosts_deliver_for_a_time_and_the_server_counts_as_many() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, relay) = sink(folder.path());
+    let list =
+        ["--relay", &relay, "--recipients", "2M", "--deliver", "-d", "1s", "-c", "8", "--threads", "1"];
+    let answer = mail_answer(folder.path(), &list);
+    let count = |name: &str| answer["counts"][name].as_u64().expect("a count");
+    assert_eq!(count("delivered") + count("queued"), 2_000_000, "{answer}");
+    assert!(count("delivered") > 0);
+    assert_eq!(server.stop().count("recipients"), count("delivered"));
+    let window = &answer["joint"];
+    match window.get("void") {
+        None => assert!(window["overlap_share"].as_f64().is_some_and(|share| share >= 0.99), "{window}"),
+        Some(reasons) => skipped!("this machine is too busy: {reasons}"),
+    }
+}
+
+#[test]
+fn mail_of_a_client_that_is_lost_is_void() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, relay) = sink(folder.path());
+    let words = ["mail", "--clients", TWO, "--relay", &relay, "--recipients", "2M", "-d", "30s"];
+    let child = start(folder.path(), &words);
+    until("both deliver", || {
+        processes_below(folder.path(), " mail-worker ").len() >= 2 && server.counter("responses") > 0
+    });
+    signal(processes_below(folder.path(), " mail-worker ")[0], "KILL");
+    let output = child.wait_with_output().expect("an end");
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("void: n") && told.contains("was lost") && told.contains("SIGKILL"), "{told}");
+    drop(server);
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn mail_of_clients_that_cannot_deliver_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (words, code, why) in [
+        (&["--clients", "n1"][..], 2, "n1 is another machine"),
+        (&["--clients", TWO, "-c", "1"], 2, "2 workers need a connection each"),
+        (&["--clients", TWO, "--results", "-"], 2, "--results"),
+        (&["--clients", "a=env,b=false"], 1, "b: "),
+    ] {
+        let output = run(folder.path(), &[&["mail", "--relay", "127.0.0.1:9"], words].concat());
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {told}");
+        assert!(told.contains(why), "{words:?}: {told}");
+    }
+    expect_nothing_left(folder.path());
+}
+
+/// A host that does not reply is waited for no longer than until the user has enough of it.
+#[test]
+fn an_interrupt_ends_the_wait_for_hosts_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let begun_file = folder.path().join("begun");
+    let silent = format!("n1=sh -c 'echo $$ > {}; exec sleep 300' --", begun_file.display());
+    for words in [
+        &["load", "http://127.0.0.1:9/", "--from", &silent][..],
+        &["mail", "--relay", "127.0.0.1:9", "--clients", &silent],
+    ] {
+        let child = start(folder.path(), words);
+        let begun = || std::fs::read_to_string(&begun_file).unwrap_or_default().trim().parse::<u32>();
+        until("the host is opened", || begun().is_ok());
+        let (host, moment) = (begun().expect("a process"), Instant::now());
+        signal(child.id(), "INT");
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(output.status.code(), Some(130), "{words:?}: {}", text(&output.stderr));
+        assert!(moment.elapsed() < Duration::from_secs(20), "{words:?}: {:?}", moment.elapsed());
+        until("the command is gone", || !Path::new(&format!("/proc/{host}")).exists());
+        std::fs::remove_file(&begun_file).expect("a file");
+    }
 }

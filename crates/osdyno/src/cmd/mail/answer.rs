@@ -3,7 +3,8 @@
 use ::report::document::{Column, Document, Table, Text, Tone};
 use ::report::quantity::{duration, time};
 use ::report::words::count;
-use mail::{Delivered, MailCounts, MailStep};
+use mail::{Delivered, DeliveryReport, JoinedDelivery, MailCounts, MailStep};
+use net::load::{JointWindow, VoidReason};
 use serde::{Serialize, Serializer};
 
 use crate::cmd::limits::{LimitAnswer, LimitedFigure, Limits, MeasuredFigure};
@@ -24,12 +25,25 @@ pub(super) struct MailAnswer {
     /// By name.
     #[serde(serialize_with = "by_name")]
     steps: Vec<(MailStep, StepTimes)>,
+    /// The hosts of `--clients`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joint: Option<JointMail>,
     /// Decisions on the limits of `--max`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) limits: Vec<LimitAnswer>,
     /// Whether no message was to be sent.
     #[serde(skip)]
     is_test: bool,
+}
+
+/// Several hosts that delivered together.
+#[derive(Serialize)]
+struct JointMail {
+    /// The processes that have delivered.
+    workers: Vec<DeliveryReport>,
+    /// The time in which all were at work.
+    #[serde(flatten)]
+    window: JointWindow,
 }
 
 /// How often a step was made, and how long it took.
@@ -76,9 +90,22 @@ impl MailAnswer {
                 / delivering_seconds.max(f64::MIN_POSITIVE),
             counts: measured.counts,
             steps: MailStep::ALL.into_iter().filter_map(timed).collect(),
+            joint: None,
             limits: Vec::new(),
             is_test,
         }
+    }
+
+    /// That of several hosts.
+    pub(super) fn of_hosts(joined: JoinedDelivery, is_test: bool) -> MailAnswer {
+        let JoinedDelivery { delivered, workers, window } = joined;
+        let joint = Some(JointMail { workers, window });
+        MailAnswer { joint, ..MailAnswer::new(&delivered, is_test) }
+    }
+
+    /// Why the figures do not count; empty where they do.
+    fn void(&self) -> &[VoidReason] {
+        self.joint.as_ref().map_or(&[], |joint| &joint.window.void)
     }
 
     /// Holds the delivery against limits. A percentile is that of the step that is slowest there; of the
@@ -101,12 +128,13 @@ impl MailAnswer {
             LimitedFigure::Rate => Some(MeasuredFigure::exact(self.deliveries_per_second)),
         };
         let all = limits.iter().flat_map(|limits| &limits.0);
-        self.limits = all.map(|limit| limit.decide("", figure(limit.figure), None)).collect();
+        let doubt = self.void().first().map(|reason| format!("void: {reason}"));
+        self.limits = all.map(|limit| limit.decide("", figure(limit.figure), doubt.clone())).collect();
     }
 
-    /// Whether a server accepted every recipient.
+    /// Whether a server accepted every recipient, and the figures count.
     pub(super) fn is_whole(&self) -> bool {
-        self.counts.queued == 0 && self.counts.failed == 0
+        self.counts.queued == 0 && self.counts.failed == 0 && self.void().is_empty()
     }
 
     /// The answer as a document.
@@ -123,8 +151,12 @@ impl MailAnswer {
         };
         let delivering = duration(self.delivering_seconds);
         document.say(Text::toned(rate, Tone::Strong).and(format!(": {accepted} in {delivering}{waiting}")));
+        for reason in self.void() {
+            document.say(Text::toned(format!("void: {reason}"), Tone::Notable));
+        }
         document.push(self.outcomes());
         document.push(self.times());
+        self.joint.iter().for_each(|joint| document.push(joint.table()));
         document
     }
 
@@ -160,6 +192,30 @@ impl MailAnswer {
         for (step, times) in &self.steps {
             let [p50, p99, p999] = [times.p50_seconds, times.p99_seconds, times.p999_seconds].map(time);
             table.push([step.name().to_owned(), count(times.count), p50, p99, p999]);
+        }
+        table
+    }
+}
+
+impl JointMail {
+    /// A row for each process.
+    fn table(&self) -> Table {
+        let numbers =
+            ["accepted", "failed", "queued", "p50", "p99", "begun after", "clock ±"].map(Column::number);
+        let mut table = Table::of_columns([Column::from("client")].into_iter().chain(numbers).collect());
+        let known = |seconds: Option<f64>| seconds.map_or("—".to_owned(), time);
+        for worker in &self.workers {
+            let counts = &worker.counts;
+            table.push([
+                worker.name.clone(),
+                count(counts.accepted()),
+                count(counts.failed),
+                count(counts.queued),
+                known(worker.delivery_seconds_p50),
+                known(worker.delivery_seconds_p99),
+                time(worker.presence.begin_seconds),
+                time(worker.presence.clock_error_seconds),
+            ]);
         }
         table
     }
