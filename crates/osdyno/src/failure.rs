@@ -29,6 +29,8 @@ pub(crate) enum Failure {
     Mail(#[from] mail::MailError),
     #[error(transparent)]
     Spool(#[from] mail::SpoolError),
+    #[error(transparent)]
+    History(#[from] history::Error),
     #[error("{} exists already; choose another name, or overwrite it with --force", .0.display())]
     Exists(PathBuf),
     #[error("cannot write {}: {source}", path.display())]

@@ -66,6 +66,10 @@ enum Verb {
     Impact(cmd::impact::Args),
     /// Recognize the architecture of a running server, without its source
     Snoop(cmd::snoop::Args),
+    /// Show the course of costs over a folder of runs: which changed, when, and by how much
+    History(cmd::history::Args),
+    /// Show a folder of runs in a browser: any run against any, and every cost over time
+    View(cmd::view::Args),
     /// Join run files of several hosts into one run of a fleet
     Merge(cmd::merge::Args),
     /// Export every measurement of a run as CSV, JSON or Parquet
@@ -98,7 +102,7 @@ enum Verb {
 /// itself executes, are in no group.
 const GROUPS: help::Groups = &[
     ("Measure", &["run", "load", "mail", "lab", "selftest"]),
-    ("Read", &["report", "compare", "judge", "list", "explain", "merge", "export"]),
+    ("Read", &["report", "compare", "history", "view", "judge", "list", "explain", "merge", "export"]),
     ("Ask", &["doctor", "hosts", "tune", "snoop", "blame", "impact"]),
     ("Serve", &["serve", "sink", "dns"]),
     ("Other", &["completions", "man", "help"]),
@@ -138,10 +142,12 @@ fn main() -> ExitCode {
         Verb::Explain(args) => cmd::explain::explain(&args, &console),
         Verb::Report(args) => cmd::report::report(&args, &console),
         Verb::Judge(args) => cmd::judge::judge(&args, &console),
-        Verb::Compare(args) => cmd::compare::compare(&args, &console),
+        Verb::Compare(args) => cmd::compare::compare(args, &console),
         Verb::Blame(args) => cmd::blame::blame(&args, &console),
         Verb::Impact(args) => cmd::impact::impact(&args, &console),
         Verb::Snoop(args) => cmd::snoop::snoop(&args, &console),
+        Verb::History(args) => cmd::history::history(&args, &console),
+        Verb::View(args) => cmd::view::view(&args),
         Verb::Merge(args) => cmd::merge::merge(&args, &console),
         Verb::Export(args) => cmd::export::export(&args, &console),
         Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),

@@ -9,6 +9,7 @@
 //! - [`noise_floor`] is the result of comparing a system with itself.
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
 //! - [`fleet`] is a run on the hosts of a fleet, or two of them.
+//! - [`history`] is the course of costs over the runs of a folder.
 //! - [`formats`] are for where the result of a build is read.
 //! - [`gate`] is what let a build fail, and how sure that is.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
@@ -26,6 +27,7 @@ pub mod export;
 pub mod fleet;
 pub mod formats;
 pub mod gate;
+pub mod history;
 pub mod html;
 pub mod noise_floor;
 pub mod overview;

@@ -10,8 +10,12 @@ const LOGARITHMIC_FROM: f64 = 4.0;
 
 /// The block medians over n, relative to the first blocks, as a line of at most eight glyphs.
 pub(crate) fn line(verdict: &Verdict) -> String {
-    let heights = heights(verdict, GLYPHS.len());
-    heights.into_iter().map(|h| GLYPHS[(h * 7.0).round().clamp(0.0, 7.0) as usize]).collect()
+    of_heights(&heights(verdict, GLYPHS.len()))
+}
+
+/// A glyph for each height between 0 and 1.
+pub(crate) fn of_heights(heights: &[f64]) -> String {
+    heights.iter().map(|h| GLYPHS[(h * 7.0).round().clamp(0.0, 7.0) as usize]).collect()
 }
 
 /// Heights between 0 and 1 at no more than `columns` places.

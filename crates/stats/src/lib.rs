@@ -15,6 +15,8 @@
 //! | two systems | `contrast`, on `boots` and `prior`; `compare` has the answer |
 //! | several systems | `multiplicity`, `geometric_mean`, `rank`, `noise_floor` |
 //! | many hosts | `fleet` |
+//! | a run among others, over any n | `cells` |
+//! | many runs over time | `history` |
 //! | may a build fail | `gate` |
 //!
 //! Must never: do I/O, read a clock, know what a workload or a file is, or produce sentences; words belong to
@@ -25,6 +27,7 @@
 mod baseline;
 mod block;
 mod boots;
+mod cells;
 mod centre;
 mod classify;
 mod cluster;
@@ -42,6 +45,7 @@ mod gate;
 mod geometric_mean;
 mod groups;
 mod growth;
+mod history;
 mod judge;
 mod line_mixture;
 mod lines;
@@ -72,6 +76,7 @@ mod two_lines;
 mod verdict;
 mod view;
 
+pub use cells::{CellCost, cell_costs, cell_span};
 pub use centre::Interval;
 pub use cluster::{Cluster, mean_reach, share_reach};
 pub use compare::{Answer, Crossing, Design, PerClaim, SeriesComparison, compare};
@@ -89,6 +94,10 @@ pub use gate::{
     gate,
 };
 pub use geometric_mean::geometric_mean;
+pub use history::{
+    Check, CourseChange, CourseDrift, CourseOfSeries, CourseSegment, HistoryOfMachine, HistorySettings,
+    NightsOfMachine, confirms, history,
+};
 pub use judge::{JudgeSettings, judge};
 pub use multiplicity::answers;
 pub use noise_floor::{FLOOR_PAIRS, FloorEstimate, SelfRatio, noise_floor};

@@ -1,6 +1,6 @@
 //! The verdict of one series.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::centre::Interval;
 use crate::control::Adjustment;
@@ -121,7 +121,7 @@ pub enum Warning {
 }
 
 /// The class of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Measured at one n only, where the cost is known to within 5 %: `Verdict::cost_low` is the verdict.

@@ -24,14 +24,13 @@ use sys::tcp::{Listener, Listening};
 use crate::Error;
 use crate::arch::supervisor::Supervisor;
 use crate::arch::{self, Architecture, ServedBy};
-use crate::service::{self, OpenService, Service, ServiceSettings};
+use crate::service::{self, OpenService, ServiceSettings};
 use crate::worker::{Accept, Counters, Limits, StopFlag, TICK, WorkerContext};
 
 /// A server that listens and is ready to serve.
 pub struct ListeningServer {
     plan: ServerPlan,
     architecture: &'static Architecture,
-    service: &'static Service,
     serve: fn(&WorkerContext) -> io::Result<()>,
     machine: Arc<dyn OpenService>,
     listeners: Vec<Listener>,
@@ -48,13 +47,25 @@ impl ListeningServer {
     /// # Errors
     /// Names that are unknown or unsupported, invalid combinations, and errors of the system.
     pub fn set_up(plan: ServerPlan) -> Result<ListeningServer, Error> {
+        let service = service::find(&plan.service)?;
+        let open = |plan: &ServerPlan| service.open(&plan.settings, plan.log.is_some());
+        ListeningServer::set_up_for(plan, open)
+    }
+
+    /// The same for a service that only a program of its own has; the plan's is not looked at.
+    ///
+    /// # Errors
+    /// Those of [`ListeningServer::set_up`].
+    pub fn set_up_for(
+        plan: ServerPlan,
+        open: impl FnOnce(&ServerPlan) -> Result<Arc<dyn OpenService>, Error>,
+    ) -> Result<ListeningServer, Error> {
         let architecture = arch::find(&plan.architecture)?;
         let unsupported = |reason: String| Error::Unsupported { name: architecture.name.to_owned(), reason };
         let serve = architecture.serve.map_err(|reason| unsupported(reason.to_owned()))?;
         if let Some(reason) = architecture.unavailable_reason() {
             return Err(unsupported(reason));
         }
-        let service = service::find(&plan.service)?;
         check(&plan, architecture)?;
         // The system chooses the processor where it cannot be set.
         if !plan.cpus.is_empty() {
@@ -72,7 +83,7 @@ impl ListeningServer {
         if let Some(user) = &plan.user {
             sys::process::become_user(user).map_err(Error::at(format!("become {user:?}")))?;
         }
-        let machine = service.open(&plan.settings, plan.log.is_some())?;
+        let machine = open(&plan)?;
         // The processes of a pool have rows of their own, behind that of the worker they belong to.
         let rows = plan.workers.max(1 + plan.pool);
         let counters = Counters::new(rows).map_err(Error::at("make room for counters"))?;
@@ -80,7 +91,6 @@ impl ListeningServer {
         Ok(ListeningServer {
             plan,
             architecture,
-            service,
             serve,
             machine,
             listeners,
@@ -99,9 +109,9 @@ impl ListeningServer {
     /// The service and its address, in a few words.
     ///
     /// # Errors
-    /// None, because the settings have been read before.
+    /// [`Error::Unknown`] for a service that only a program of its own has.
     pub fn describe(&self) -> Result<String, Error> {
-        self.service.describe(&self.plan.settings, self.address)
+        service::find(&self.plan.service)?.describe(&self.plan.settings, self.address)
     }
 
     /// Its counters, which can be read while it runs.

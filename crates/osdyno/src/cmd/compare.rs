@@ -34,6 +34,12 @@ pub(crate) struct Args {
     /// Files of another program that are the second side together
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "old")]
     new: Vec<PathBuf>,
+    /// The run that all others are compared with: last, tag:NAME, date:DAY or a run of the folder --history
+    #[arg(long, value_name = "RUN", requires = "history", conflicts_with = "old")]
+    baseline: Option<String>,
+    /// Folder of run files in which --baseline is found
+    #[arg(long, value_name = "DIR", requires = "baseline")]
+    history: Option<PathBuf>,
     /// Also write the comparison as an HTML page
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -55,7 +61,12 @@ pub(crate) struct Args {
     import: ImportArgs,
 }
 
-pub(crate) fn compare(args: &Args, console: &Console) -> Done {
+pub(crate) fn compare(mut args: Args, console: &Console) -> Done {
+    if let (Some(folder), Some(name)) = (&args.history, &args.baseline) {
+        let baseline = super::history::baseline(folder, name, args.files.first().map(PathBuf::as_path))?;
+        args.files.insert(0, baseline);
+    }
+    let args = &args;
     let sides = args.sides();
     if let Some(page) = &args.out {
         sides.iter().try_for_each(|side| refuse_input(page, side.files))?;

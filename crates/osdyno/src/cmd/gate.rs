@@ -45,12 +45,16 @@ pub(crate) enum Undecided {
 /// The gate of `run`.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct RunGateArgs {
-    /// Run file that this run is set against, instead of the first system
+    /// Run that this run is set against, instead of the first system: a file, or with --history last,
+    /// tag:NAME or date:DAY
     ///
     /// Two runs meet the machine at two times: to set one system against another, measure both in one run, as
     /// in --system base= --system head='nice -n 5'.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["aa", "blame"])]
-    baseline: Option<PathBuf>,
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["aa", "blame"])]
+    baseline: Option<String>,
+    /// Folder of run files that keeps this run too, and in which --baseline is found
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    history: Option<PathBuf>,
     /// Exit with 4 if one of these is certain: slower[:5%], changed[:5%], grows, limit
     ///
     /// The exit code is 0 if all are excluded and 3 while one is undecided. slower and changed set a series
@@ -84,13 +88,23 @@ pub(crate) struct RunGate {
 }
 
 impl RunGateArgs {
+    /// The folder that keeps the run.
+    pub(crate) fn history(&self) -> Option<&Path> {
+        self.history.as_deref()
+    }
+
     /// Reads the baseline, before time is spent.
     pub(crate) fn prepare(&self, trials: Option<u32>) -> Result<RunGate, Failure> {
         if self.undecided == Some(RunUndecided::Measure) && trials.is_some() {
             let text = "--undecided measure takes as many trials as a decision needs; leave out --trials";
             return Err(Failure::Usage(text.to_owned()));
         }
-        let baseline = self.baseline.as_deref().map(|path| {
+        let baseline = self.baseline.as_deref().map(|name| {
+            let path = match &self.history {
+                Some(folder) if !Path::new(name).is_file() => super::history::baseline(folder, name, None)?,
+                _ => PathBuf::from(name),
+            };
+            let path = path.as_path();
             let recording = super::read(path)?;
             let systems: Vec<String> = recording.systems.iter().map(|system| system.name.clone()).collect();
             if systems.len() != 1 {

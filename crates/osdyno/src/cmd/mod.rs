@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 mod formats;
 mod gate;
+pub(crate) mod history;
 pub(crate) mod hosts;
 pub(crate) mod impact;
 pub(crate) mod janitor;
@@ -31,6 +32,7 @@ pub(crate) mod serve;
 pub(crate) mod snoop;
 mod suggested;
 pub(crate) mod tune;
+pub(crate) mod view;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};

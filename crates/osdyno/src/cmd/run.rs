@@ -201,15 +201,22 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     if let (Some(device), Some(erase)) = (&args.device, &args.erase) {
         args.file_systems.iter().try_for_each(|file_system| file_system.expect_erasable(device, erase))?;
     }
-    let file = args.out.unwrap_or_else(|| default_name(&options.workloads));
-    let page = file.with_extension("html");
-    if page == file {
+    let file = match args.gate.history() {
+        Some(folder) => folder.join(kept_name(&options.workloads)),
+        None => args.out.unwrap_or_else(|| default_name(&options.workloads)),
+    };
+    // osdyno view makes the page of a run that is kept.
+    let page = args.gate.history().is_none().then(|| file.with_extension("html"));
+    if page.as_ref() == Some(&file) {
         return Err(Failure::Usage(
             "the run file cannot end in .html, because the report gets that name".to_owned(),
         ));
     }
     let blame_page = args.blame.then(|| super::blame::beside(&file, "html"));
-    [&file, &page].into_iter().chain(&blame_page).try_for_each(|path| refuse_taken(path))?;
+    if let Some(folder) = args.gate.history() {
+        std::fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+    }
+    [&file].into_iter().chain(&page).chain(&blame_page).try_for_each(|path| refuse_taken(path))?;
 
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
@@ -240,8 +247,8 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let decided = gate.decide((&ran.recording, &findings), compared.as_ref());
     let of_gate = decided.as_ref().ok().and_then(Option::as_ref);
     let printed = print_findings(&findings, systems, of_gate, (detail, args.format), console);
-    let written =
-        write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, systems, out));
+    let write = |out: &mut dyn std::io::Write| ::report::html::write(&ran.recording, &findings, systems, out);
+    let written = page.as_ref().map_or(Ok(()), |page| write_file(page, false, write));
     printed?;
     if plan.aa {
         print_noise_floor(&ran.recording, format, console)?;
@@ -254,7 +261,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         .as_ref()
         .map(|page| super::blame::print_of_run((&ran.recording, &findings), page, args.verbose, console));
     let blamed = blamed.transpose();
-    let page = written.is_ok().then_some(&page);
+    let page = page.as_ref().filter(|_| written.is_ok());
     let blame_page = blame_page.as_ref().filter(|_| matches!(blamed, Ok(Some(_))));
     let places = [("run", Some(&file)), ("report", page), ("blame", blame_page), ("floor", kept.as_ref())];
     let places: Vec<(&str, &Path)> =
@@ -344,6 +351,12 @@ pub(super) fn default_name(workloads: &[String]) -> PathBuf {
     let short = PathBuf::from(name(false));
     // A second run within the minute gets the seconds too.
     if short.exists() || short.with_extension("html").exists() { PathBuf::from(name(true)) } else { short }
+}
+
+/// The same with the number of this process: several runs may be added to a folder at the same time.
+fn kept_name(workloads: &[String]) -> PathBuf {
+    let name = default_name(workloads).with_extension("");
+    PathBuf::from(format!("{}-{}.osdyno", name.display(), std::process::id()))
 }
 
 pub(super) fn interrupt() -> std::io::Result<Arc<AtomicBool>> {

@@ -114,7 +114,7 @@ impl FromArgMatches for SinkArgs {
     }
 }
 
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let error = match text.parse::<SocketAddr>() {
         Ok(address) => return Ok(address),
         Err(error) => error,

@@ -98,13 +98,15 @@ impl Rack {
         let write =
             |name: &str, content: &str| fs::write(self.folder.path().join(name), content).expect("a file");
         let key = fs::read_to_string(self.folder.path().join("host.pub")).expect("a key");
+        fs::create_dir(self.agents()).expect("a folder");
         write("known_hosts", &format!("10.77.* {key}"));
         write(
             "sshd_config",
             &format!(
                 "HostKey {here}/host\nAuthorizedKeysFile {here}/user.pub\nPidFile none\nStrictModes no\n\
                  UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUseDNS no\n\
-                 PermitRootLogin yes\nLogLevel ERROR\nMaxStartups 100\nSubsystem sftp internal-sftp\n"
+                 PermitRootLogin yes\nLogLevel ERROR\nMaxStartups 100\nSubsystem sftp internal-sftp\n\
+                 SetEnv TMPDIR={here}/agents\n"
             ),
         );
         write(
@@ -131,6 +133,11 @@ impl Rack {
     /// The inventory of all hosts, in INI form.
     pub(crate) fn inventory(&self) -> String {
         self.folder.path().join("inventory").display().to_string()
+    }
+
+    /// The folder of the agents of all hosts, which share the file system of this machine.
+    pub(crate) fn agents(&self) -> PathBuf {
+        self.folder.path().join("agents")
     }
 
     /// osdyno beside the hosts.

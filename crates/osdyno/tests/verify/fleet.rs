@@ -91,7 +91,9 @@ fn faults_of_some_hosts_disturb_no_other() {
         assert_eq!(items.len(), 2, "{name} has nothing of an item, and no reason: {stderr}");
     }
     until("no process is left", || processes_below(folder.path(), "").is_empty());
-    until("no folder of an agent is left", || agents().is_empty());
+    until("no folder of an agent is left", || {
+        fs::read_dir(rack.agents()).expect("a folder").next().is_none()
+    });
 }
 
 /// Once trials are under way, kills some hosts and cuts others off for a while.
@@ -109,13 +111,6 @@ fn plant(rack: &Rack, folder: &Path) {
     }
     std::thread::sleep(Duration::from_secs(6));
     CUT_OFF.for_each(|number| rack.set_link(number, true));
-}
-
-/// Folders of agents: the hosts share the file system of this machine.
-fn agents() -> Vec<String> {
-    let entries = fs::read_dir(std::env::temp_dir()).expect("a folder").flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with("osdyno-") && name.len() == "osdyno-".len() + 16).collect()
 }
 
 /// A command in front of ssh that keeps every byte for two seconds, in both directions: trials wait instead of

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use roff::{Inline, Roff, bold, italic, roman};
 
-use super::{Document, Element, Table, Text, Tone};
+use super::{Document, Element, Form, Table, Text, Tone};
 use crate::text::printable;
 
 /// The parts of a page of the manual beside its document.
@@ -84,7 +84,7 @@ fn blocks(all: &[Element], roff: &mut Roff) {
                 roff.control("SS", [printable(&fold.title.plain()).as_ref()]);
                 blocks(&fold.blocks, roff);
             }
-            Element::Beside(inner) => blocks(inner, roff),
+            Element::Beside(inner) | Element::Form(Form { blocks: inner, .. }) => blocks(inner, roff),
             // A manual has no drawings.
             Element::Figure(_) => {}
         }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::{Document, Element, Figure, Names, Row, Span, Table, Text, Tone};
+use super::{Document, Element, Figure, Form, Names, Row, Span, Table, Text, Tone};
 use crate::text::printable;
 use crate::words::{GAP, NO_BREAK};
 
@@ -65,7 +65,7 @@ fn block(block: &Element, level: usize, lines: &mut Vec<String>) {
             blocks(&fold.blocks, level, lines);
             lines.extend(["</details>".to_owned(), String::new()]);
         }
-        Element::Beside(inner) => blocks(inner, level, lines),
+        Element::Beside(inner) | Element::Form(Form { blocks: inner, .. }) => blocks(inner, level, lines),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Document {
     pub is_prose: bool,
     /// Rules of style and a script that its figures need, besides those of every page.
     pub assets: Assets,
+    /// The way to neighbouring pages, above all of a page.
+    pub way: Text,
 }
 
 /// Rules of style and a script for a page.
@@ -68,6 +70,47 @@ pub enum Element {
     Fold(Fold),
     /// Blocks that stand side by side where a page is wide enough.
     Beside(Vec<Element>),
+    /// Blocks with choices for a reader of pages that are served; elsewhere the blocks alone.
+    Form(Form),
+}
+
+/// Blocks with choices of a reader, which make the address of another page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Form {
+    /// The address without its query.
+    pub action: String,
+    /// Fields above the blocks.
+    pub fields: Vec<Field>,
+    /// The words of its button.
+    pub submit: String,
+    /// The blocks. Cells with a choice are part of the form.
+    pub blocks: Vec<Element>,
+}
+
+/// A field of a form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Field {
+    /// The words before it.
+    pub label: String,
+    /// Its name in the query.
+    pub name: String,
+    /// Its value now; empty for none.
+    pub value: String,
+    /// The values to choose from; none for a text.
+    pub options: Vec<String>,
+}
+
+/// One of several choices of a form, of which one is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The name of the choice in the query.
+    pub name: String,
+    /// This value of it.
+    pub value: String,
+    /// The words for a reader who does not see its place.
+    pub label: String,
+    /// Whether it is made.
+    pub is_made: bool,
 }
 
 /// A heading and all below it.
@@ -229,6 +272,8 @@ pub struct Cell {
     pub short: Option<Text>,
     /// A drawing in its place on a page: SVG of our own making.
     pub picture: Option<String>,
+    /// A choice in its place in a form of a page.
+    pub choice: Option<Choice>,
 }
 
 /// A drawing with its words.
@@ -357,6 +402,12 @@ impl From<Table> for Element {
 impl From<Figure> for Element {
     fn from(figure: Figure) -> Element {
         Element::Figure(figure)
+    }
+}
+
+impl From<Form> for Element {
+    fn from(form: Form) -> Element {
+        Element::Form(form)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{Cell, Column, Document, Element, Figure, Fold, Row, Span, Table, Text, Tone};
+use super::{
+    Cell, Choice, Column, Document, Element, Field, Figure, Fold, Form, Row, Span, Table, Text, Tone,
+};
 use crate::html::{close, esc, open};
 
 /// Writes a document. The paragraphs before anything else are the head of the page, the first of them its
@@ -14,6 +16,9 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     open(&document.title, out)?;
     if !document.assets.style.is_empty() {
         writeln!(out, "<style>\n{}\n</style>", document.assets.style)?;
+    }
+    if !document.way.is_empty() {
+        writeln!(out, "<nav class=\"way\" aria-label=\"Way\">{}</nav>", markup(&document.way))?;
     }
     let is_paragraph = |block: &&Element| matches!(block, Element::Paragraph(_));
     let head = document.blocks.iter().take_while(is_paragraph).count();
@@ -106,7 +111,41 @@ fn block(block: &Element, level: u8, out: &mut dyn Write) -> io::Result<()> {
             }
             writeln!(out, "</div>")
         }
+        Element::Form(form) => self::form(form, level, out),
     }
+}
+
+/// A form whose choices stand in the address of the page that it leads to.
+fn form(form: &Form, level: u8, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<form method=\"get\" action=\"{}\"><p class=\"fields\">", esc(&form.action))?;
+    for Field { label, name, value, options } in &form.fields {
+        let (name, value) = (esc(name), esc(value));
+        write!(out, "<label>{} ", esc(label))?;
+        if options.is_empty() {
+            write!(out, "<input type=\"search\" name=\"{name}\" value=\"{value}\">")?;
+        } else {
+            write!(out, "<select name=\"{name}\"><option value=\"\">all</option>")?;
+            for option in options.iter().map(|option| esc(option)) {
+                let selected = if option == value { " selected" } else { "" };
+                write!(out, "<option{selected}>{option}</option>")?;
+            }
+            write!(out, "</select>")?;
+        }
+        writeln!(out, "</label>")?;
+    }
+    writeln!(out, "<button>{}</button></p>", esc(&form.submit))?;
+    blocks(&form.blocks, level, out)?;
+    writeln!(out, "</form>")
+}
+
+fn choice(choice: &Choice) -> String {
+    format!(
+        "<input type=\"radio\" name=\"{}\" value=\"{}\" aria-label=\"{}\"{}>",
+        esc(&choice.name),
+        esc(&choice.value),
+        esc(&choice.label),
+        if choice.is_made { " checked" } else { "" }
+    )
 }
 
 /// A paragraph of the tone beside the point is a remark; one of the open tone names a gap.
@@ -191,6 +230,9 @@ fn class_of(column: &Column) -> String {
 }
 
 fn content(cell: &Cell) -> String {
+    if let Some(choice) = &cell.choice {
+        return self::choice(choice);
+    }
     cell.picture.clone().unwrap_or_else(|| markup(&cell.text))
 }
 

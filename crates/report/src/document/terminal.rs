@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Document, Element, Names, Table, Text, Tone, Yields, columns};
+use super::{Document, Element, Form, Names, Table, Text, Tone, Yields, columns};
 use crate::text::{Style, ascii, printable, ungrouped};
 use crate::words::{GAP, NO_BREAK};
 
@@ -182,7 +182,7 @@ impl<'a> Layout<'a> {
                 self.blocks(&fold.blocks, if fold.title.is_empty() { indent } else { indent + INDENT });
             }
             Element::Fold(_) => {}
-            Element::Beside(blocks) => self.nested(blocks, indent, is_apart),
+            Element::Beside(blocks) | Element::Form(Form { blocks, .. }) => self.nested(blocks, indent, is_apart),
         }
     }
 

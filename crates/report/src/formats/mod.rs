@@ -5,7 +5,7 @@ mod benchmark_action;
 mod github;
 mod junit;
 mod lkml;
-mod openmetrics;
+pub(crate) mod openmetrics;
 
 use std::io::{self, Write};
 

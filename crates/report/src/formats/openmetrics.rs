@@ -15,7 +15,7 @@ pub(super) const FORMAT: OutputFormat =
     OutputFormat { name: "openmetrics", summary: "gauges for Prometheus and its textfile collector", write };
 
 /// The families of values: unit, its name there, and the help text.
-const UNITS: [(Unit, &str, &str); 5] = [
+pub(crate) const UNITS: [(Unit, &str, &str); 5] = [
     (Unit::Seconds, "cost_seconds", "Cost of one operation."),
     (Unit::PerSecond, "rate_per_second", "Operations per second."),
     (Unit::Bytes, "size_bytes", "Size."),
@@ -59,11 +59,12 @@ fn write(results: &BuildResults, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The unit of a family, which its name ends in.
-fn unit_of(name: &str) -> &str {
+pub(crate) fn unit_of(name: &str) -> &str {
     ["seconds", "bytes"].into_iter().find(|unit| name.ends_with(&format!("_{unit}"))).unwrap_or_default()
 }
 
-fn family(
+/// Writes a family of metrics, unless it is empty.
+pub(crate) fn family(
     name: &str,
     unit: &str,
     help: &str,
@@ -82,7 +83,8 @@ fn family(
     samples.try_for_each(|(labels, value)| writeln!(out, "{name}{labels} {value:e}"))
 }
 
-fn labels(labels: &[(&str, &str)]) -> String {
+/// The labels of a sample.
+pub(crate) fn labels(labels: &[(&str, &str)]) -> String {
     let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     let all: Vec<String> =
         labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();

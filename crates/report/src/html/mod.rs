@@ -37,7 +37,7 @@ use crate::document::{Text, Tone};
 use crate::{compare, fleet, overview};
 pub use escape::esc;
 pub use load::{LoadMoment, LoadPlots};
-pub use page::{close, open};
+pub use page::{close, open, script};
 pub use panel::Panel;
 pub use picture::picture;
 pub use scalings::picture_of_scaling;

@@ -46,7 +46,7 @@ pub fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
-         style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
+         style-src 'unsafe-inline'; script-src 'unsafe-inline' 'self'\">\n\
          <title>{}</title>\n<style>\n{PLOT_STYLE}{STYLE}{UPLOT_STYLE}</style>\n</head>\n<body>\n<main>",
         esc(title)
     )
@@ -59,9 +59,14 @@ pub fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
 pub fn close(zoom: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</main>")?;
     if zoom {
-        writeln!(out, "<script>\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n{ZOOM_SCRIPT}{FILTER_SCRIPT}</script>")?;
+        writeln!(out, "<script>\n{}</script>", script())?;
     }
     writeln!(out, "</body>\n</html>")
+}
+
+/// The script of pages with points to zoom. A server may send it apart from them.
+pub fn script() -> String {
+    format!("/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n{ZOOM_SCRIPT}{FILTER_SCRIPT}")
 }
 
 /// The name of the page.

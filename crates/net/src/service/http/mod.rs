@@ -19,6 +19,7 @@
 mod condition;
 mod date;
 mod files;
+mod made;
 mod page;
 mod request;
 mod response;
@@ -28,6 +29,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+pub use self::made::{MadePage, PageMaker, PageRequest, made};
 
 use self::date::Now;
 use self::files::Files;
@@ -74,7 +77,11 @@ impl ServiceSettings for HttpSettings {
             .map_err(Error::at(format!("open the folder {} to serve it", self.root.display())))?;
         let files = Files::new(root, self.listing);
         Ok(Arc::new(Http {
-            shared: Arc::new(Shared { files, head_bytes: self.head_bytes, log: access_log }),
+            shared: Arc::new(Shared {
+                source: Source::Files(files),
+                head_bytes: self.head_bytes,
+                log: access_log,
+            }),
         }))
     }
 
@@ -87,9 +94,15 @@ struct Http {
     shared: Arc<Shared>,
 }
 
+/// The source of pages.
+enum Source {
+    Files(Files),
+    Made(Arc<dyn PageMaker>),
+}
+
 /// The state that all sessions share.
 struct Shared {
-    files: Files,
+    source: Source,
     /// The largest head of a request.
     head_bytes: usize,
     log: bool,
@@ -103,6 +116,13 @@ impl OpenService for Http {
 
     fn wants_peer(&self) -> bool {
         self.shared.log
+    }
+
+    fn stack_bytes(&self) -> usize {
+        match &self.shared.source {
+            Source::Files(_) => 0,
+            Source::Made(maker) => maker.stack_bytes(),
+        }
     }
 }
 
@@ -227,9 +247,12 @@ impl HttpSession {
         let staying = Staying::from_request(request);
         let answered = match request.method {
             Method::Options => response::options(staying, now, output),
-            Method::Get | Method::Head => match self.shared.files.find(request.path, now) {
-                Ok(entry) => response::entry(request, staying, &entry, now, output),
-                Err(miss) => response::miss(request, staying, miss, now, output),
+            Method::Get | Method::Head => match &self.shared.source {
+                Source::Files(files) => match files.find(request.path, now) {
+                    Ok(entry) => response::entry(request, staying, &entry, now, output),
+                    Err(miss) => response::miss(request, staying, miss, now, output),
+                },
+                Source::Made(maker) => made::respond(request, staying, maker.as_ref(), now, output),
             },
         };
         self.content_bytes = request.content_bytes;

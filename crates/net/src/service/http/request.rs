@@ -44,6 +44,7 @@ pub(super) struct Request<'a> {
 /// The fields that change a response or stand in the log.
 #[derive(Debug, Default)]
 pub(super) struct Fields<'a> {
+    pub(super) host: Option<&'a [u8]>,
     pub(super) accept_encoding: Option<&'a [u8]>,
     pub(super) range: Option<&'a [u8]>,
     pub(super) if_range: Option<&'a [u8]>,
@@ -101,7 +102,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Request<'_>, usize), Refusal> {
         rest = field(rest, &mut framing, &mut fields)?;
     }
     let (path, query) = target_parts(method, target)?;
-    if framing.host.is_none() && !old {
+    if fields.host.is_none() && !old {
         return refuse(400, "a request of HTTP/1.1 names its host");
     }
     match (framing.coded, framing.content_bytes) {
@@ -190,7 +191,6 @@ fn after_authority(rest: &[u8]) -> Result<&[u8], Refusal> {
 /// The fields that decide where the request ends and whether the connection stays.
 #[derive(Default)]
 struct Framing {
-    host: Option<()>,
     content_bytes: Option<u64>,
     coded: bool,
     expects: bool,
@@ -224,7 +224,7 @@ fn known_field<'a>(
 ) -> Result<(), Refusal> {
     let slot = match name.len() {
         4 if is(name, b"host") => {
-            if framing.host.replace(()).is_some() || !all(value, HOST) {
+            if fields.host.replace(value).is_some() || !all(value, HOST) {
                 return refuse(400, "the host is not named once and properly");
             }
             return Ok(());

@@ -184,14 +184,14 @@ pub(super) fn text(
     Answered { status, body_bytes: length as u64 }
 }
 
-fn begin(status: u16, now: &Now, out: &mut Vec<u8>) {
+pub(super) fn begin(status: u16, now: &Now, out: &mut Vec<u8>) {
     let _ = write!(out, "HTTP/1.1 {status} {}\r\nDate: ", phrase(status));
     out.extend_from_slice(&now.text);
     out.extend_from_slice(b"\r\n");
 }
 
 #[inline]
-fn end(staying: Staying, out: &mut Vec<u8>) {
+pub(super) fn end(staying: Staying, out: &mut Vec<u8>) {
     out.extend_from_slice(staying.field());
     out.extend_from_slice(b"\r\n");
 }
@@ -202,6 +202,7 @@ fn phrase(status: u16) -> &'static str {
         200 => "OK",
         206 => "Partial Content",
         301 => "Moved Permanently",
+        303 => "See Other",
         304 => "Not Modified",
         400 => "Bad Request",
         403 => "Forbidden",
@@ -213,6 +214,7 @@ fn phrase(status: u16) -> &'static str {
         414 => "URI Too Long",
         416 => "Range Not Satisfiable",
         417 => "Expectation Failed",
+        421 => "Misdirected Request",
         431 => "Request Header Fields Too Large",
         501 => "Not Implemented",
         503 => "Service Unavailable",

@@ -1,0 +1,213 @@
+//! The history of a folder, decided.
+
+use judge::Difference;
+use record::{Direction, Unit};
+use serde::Serialize;
+use stats::{Class, Interval};
+
+use crate::machine::Machine;
+
+/// The history of a folder of runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HistoryAnswer {
+    /// Version of this answer.
+    pub schema: u32,
+    /// The folder.
+    pub folder: String,
+    /// Runs that count.
+    pub runs: usize,
+    /// The machines, the one with the newest run first.
+    pub machines: Vec<MachineHistory>,
+    /// Runs and files that do not count.
+    pub left_out: Vec<LeftOutRun>,
+}
+
+impl HistoryAnswer {
+    /// Leaves out changes and boundaries before a day, as `2026-11-01`.
+    pub fn keep_changes_since(&mut self, day: &str) {
+        for machine in &mut self.machines {
+            let nights = &machine.nights;
+            let is_since = |night: usize| nights.get(night).is_some_and(|night| night.started_at.as_str() >= day);
+            machine.changes.retain(|change| is_since(change.night));
+            machine.boundaries.retain(|boundary| is_since(boundary.night));
+        }
+    }
+}
+
+/// A run or a file that does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOutRun {
+    /// The file.
+    pub file: String,
+    /// Why it does not count.
+    pub reason: LeftOutRunReason,
+    /// The error of a file that cannot be read.
+    ///
+    /// Empty for other reasons.
+    pub error: String,
+}
+
+/// Why a run or a file does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftOutRunReason {
+    /// It cannot be read.
+    Unreadable,
+    /// It has no end: it was killed, or it is not finished yet.
+    NotEnded,
+    /// Another file holds the same run.
+    Copy,
+}
+
+/// The runs on one machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MachineHistory {
+    /// The machine.
+    pub machine: Machine,
+    /// Its runs, in the order of time.
+    pub nights: Vec<Night>,
+    /// Known changes beside the system, in the order of time.
+    ///
+    /// Costs before and after are not set against each other.
+    pub boundaries: Vec<Boundary>,
+    /// Changes of costs that were raised, the newest first.
+    pub changes: Vec<CostChange>,
+    /// Names of series whose newest cost looks changed, and must be measured again to be certain.
+    pub suspected: Vec<String>,
+    /// Every series.
+    pub series: Vec<SeriesHistory>,
+}
+
+/// One run in a history.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Night {
+    /// Its id.
+    pub run: String,
+    /// Its file, below the folder.
+    pub file: String,
+    /// When it began.
+    pub started_at: String,
+    /// The same in seconds since 1970.
+    pub started_seconds: f64,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+}
+
+/// A known change beside the system under test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Boundary {
+    /// Its first run, as its place among the runs of the machine.
+    pub night: usize,
+    /// What changed.
+    pub kind: BoundaryKind,
+    /// Before.
+    pub from: String,
+    /// After.
+    pub to: String,
+    /// Series that begin anew.
+    ///
+    /// Empty where all do.
+    pub series: Vec<String>,
+}
+
+/// The kind of a known change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoundaryKind {
+    /// Another machine than the one before, in the same folder.
+    Machine,
+    /// Microcode of the processor.
+    Microcode,
+    /// Compiler or target of osdyno.
+    Compiler,
+    /// Version of a workload.
+    Workload,
+}
+
+/// A change of one cost, or of all costs of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostChange {
+    /// The series.
+    ///
+    /// Several where it is one change of the machine.
+    pub series: Vec<String>,
+    /// Whether nearly all series of the machine changed at once.
+    pub is_of_machine: bool,
+    /// Cost after divided by cost before.
+    pub ratio: Interval,
+    /// First run with the new cost, as its place among the runs of the machine.
+    pub night: usize,
+    /// Run after which it was certain.
+    pub raised: usize,
+    /// Facts of the system that differ between the last run before and the first one after.
+    pub differences: Vec<Difference>,
+}
+
+/// One series over the runs of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeriesHistory {
+    /// Its name for a reader.
+    pub series: String,
+    /// Name in addresses of pages, unique on its machine.
+    pub id: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Name of the variant.
+    pub variant: String,
+    /// Name of the operation.
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+    /// Settings and loads beside it.
+    pub settings: String,
+    /// Version of the workload.
+    pub version: u32,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// Whether it was measured only because another operation was.
+    pub detail: bool,
+    /// Class of its newest verdict.
+    pub class: Option<Class>,
+    /// Value in each run of the machine: the geometric mean over the n that its runs have in common.
+    ///
+    /// `null` where it was not measured.
+    pub values: Vec<Option<f64>>,
+    /// Parts between which its cost changed, in the order of time.
+    pub segments: Vec<HistorySegment>,
+    /// Slow change of its cost within the newest segment.
+    pub drift: Option<CostDrift>,
+    /// Whether its newest cost looks changed.
+    pub is_suspected: bool,
+}
+
+/// A part of a history in which a cost did not change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HistorySegment {
+    /// First run, as its place among the runs of the machine.
+    pub first: usize,
+    /// Last run.
+    pub last: usize,
+    /// Runs in which it was measured.
+    pub nights: usize,
+    /// The value, with the interval of its level.
+    pub value: Interval,
+    /// Cost divided by that of the segment before.
+    ///
+    /// `null` for the first one behind a boundary.
+    pub ratio: Option<Interval>,
+    /// Run after which that change was raised.
+    pub raised: Option<usize>,
+    /// Whether nearly all series changed with it.
+    pub is_of_machine: bool,
+}
+
+/// A slow change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostDrift {
+    /// Cost after a year divided by cost before it.
+    pub ratio_per_year: Interval,
+    /// Whether it matters: `certain` if it is certain and above half of 10 % a year, `excluded` if 10 % are.
+    pub reaches_limit: stats::Decision,
+}

@@ -1,0 +1,277 @@
+//! The history of a folder, from the courses of its machines.
+
+use std::collections::HashSet;
+
+use judge::Difference;
+use record::Unit;
+use stats::{Check, CourseChange, CourseOfSeries, CourseSegment, HistorySettings, Interval, NightsOfMachine};
+
+use crate::answer::{
+    Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun, LeftOutRunReason,
+    MachineHistory, Night, SeriesHistory,
+};
+use crate::course::{Course, RunOfMachine, SeriesCourse};
+use crate::store::Store;
+
+/// Version of the answer.
+const SCHEMA: u32 = 1;
+
+/// The history of a folder.
+pub fn history(store: &Store) -> HistoryAnswer {
+    let courses = Course::all(store);
+    HistoryAnswer {
+        schema: SCHEMA,
+        folder: store.folder().display().to_string(),
+        runs: store.summaries().filter(|(_, run)| run.end.is_some()).count(),
+        machines: courses.iter().map(|course| of_machine(store, course, &courses)).collect(),
+        left_out: left_out(store),
+    }
+}
+
+fn left_out(store: &Store) -> Vec<LeftOutRun> {
+    let one = |file: &str, reason, error: &str| LeftOutRun { file: file.to_owned(), reason, error: error.to_owned() };
+    let unreadable = store.unreadable.iter();
+    let unreadable = unreadable.map(|(file, error)| one(file, LeftOutRunReason::Unreadable, error));
+    let not_ended = store.summaries().filter(|(_, run)| run.end.is_none());
+    let not_ended = not_ended.map(|(stored, _)| one(&stored.state.file, LeftOutRunReason::NotEnded, ""));
+    let copies = store.copies.iter().map(|file| one(file, LeftOutRunReason::Copy, ""));
+    unreadable.chain(not_ended).chain(copies).collect()
+}
+
+fn of_machine(store: &Store, course: &Course<'_>, all: &[Course<'_>]) -> MachineHistory {
+    let night = |one: &RunOfMachine<'_>| Night {
+        run: one.run.id.clone(),
+        file: one.stored.state.file.clone(),
+        started_at: one.run.started_at.clone(),
+        started_seconds: one.run.started_seconds,
+        kernel: one.run.systems[one.system].kernel(),
+        tags: store.tags_of(one.run).to_vec(),
+    };
+    let boundaries = boundaries(course, all);
+    let (main, machine) = folded(course, &boundaries, false);
+    let (details, _) = folded(course, &boundaries, true);
+    let mut taken = HashSet::new();
+    let series: Vec<SeriesHistory> = course
+        .series
+        .iter()
+        .zip(main.into_iter().zip(details))
+        .map(|(series, (main, detail))| one_series(series, if series.newest.detail { detail } else { main }, &mut taken))
+        .collect();
+    let suspected = series.iter().filter(|one| one.is_suspected && !one.detail).map(|one| one.series.clone());
+    MachineHistory {
+        machine: course.machine.clone(),
+        nights: course.runs.iter().map(night).collect(),
+        changes: changes(course, &series, &machine),
+        suspected: suspected.collect(),
+        boundaries,
+        series,
+    }
+}
+
+/// The courses of the series of a machine: of those that alarms are about, or of the details beside them. The
+/// others are empty.
+fn folded(
+    course: &Course<'_>,
+    boundaries: &[Boundary],
+    are_details: bool,
+) -> (Vec<CourseOfSeries>, Vec<CourseChange>) {
+    let first = course.runs.first().map_or(0.0, |one| one.run.started_seconds);
+    let days: Vec<f64> =
+        course.runs.iter().map(|one| (one.run.started_seconds - first) / SECONDS_OF_DAY).collect();
+    let values = |series: &SeriesCourse<'_>| match series.newest.detail == are_details {
+        true => series.values.clone(),
+        false => vec![None; days.len()],
+    };
+    let series: Vec<Vec<Option<f64>>> = course.series.iter().map(values).collect();
+    let all = boundaries.iter().filter(|boundary| boundary.series.is_empty() && boundary.night > 0);
+    let nights = NightsOfMachine {
+        days: &days,
+        series: &series,
+        boundaries: &all.map(|boundary| boundary.night).collect::<Vec<_>>(),
+        checks: &checks(course),
+    };
+    let history = stats::history(&nights, &HistorySettings::default());
+    (history.series, history.machine)
+}
+
+const SECONDS_OF_DAY: f64 = 86_400.0;
+
+/// The changes of a machine, the newest first. One of nearly all series is one change.
+fn changes(course: &Course<'_>, series: &[SeriesHistory], machine: &[CourseChange]) -> Vec<CostChange> {
+    let mut changes: Vec<CostChange> = Vec::new();
+    for change in machine {
+        let begins = |one: &&SeriesHistory| one.segments.iter().any(|segment| segment.first == change.night);
+        let names = series.iter().filter(|one| !one.detail).filter(begins).map(|one| one.series.clone());
+        changes.push(cost_change(course, change, names.collect()));
+    }
+    for one in series.iter().filter(|one| !one.detail) {
+        for segment in one.segments.iter().filter(|segment| !segment.is_of_machine) {
+            let Some((ratio, raised)) = segment.ratio.zip(segment.raised) else { continue };
+            let change = CourseChange { ratio, night: segment.first, raised, is_of_machine: false };
+            changes.push(cost_change(course, &change, vec![one.series.clone()]));
+        }
+    }
+    let size = |change: &CostChange| change.ratio.value.ln().abs();
+    changes.sort_by(|a, b| b.night.cmp(&a.night).then(size(b).total_cmp(&size(a))));
+    changes
+}
+
+fn cost_change(course: &Course<'_>, change: &CourseChange, series: Vec<String>) -> CostChange {
+    CostChange {
+        series,
+        is_of_machine: change.is_of_machine,
+        ratio: change.ratio,
+        night: change.night,
+        raised: change.raised,
+        differences: differences(course, change.night),
+    }
+}
+
+/// The kept facts that differ between a run and the one before it.
+fn differences(course: &Course<'_>, night: usize) -> Vec<Difference> {
+    let facts = |night: usize| course.runs.get(night).map(|one| &one.run.systems[one.system].facts);
+    let (Some(before), Some(after)) = (night.checked_sub(1).and_then(facts), facts(night)) else {
+        return Vec::new();
+    };
+    let keys = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
+    let mut differences: Vec<Difference> = keys
+        .filter(|key| before.get(*key) != after.get(*key))
+        .map(|key| Difference {
+            key: key.clone(),
+            values: vec![before.get(key).cloned(), after.get(key).cloned()],
+        })
+        .collect();
+    differences.sort_by_key(|one| (judge::environment::importance(&one.key), one.key.clone()));
+    differences
+}
+
+fn one_series(series: &SeriesCourse<'_>, course: CourseOfSeries, taken: &mut HashSet<String>) -> SeriesHistory {
+    let newest = series.newest;
+    let drift = course.drift.map(|drift| CostDrift {
+        ratio_per_year: drift.ratio_per_year,
+        reaches_limit: drift.reaches_limit,
+    });
+    SeriesHistory {
+        series: newest.label.clone(),
+        id: unique(&newest.label, taken),
+        workload: newest.workload.clone(),
+        variant: newest.variant.clone(),
+        name: newest.name.clone(),
+        direction: newest.direction,
+        settings: newest.settings.clone(),
+        version: newest.version,
+        unit: newest.unit,
+        detail: newest.detail,
+        class: newest.class,
+        values: series.values.iter().map(|cost| cost.map(|cost| in_unit(cost.exp(), newest.unit))).collect(),
+        segments: course.segments.iter().map(|segment| segment_of(segment, newest.unit)).collect(),
+        drift,
+        is_suspected: course.is_suspected,
+    }
+}
+
+/// A cost as a value: where more is better, a rate.
+fn in_unit(cost: f64, unit: Unit) -> f64 {
+    if unit.more_is_better() { cost.recip() } else { cost }
+}
+
+fn segment_of(segment: &CourseSegment, unit: Unit) -> HistorySegment {
+    let Interval { value, low, high } = segment.cost;
+    let ends = [in_unit(low, unit), in_unit(high, unit)];
+    let change = segment.change;
+    HistorySegment {
+        first: segment.first,
+        last: segment.last,
+        nights: segment.nights,
+        value: Interval {
+            value: in_unit(value, unit),
+            low: ends[0].min(ends[1]),
+            high: ends[0].max(ends[1]),
+        },
+        ratio: change.map(|change| change.ratio),
+        raised: change.map(|change| change.raised),
+        is_of_machine: change.is_some_and(|change| change.is_of_machine),
+    }
+}
+
+/// A name for addresses: letters, digits and lines, and a number where two are the same.
+fn unique(label: &str, taken: &mut HashSet<String>) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
+    let name: String = label.chars().map(plain).collect();
+    let name = if name.trim_matches('-').is_empty() { "series".to_owned() } else { name };
+    let mut candidates = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
+    candidates.find(|name| taken.insert(name.clone())).unwrap_or(name)
+}
+
+/// The known changes beside the system, in the order of time.
+fn boundaries(course: &Course<'_>, all: &[Course<'_>]) -> Vec<Boundary> {
+    let mut boundaries: Vec<Boundary> = machine_before(course, all).into_iter().collect();
+    for (place, pair) in course.runs.windows(2).enumerate() {
+        let [before, after] = [&pair[0].surroundings, &pair[1].surroundings];
+        let kinds = [
+            (BoundaryKind::Microcode, &before.microcode, &after.microcode),
+            (BoundaryKind::Compiler, &before.compiler, &after.compiler),
+        ];
+        let changed = kinds.into_iter().filter(|(_, from, to)| from != to);
+        boundaries.extend(changed.map(|(kind, from, to)| Boundary {
+            night: place + 1,
+            kind,
+            from: from.clone(),
+            to: to.clone(),
+            series: Vec::new(),
+        }));
+    }
+    boundaries.extend(course.series.iter().filter_map(|series| workload_before(series, course)));
+    boundaries.sort_by_key(|boundary| boundary.night);
+    boundaries
+}
+
+/// The machine that was measured under the same name before this one.
+fn machine_before(course: &Course<'_>, all: &[Course<'_>]) -> Option<Boundary> {
+    let first = &course.runs.first()?.run.started_at;
+    let began = |other: &Course<'_>| other.runs.last().map(|one| one.run.started_at.clone());
+    let before = all
+        .iter()
+        .filter(|other| other.machine.system == course.machine.system && other.machine != course.machine)
+        .filter(|other| began(other).is_some_and(|last| last < *first))
+        .max_by_key(|other| began(other))?;
+    Some(Boundary {
+        night: 0,
+        kind: BoundaryKind::Machine,
+        from: before.machine.title(),
+        to: course.machine.title(),
+        series: Vec::new(),
+    })
+}
+
+/// The version of a workload before that of a series, where the series began with it.
+fn workload_before(series: &SeriesCourse<'_>, course: &Course<'_>) -> Option<Boundary> {
+    let first = |series: &SeriesCourse<'_>| series.values.iter().position(Option::is_some);
+    let night = first(series)?;
+    let is_before = |other: &&SeriesCourse<'_>| {
+        let other_id = crate::course::SeriesId { version: series.id.version, ..other.id.clone() };
+        other_id == series.id && other.id.version != series.id.version && first(other).is_some_and(|other| other < night)
+    };
+    let before = course.series.iter().filter(is_before).max_by_key(|other| first(other))?;
+    Some(Boundary {
+        night,
+        kind: BoundaryKind::Workload,
+        from: before.id.version.to_string(),
+        to: series.id.version.to_string(),
+        series: vec![series.newest.label.clone()],
+    })
+}
+
+/// The measurements of suspected series that were made again, by the series and night of the machine.
+fn checks(course: &Course<'_>) -> Vec<Check> {
+    let place = |workload: &str, label: &str| {
+        course.series.iter().position(|one| one.newest.workload == workload && one.newest.label == label)
+    };
+    let of_run = |(night, one): (usize, &RunOfMachine<'_>)| {
+        let checks = one.checks.iter().filter_map(move |check| {
+            Some(Check { series: place(&check.workload, &check.series)?, night, ratio: check.ratio() })
+        });
+        checks.collect::<Vec<_>>()
+    };
+    course.runs.iter().enumerate().flat_map(of_run).collect()
+}

@@ -1,0 +1,58 @@
+//! Errors of a folder of runs.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What was attempted, on which file, and what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder cannot be read.
+    #[error("{}: cannot read the folder: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A run file cannot be read.
+    #[error(transparent)]
+    Record(#[from] record::Error),
+    /// A file cannot be written or removed.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// No run has this name.
+    #[error("{}: no run is called {name}; osdyno history list {} has their names", folder.display(), folder.display())]
+    NoRun {
+        /// The name.
+        name: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Several runs begin with this name.
+    #[error("{name} begins the names of {count} runs; write more of it")]
+    SeveralRuns {
+        /// The name.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// The folder has no such baseline.
+    #[error("{}: {reason}", folder.display())]
+    NoBaseline {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// A tag with characters that a file name should not have.
+    #[error("{tag:?} is no tag: letters, digits and - _ . make one, of 64 characters at most")]
+    Tag {
+        /// The tag.
+        tag: String,
+    },
+}

@@ -1,0 +1,30 @@
+//! The history of a folder of run files: which costs changed, and since which run.
+//!
+//! - [`Store`] is the folder: its runs in the order of time, its tags, and a cache of their summaries.
+//! - [`RunSummary`] is one run: its machine, and the cost of each series in cells of n.
+//! - [`history()`] finds the changes of each series over the runs of each machine.
+//! - [`Machine`] is where costs can be compared.
+//!
+//! Must never: measure, or speak in sentences; words belong to `report`.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod course;
+mod decide;
+mod error;
+mod index;
+mod machine;
+mod store;
+mod summary;
+
+pub use answer::{
+    Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun, LeftOutRunReason,
+    MachineHistory, Night, SeriesHistory,
+};
+pub use decide::history;
+pub use error::Error;
+pub use index::{FileState, StoredRun};
+pub use machine::{Machine, Surroundings};
+pub use store::{Progress, Store, StoredCheck};
+pub use summary::{RunSummary, SeriesSummary, SystemSummary};

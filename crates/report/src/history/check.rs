@@ -1,0 +1,146 @@
+//! The message of a nightly check: short enough for a mail of 72 columns.
+
+use history::{CostChange, HistoryAnswer, MachineHistory};
+use serde::Serialize;
+use stats::Interval;
+
+use super::words;
+use crate::document::{Document, Text, Tone};
+use crate::words::{list, things};
+
+/// Lines of the message at the most.
+const LINES_MAX: usize = 40;
+/// Lines of an alarm, and of everything besides alarms.
+const LINES_OF_ALARM: usize = 4;
+const LINES_BESIDES: usize = 8;
+
+/// The answer of `history --check`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckAnswer {
+    /// Version of this answer.
+    pub schema: u32,
+    /// The folder.
+    pub folder: String,
+    /// The machine of the newest run, in words.
+    pub machine: String,
+    /// The newest run.
+    pub run: String,
+    /// When it began.
+    pub started_at: String,
+    /// Kernel of it.
+    pub kernel: String,
+    /// Series that were checked.
+    pub series: usize,
+    /// Certain changes that the newest run showed.
+    pub alarms: Vec<Alarm>,
+    /// Names of series that look changed and were not measured again.
+    pub suspected: Vec<String>,
+    /// The command that repeats this check.
+    pub command: String,
+}
+
+/// A certain change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Alarm {
+    /// Its series.
+    pub series: Vec<String>,
+    /// Its workload, of the first series.
+    pub workload: String,
+    /// Cost after it divided by the cost before.
+    pub ratio: Interval,
+    /// The first run with the new cost, and when that began.
+    pub since: String,
+    /// See `since`.
+    pub since_run: String,
+    /// Facts that differ from the run before, in words.
+    pub differences: String,
+    /// Function of the kernel, or of a program, that holds most of the growth.
+    ///
+    /// `null` where nobody sampled.
+    pub function: Option<String>,
+    /// Whether nearly all series of the machine changed at once.
+    pub is_of_machine: bool,
+}
+
+impl Alarm {
+    /// The alarm of a change; `functions` names functions by series.
+    pub fn new(machine: &MachineHistory, change: &CostChange, functions: &[(String, String)]) -> Alarm {
+        let first = change.series.first();
+        let workload = machine.series.iter().find(|series| Some(&series.series) == first);
+        let function = functions.iter().find(|(series, _)| Some(series) == first);
+        Alarm {
+            series: change.series.clone(),
+            workload: workload.map_or(String::new(), |series| series.workload.clone()),
+            ratio: change.ratio,
+            since: words::time(machine, change.night),
+            since_run: machine.nights.get(change.night).map_or(String::new(), |night| night.run.clone()),
+            differences: words::differences(change),
+            function: function.map(|(_, function)| function.clone()),
+            is_of_machine: change.is_of_machine,
+        }
+    }
+}
+
+impl CheckAnswer {
+    /// The answer about the newest run of a history.
+    pub fn new(answer: &HistoryAnswer, alarms: Vec<Alarm>, suspected: Vec<String>, command: String) -> CheckAnswer {
+        let machine = answer.machines.first();
+        let night = machine.and_then(|machine| machine.nights.last());
+        CheckAnswer {
+            schema: 1,
+            folder: answer.folder.clone(),
+            machine: machine.map_or(String::new(), |machine| machine.machine.title()),
+            run: night.map_or(String::new(), |night| night.run.clone()),
+            started_at: night.map_or(String::new(), |night| night.started_at.clone()),
+            kernel: night.map_or(String::new(), |night| night.kernel.clone()),
+            series: machine.map_or(0, |machine| machine.series.iter().filter(|series| !series.detail).count()),
+            alarms,
+            suspected,
+            command,
+        }
+    }
+
+    fn summary(&self) -> String {
+        match (self.alarms.len(), self.suspected.len()) {
+            (0, 0) => format!("no cost changed ({})", things(self.series, "series", "series")),
+            (0, some) => format!("{} may have changed", things(some, "cost", "costs")),
+            (some, _) => format!("{} changed", things(some, "cost", "costs")),
+        }
+    }
+}
+
+/// The message: alarms first, each with its size, its first run and its cause.
+pub fn document(answer: &CheckAnswer) -> Document {
+    let mut document = Document { is_prose: true, ..Document::default() };
+    document.say(Text::toned(format!("osdyno: {}", answer.summary()), Tone::Strong));
+    let when = words::when(&answer.started_at);
+    document.say(format!("{} on {}, {when}", answer.kernel, answer.machine));
+    let most = (LINES_MAX - LINES_BESIDES) / LINES_OF_ALARM;
+    for alarm in answer.alarms.iter().take(most) {
+        document.say(sentence(alarm));
+    }
+    if answer.alarms.len() > most {
+        document.say(format!("and {} more: osdyno history {}", answer.alarms.len() - most, answer.folder));
+    }
+    if !answer.suspected.is_empty() {
+        let names = list(&answer.suspected[..answer.suspected.len().min(6)]);
+        let text = format!("Looks changed, and was not measured again: {names}. Give --confirm a command.");
+        document.say(Text::toned(text, Tone::Open));
+    }
+    document.say(format!("To repeat: {}", answer.command));
+    document
+}
+
+fn sentence(alarm: &Alarm) -> Text {
+    let series = match alarm.is_of_machine {
+        true => format!("The machine, in {}", things(alarm.series.len(), "series", "series")),
+        false => list(&alarm.series),
+    };
+    let tone = if alarm.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
+    let mut text = format!(" since {} (run {}); {}.", alarm.since, alarm.since_run, alarm.differences);
+    if let Some(function) = &alarm.function {
+        text.push_str(&format!(" {function} holds most of its growth."));
+    }
+    let ratio = crate::words::change_with_interval(alarm.ratio);
+    Text::toned(series, Tone::Strong).and(" ").and(Text::toned(ratio, tone)).and(text)
+}

@@ -1,0 +1,284 @@
+//! The history of a folder of runs: a document for the terminal and for a page, and figures over time.
+
+mod check;
+mod figure;
+mod words;
+
+use std::io::{self, Write};
+
+use history::{HistoryAnswer, LeftOutRunReason, MachineHistory, RunSummary, SeriesHistory, SystemSummary};
+
+use crate::document::{Cell, Column, Document, Element, Fold, Narrow, Section, Table, Text, Tone};
+use crate::formats::openmetrics::{UNITS, family, labels, unit_of};
+use crate::html::plot::sparkline;
+use stats::Class;
+
+use crate::quantity::Quantity;
+use crate::sentences;
+use crate::words::{change_with_interval, list, things};
+
+pub use check::{Alarm, CheckAnswer, document as check_document};
+pub use figure::figure;
+pub use words::when;
+
+/// Changes that are shown unless all are wanted.
+const CHANGES_MOST: usize = 12;
+/// Series that are shown unless all are wanted.
+const SERIES_MOST: usize = 10;
+/// Files that are named, of those that do not count for one reason.
+const FILES_MOST: usize = 3;
+/// Points of a curve in a cell.
+const SPARK: usize = 32;
+
+/// A history as a document: changes first, then the series of each machine.
+pub fn document(answer: &HistoryAnswer) -> Document {
+    let mut document = Document { title: format!("History of {}", answer.folder), ..Document::default() };
+    document.say(Text::toned(summary(answer), Tone::Strong));
+    left_out(answer).into_iter().for_each(|line| document.say(Text::toned(line, Tone::Faint)));
+    for machine in &answer.machines {
+        document.push(section(machine, &|_| None));
+    }
+    document
+}
+
+/// The counts of a history, and the worst of it.
+fn summary(answer: &HistoryAnswer) -> String {
+    let changes: usize = answer.machines.iter().map(|machine| machine.changes.len()).sum();
+    let runs = things(answer.runs, "run", "runs");
+    let machines = things(answer.machines.len(), "machine", "machines");
+    let changes = match changes {
+        0 => "no cost changed".to_owned(),
+        some => things(some, "change of cost", "changes of cost"),
+    };
+    format!("{runs} on {machines}: {changes}")
+}
+
+/// Files that do not count, by reason.
+fn left_out(answer: &HistoryAnswer) -> Vec<String> {
+    let reasons = [LeftOutRunReason::Unreadable, LeftOutRunReason::NotEnded, LeftOutRunReason::Copy];
+    let of = |reason: LeftOutRunReason| {
+        let files = answer.left_out.iter().filter(|one| one.reason == reason);
+        let files: Vec<String> = files.map(|one| one.file.clone()).collect();
+        let shown = list(&files[..files.len().min(FILES_MOST)]);
+        let more = if files.len() > FILES_MOST { " and others" } else { "" };
+        let count = things(files.len(), "file", "files");
+        (!files.is_empty()).then(|| format!("{count} {}: {shown}{more}", words::left_out(reason)))
+    };
+    reasons.into_iter().filter_map(of).collect()
+}
+
+/// The history of one machine. `link` gives the address of the page of a series, where there are pages.
+pub fn section(machine: &MachineHistory, link: &dyn Fn(&SeriesHistory) -> Option<String>) -> Section {
+    let title = Text::from(machine.machine.title()).and(format!(": {}", words::runs(machine)));
+    let mut section = Section { title, ..Section::default() };
+    if machine.changes.is_empty() {
+        section.say(Text::toned("No cost changed.", Tone::Good));
+    } else {
+        section.push(changes(machine));
+    }
+    if !machine.suspected.is_empty() {
+        let names = list(&machine.suspected);
+        let text = format!("Looks changed in the newest run, and is to be measured again: {names}");
+        section.say(Text::toned(text, Tone::Open));
+    }
+    for boundary in &machine.boundaries {
+        let text = format!("{}; costs begin anew", words::boundary(machine, boundary));
+        section.say(Text::toned(text, Tone::Faint));
+    }
+    let (details, main): (Vec<_>, Vec<_>) = machine.series.iter().partition(|series| series.detail);
+    section.push(series(&main, link));
+    if !details.is_empty() {
+        let blocks = vec![Element::from(series(&details, link))];
+        section.push(Fold { title: "Other operations".into(), blocks, ..Fold::default() });
+    }
+    section
+}
+
+fn changes(machine: &MachineHistory) -> Table {
+    let columns = vec![
+        "Changed".into(),
+        Column::number("Cost"),
+        "Since".into(),
+        Column { narrow: Narrow::LeftOut, ..Column::from("Kernel") },
+        Column { narrow: Narrow::Below, ..Column::from("Differs") },
+    ];
+    let mut table = Table { rows_max: CHANGES_MOST, ..Table::of_columns(columns) };
+    for change in &machine.changes {
+        let tone = if change.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
+        table.push([
+            Cell::toned(words::changed(change), Tone::Strong),
+            Cell::toned(words::ratio(change), tone),
+            words::time(machine, change.night).into(),
+            words::kernel(machine, change).into(),
+            Cell::toned(words::differences(change), Tone::Faint),
+        ]);
+    }
+    table
+}
+
+/// A row for each series: the newest segment, and the one before.
+fn series(all: &[&SeriesHistory], link: &dyn Fn(&SeriesHistory) -> Option<String>) -> Table {
+    let columns = vec![
+        "Series".into(),
+        Column::number("Now"),
+        Column::number("Runs"),
+        Column { narrow: Narrow::LeftOut, ..Column::from("Change before") },
+        Column { narrow: Narrow::LeftOut, ..Column::from("Over a year") },
+        Column { narrow: Narrow::LeftOut, ..Column::from("Course") }.class("curve"),
+    ];
+    let mut table =
+        Table { rows_max: SERIES_MOST, more: ": --verbose shows all", ..Table::of_columns(columns) };
+    for one in all {
+        let name = match link(one) {
+            Some(address) => Text::linked(one.series.as_str(), Tone::Plain, address),
+            None => Text::from(one.series.as_str()),
+        };
+        let newest = one.segments.last();
+        let before = newest.and_then(|segment| segment.ratio).map_or("—".to_owned(), change_with_interval);
+        let drift = one.drift.as_ref().map_or("—".to_owned(), |drift| change_with_interval(drift.ratio_per_year));
+        let mut course = Cell::from(crate::spark::of_heights(&heights(one)));
+        course.picture = Some(sparkline(&heights(one), &words::segments(one)));
+        table.push([
+            Cell::from(name),
+            newest.map_or("too few runs".to_owned(), |segment| one.unit.estimate_with_interval(segment.value)).into(),
+            newest.map_or(0, |segment| segment.nights).to_string().into(),
+            before.into(),
+            drift.into(),
+            course,
+        ]);
+    }
+    table
+}
+
+/// The newest values between the least and the most of them.
+fn heights(series: &SeriesHistory) -> Vec<f64> {
+    let known: Vec<f64> = series.values.iter().flatten().copied().collect();
+    let known = &known[known.len().saturating_sub(SPARK)..];
+    let low = known.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = known.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // A range below a twentieth is noise, and is not drawn as mountains.
+    let room = (high - low).max(0.05 * high);
+    known.iter().map(|value| (value - low) / room).collect()
+}
+
+/// The segments of a series, each with the address of its first run, and of the page that compares the two
+/// runs between which it changed.
+pub fn segments(
+    machine: &MachineHistory,
+    series: &SeriesHistory,
+    address: &dyn Fn(usize) -> Option<String>,
+    compare: &dyn Fn(usize, usize) -> Option<String>,
+) -> Table {
+    let columns =
+        vec!["Since".into(), "Kernel".into(), Column::number("Value"), Column::number("Runs"), "Change".into()];
+    let mut table = Table::of_columns(columns);
+    for segment in series.segments.iter().rev() {
+        let linked = |words: String, address: Option<String>| match address {
+            Some(address) => Text::linked(words, Tone::Plain, address),
+            None => words.into(),
+        };
+        let change = segment.ratio.map_or(Text::default(), |ratio| {
+            let before = segment.first.checked_sub(1).and_then(|before| compare(before, segment.first));
+            linked(change_with_interval(ratio), before)
+        });
+        table.push([
+            Cell::from(linked(words::time(machine, segment.first), address(segment.first))),
+            machine.nights.get(segment.first).map_or("", |night| night.kernel.as_str()).into(),
+            series.unit.estimate_with_interval(segment.value).into(),
+            segment.nights.to_string().into(),
+            change.into(),
+        ]);
+    }
+    table
+}
+
+/// The machine of a system, as the list of runs has it.
+pub fn run_machine(system: &SystemSummary) -> String {
+    system.machine().title()
+}
+
+/// The kernel of a system.
+pub fn run_kernel(system: &SystemSummary) -> String {
+    system.kernel()
+}
+
+/// The verdicts of a run, counted: `12 flat, 3 linear`.
+pub fn classes(run: &RunSummary) -> String {
+    let mut counts: Vec<(Class, usize)> = Vec::new();
+    for class in run.series.iter().filter(|series| !series.detail).filter_map(|series| series.class) {
+        match counts.iter_mut().find(|(known, _)| *known == class) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((class, 1)),
+        }
+    }
+    counts.sort_by_key(|(class, count)| (std::cmp::Reverse(*count), *class));
+    let words = counts.iter().map(|(class, count)| format!("{count} {}", sentences::class_name(*class)));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// How many runs a list shows, and how the history of the folder stands.
+pub fn counted(answer: &HistoryAnswer, shown: usize, of: usize) -> String {
+    let shown = if shown == of { things(of, "run", "runs") } else { format!("{shown} of {}", things(of, "run", "runs")) };
+    let changes: usize = answer.machines.iter().map(|machine| machine.changes.len()).sum();
+    format!("{shown}; {}", if changes == 0 { "no cost changed".to_owned() } else { things(changes, "change of cost", "changes of cost") })
+}
+
+/// Writes a row for each value of each run: CSV as RFC 4180 has it.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_csv(answer: &HistoryAnswer, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "machine,series,unit,run,started_at,kernel,value,segment")?;
+    for machine in &answer.machines {
+        let title = machine.machine.title();
+        for series in &machine.series {
+            for (place, value) in series.values.iter().enumerate() {
+                let (Some(value), Some(night)) = (value, machine.nights.get(place)) else { continue };
+                let segment = series.segments.iter().position(|one| (one.first..=one.last).contains(&place));
+                let segment = segment.map_or(String::new(), |segment| (segment + 1).to_string());
+                let cells = [&title, &series.series, series.unit.name(), &night.run, &night.started_at, &night.kernel];
+                let mut line = String::new();
+                cells.iter().for_each(|cell| line.extend([&quoted(cell), ","]));
+                writeln!(out, "{line}{value},{segment}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes gauges: the newest level of each series, and the changes that were raised.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_openmetrics(answer: &HistoryAnswer, out: &mut dyn Write) -> io::Result<()> {
+    let levels = answer.machines.iter().flat_map(|machine| {
+        let title = machine.machine.title();
+        machine.series.iter().filter_map(move |series| Some((title.clone(), series, series.segments.last()?)))
+    });
+    let levels: Vec<_> = levels.collect();
+    for (unit, name, help) in UNITS {
+        let of_unit = levels.iter().filter(|(_, series, _)| series.unit == unit);
+        let samples = of_unit.map(|(machine, series, segment)| {
+            (labels(&[("series", &series.series), ("machine", machine)]), segment.value.value)
+        });
+        family(&format!("osdyno_history_{name}"), unit_of(name), &format!("{help} Newest level."), samples, out)?;
+    }
+    let changes = answer.machines.iter().flat_map(|machine| {
+        let title = machine.machine.title();
+        machine.changes.iter().flat_map(move |change| {
+            let since = machine.nights.get(change.night).map_or("", |night| night.started_at.as_str());
+            let of = |series: &String| labels(&[("series", series), ("machine", &title), ("since", since)]);
+            change.series.iter().map(|series| (of(series), change.ratio.value)).collect::<Vec<_>>()
+        })
+    });
+    let help = "Cost after a change divided by the cost before it.";
+    family("osdyno_history_change_ratio", "ratio", help, changes, out)?;
+    writeln!(out, "# EOF")
+}
+
+fn quoted(cell: &str) -> String {
+    match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    }
+}

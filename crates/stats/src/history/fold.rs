@@ -1,0 +1,324 @@
+//! Night after night: the distance that all series have in common, the segments, and the changes.
+
+use std::ops::RangeInclusive;
+
+use super::drift::drift;
+use super::scale::{Scale, Scatter, correlation, scales};
+use super::window::{self, Candidate, Value, candidate, is_step, likeliest};
+use super::{
+    Check, CourseChange, CourseOfSeries, CourseSegment, HistoryOfMachine, HistorySettings, NightsOfMachine,
+    confirms,
+};
+use crate::centre::{Interval, Student, exp};
+use crate::gate::Decision;
+use crate::median::{median, weighted_median};
+
+/// New nights that a change needs to be raised without a measurement of its own.
+const NEW_LEAST: usize = 3;
+/// A change of the machine needs more: neighbours stay for a night or two.
+const NEW_LEAST_OF_MACHINE: usize = 5;
+/// Changes that are found only after more nights are drift.
+const NEW_MOST: usize = 12;
+/// Nights until a series says something about a night.
+const READY: usize = 3;
+/// Series until their median is one of a night.
+const SERIES_LEAST: usize = 6;
+/// Windows that overlap are worth so many that do not.
+const WINDOWS: f64 = 2.5;
+/// Nights in a year, from weekly ones to a run each hour.
+const NIGHTS_OF_YEAR: [f64; 2] = [52.0, 8766.0];
+const DAYS_OF_YEAR: f64 = 365.25;
+/// The median of absolute deviations of a normal distribution, in standard deviations.
+const NORMAL_MAD: f64 = 0.674_489_750_196_082;
+/// Error rate of the interval of a level and of a ratio.
+const ALPHA: f64 = 0.05;
+
+/// One series so far.
+#[derive(Clone, Debug, Default)]
+struct Course {
+    values: Vec<Value>,
+    change: Option<CourseChange>,
+    closed: Vec<CourseSegment>,
+    /// Night at which it was raised last, which is not suspected again.
+    raised: Option<usize>,
+}
+
+struct Fold<'a> {
+    nights: &'a NightsOfMachine<'a>,
+    settings: &'a HistorySettings,
+    courses: Vec<Course>,
+    scatters: Vec<Scatter>,
+    machine: Course,
+    of_machine: Scatter,
+    changes_of_machine: Vec<CourseChange>,
+    correlation: f64,
+}
+
+pub(super) fn history(nights: &NightsOfMachine<'_>, settings: &HistorySettings) -> HistoryOfMachine {
+    let mut fold = Fold {
+        nights,
+        settings,
+        courses: vec![Course::default(); nights.series.len()],
+        scatters: vec![Scatter::default(); nights.series.len()],
+        machine: Course::default(),
+        of_machine: Scatter::default(),
+        changes_of_machine: Vec::new(),
+        correlation: 0.0,
+    };
+    (0..nights.days.len()).for_each(|night| fold.night(night));
+    fold.answer()
+}
+
+impl Fold<'_> {
+    fn night(&mut self, night: usize) {
+        if self.nights.boundaries.contains(&night) {
+            let scales = scales(&self.scatters);
+            let correlation = self.correlation;
+            for (course, scale) in self.courses.iter_mut().zip(scales) {
+                course.close(course.values.len(), None, scale, correlation);
+            }
+            self.machine = Course::default();
+        }
+        let scales = scales(&self.scatters);
+        self.correlation = correlation(&self.scatters);
+        self.take(night, &scales);
+        let alpha = self.alpha(night);
+        self.test_machine(night, alpha);
+        let student = Student::new(alpha);
+        for place in 0..self.courses.len() {
+            self.test(place, night, scales[place], &student);
+        }
+    }
+
+    /// Adds the values of a night, without the distance that all series have in common.
+    fn take(&mut self, night: usize, scales: &[Scale]) {
+        let of_series = |place: usize| {
+            let log_cost = (*self.nights.series[place].get(night)?)?;
+            let course = &self.courses[place];
+            let level = (course.values.len() >= READY).then(|| course.level(scales[place], self.correlation));
+            Some((place, log_cost, level.flatten()))
+        };
+        let values: Vec<(usize, f64, Option<f64>)> = (0..self.courses.len()).filter_map(of_series).collect();
+        let away = |(place, log_cost, level): &(usize, f64, Option<f64>)| {
+            Some((log_cost - (*level)?, scales[*place].deviation.recip()))
+        };
+        let mut ready: Vec<(f64, f64)> = values.iter().filter_map(away).collect();
+        let is_many = ready.len() >= SERIES_LEAST;
+        let common = is_many.then(|| weighted_median(&mut ready)).flatten();
+        let shift = common.unwrap_or(0.0);
+        let mut sizes: Vec<f64> = ready.iter().map(|(away, weight)| (away - shift).abs() * weight).collect();
+        let scatter = median(&mut sizes).map_or(1.0, |size| size / NORMAL_MAD);
+        let weight = if is_many && scatter > 1.0 { scatter.powi(-2) } else { 1.0 };
+        let day = self.nights.days[night];
+        for (place, log_cost, level) in values {
+            self.courses[place].values.push(Value { night, day, log_cost: log_cost - shift, weight });
+            if let Some(level) = level {
+                self.scatters[place].add((log_cost - shift - level) * weight.sqrt());
+            }
+        }
+        if let Some(common) = common {
+            if self.machine.values.len() >= READY {
+                let scale = self.scale_of_machine();
+                let level = self.machine.level(scale, self.correlation).unwrap_or(0.0);
+                self.of_machine.add(common - level);
+            }
+            self.machine.values.push(Value { night, day, log_cost: common, weight: 1.0 });
+        }
+    }
+
+    /// The speed of the machine stays high or low for some nights: its correlation is its own.
+    fn correlation_of_machine(&self) -> f64 {
+        correlation(std::slice::from_ref(&self.of_machine))
+    }
+
+    fn scale_of_machine(&self) -> Scale {
+        let of_machine = scales(std::slice::from_ref(&self.of_machine));
+        of_machine.first().copied().unwrap_or(Scale { deviation: 0.02, freedom: 1.0 })
+    }
+
+    /// The error rate of one test of one night: the rate of a year, shared by its nights, series and windows.
+    fn alpha(&self, night: usize) -> f64 {
+        let span = self.nights.days[night] - self.nights.days[0] + 1.0;
+        let [least, most] = NIGHTS_OF_YEAR;
+        let nights = ((night + 1) as f64 / span.max(1.0) * DAYS_OF_YEAR).clamp(least, most);
+        let series = self.courses.iter().filter(|course| !course.values.is_empty()).count().max(1);
+        self.settings.alarms_per_year / (nights * series as f64 * WINDOWS)
+    }
+
+    /// The most certain change of the newest nights, if it is one.
+    fn found(
+        &self,
+        course: &Course,
+        counts: RangeInclusive<usize>,
+        (scale, correlation): (Scale, f64),
+        student: &Student,
+    ) -> Option<Candidate> {
+        let critical = student.critical(scale.freedom);
+        let found = counts
+            .filter_map(|count| candidate(&course.values, count, scale, correlation))
+            .filter(|found| found.distance() > critical)
+            .filter(|found| found.difference.abs() >= self.settings.margin.ln_1p())
+            .max_by(|a, b| a.distance().total_cmp(&b.distance()))?;
+        is_step(&course.values, found.count, scale).then_some(found)
+    }
+
+    fn test(&mut self, place: usize, night: usize, scale: Scale, student: &Student) {
+        let course = &self.courses[place];
+        if course.values.last().is_none_or(|newest| newest.night != night) {
+            return;
+        }
+        if let Some(check) = self.check(place, night) {
+            match confirms(check, self.settings) {
+                Decision::Certain if course.values.len() > 1 => {
+                    let count = self.newest_likeliest(&course.values, 1..=NEW_LEAST);
+                    return self.raise(place, count, night, scale, Some(check.ratio));
+                }
+                Decision::Excluded => return,
+                _ => {}
+            }
+        }
+        if self.found(course, NEW_LEAST..=NEW_MOST, (scale, self.correlation), student).is_some() {
+            let count = self.newest_likeliest(&course.values, 2..=NEW_MOST + 2);
+            self.raise(place, count, night, scale, None);
+        }
+    }
+
+    fn check(&self, place: usize, night: usize) -> Option<&Check> {
+        self.nights.checks.iter().find(|check| check.series == place && check.night == night)
+    }
+
+    fn newest_likeliest(&self, values: &[Value], counts: RangeInclusive<usize>) -> usize {
+        likeliest(values, counts).unwrap_or(1)
+    }
+
+    /// Ends the segment of a series before the newest `count` nights.
+    fn raise(&mut self, place: usize, count: usize, night: usize, scale: Scale, ratio: Option<Interval>) {
+        let correlation = self.correlation;
+        let course = &mut self.courses[place];
+        let Some(difference) = window::difference(&course.values, count, scale, correlation) else { return };
+        let split = course.values.len() - count;
+        let change = CourseChange {
+            ratio: ratio.unwrap_or_else(|| difference.ratio(scale)),
+            night: course.values[split].night,
+            raised: night,
+            is_of_machine: false,
+        };
+        course.close(split, Some(change), scale, correlation);
+        course.raised = Some(night);
+        let level = course.level(scale, correlation).unwrap_or(0.0);
+        let newest: Vec<f64> =
+            course.values.iter().map(|one| (one.log_cost - level) * one.weight.sqrt()).collect();
+        self.scatters[place].replace(&newest);
+    }
+
+    /// A lasting distance of all series is a change of the machine.
+    fn test_machine(&mut self, night: usize, alpha: f64) {
+        let (scale, correlation) = (self.scale_of_machine(), self.correlation_of_machine());
+        let student = Student::new(alpha);
+        let counts = NEW_LEAST_OF_MACHINE..=NEW_MOST;
+        if self.machine.values.last().is_none_or(|newest| newest.night != night)
+            || self.found(&self.machine, counts, (scale, correlation), &student).is_none()
+        {
+            return;
+        }
+        let count = self.newest_likeliest(&self.machine.values, NEW_LEAST_OF_MACHINE..=NEW_MOST + 2);
+        let Some(difference) = window::difference(&self.machine.values, count, scale, correlation) else {
+            return;
+        };
+        let split = self.machine.values.len() - count;
+        let first = self.machine.values[split].night;
+        let change = CourseChange {
+            ratio: difference.ratio(scale),
+            night: first,
+            raised: night,
+            is_of_machine: true,
+        };
+        self.changes_of_machine.push(change);
+        // From here on the new speed of the machine is the usual one, and it is in the levels of all series.
+        self.machine.values.drain(..split);
+        let level = self.machine.level(scale, correlation).unwrap_or(0.0);
+        self.machine.values.iter_mut().for_each(|one| one.log_cost -= level);
+        let newest: Vec<f64> = self.machine.values.iter().map(|one| one.log_cost).collect();
+        self.of_machine.replace(&newest);
+        let scales = scales(&self.scatters);
+        for (course, scale) in self.courses.iter_mut().zip(scales) {
+            let split = course.values.partition_point(|one| one.night < first);
+            if split == course.values.len() {
+                continue;
+            }
+            course.values[split..].iter_mut().for_each(|one| one.log_cost += level);
+            let before = if split > 0 { Some(change) } else { None };
+            course.close(split, before, scale, self.correlation);
+            course.raised = Some(night);
+        }
+    }
+
+    fn answer(self) -> HistoryOfMachine {
+        let scales = scales(&self.scatters);
+        let newest = self.nights.days.len().saturating_sub(1);
+        let student = Student::new(self.settings.suspicion);
+        let course = |(place, course): (usize, &Course)| {
+            let scale = scales[place];
+            let mut segments = course.closed.clone();
+            segments.extend(course.segment(course.values.len(), scale, self.correlation));
+            CourseOfSeries {
+                segments,
+                drift: drift(&course.values, scale, self.correlation),
+                is_suspected: self.is_suspected(place, newest, scale, &student),
+            }
+        };
+        HistoryOfMachine {
+            series: self.courses.iter().enumerate().map(course).collect(),
+            machine: self.changes_of_machine.clone(),
+        }
+    }
+
+    /// Whether the newest night, or the newest few, look changed, and nobody has measured them again.
+    fn is_suspected(&self, place: usize, newest: usize, scale: Scale, student: &Student) -> bool {
+        let course = &self.courses[place];
+        let is_new = course.values.last().is_some_and(|one| one.night == newest);
+        if !is_new || course.raised == Some(newest) || self.check(place, newest).is_some() {
+            return false;
+        }
+        let critical = student.critical(scale.freedom);
+        (1..=NEW_LEAST).filter_map(|count| candidate(&course.values, count, scale, self.correlation)).any(
+            |found| found.distance() > critical && found.difference.abs() >= self.settings.margin.ln_1p(),
+        )
+    }
+}
+
+impl Course {
+    fn level(&self, scale: Scale, correlation: f64) -> Option<f64> {
+        window::mean(&self.values, scale, correlation).map(|mean| mean.value)
+    }
+
+    /// The first `count` of its values as a segment.
+    fn segment(&self, count: usize, scale: Scale, correlation: f64) -> Option<CourseSegment> {
+        let values = &self.values[..count];
+        let (first, last) = (values.first()?, values.last()?);
+        let mean = window::mean(values, scale, correlation)?;
+        let reach = Student::new(ALPHA).critical(scale.freedom) * scale.deviation * mean.variance.sqrt();
+        let logs = Interval { value: mean.value, low: mean.value - reach, high: mean.value + reach };
+        Some(CourseSegment {
+            first: first.night,
+            last: last.night,
+            nights: count,
+            cost: exp(logs),
+            change: self.change,
+        })
+    }
+
+    /// Ends a segment after its first `count` values; the others begin the next one.
+    fn close(&mut self, count: usize, change: Option<CourseChange>, scale: Scale, correlation: f64) {
+        self.closed.extend(self.segment(count, scale, correlation));
+        self.values.drain(..count);
+        self.change = change;
+    }
+}
+
+impl Candidate {
+    fn ratio(&self, scale: Scale) -> Interval {
+        let reach = Student::new(ALPHA).critical(scale.freedom) * self.error;
+        exp(Interval { value: self.difference, low: self.difference - reach, high: self.difference + reach })
+    }
+}

@@ -1,0 +1,285 @@
+//! The pages of a folder of runs, each made from its address.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use history::{FileState, HistoryAnswer, MachineHistory, Store, StoredRun};
+use judge::Findings;
+use judge::compare::Comparison;
+use record::Recording;
+use report::document::{Document, Element, Section, Text, Tone, page};
+use report::html::esc;
+
+use crate::cache::Cache;
+use crate::list;
+
+/// The folder is looked at again after this long: runs come once a night.
+const FRESH: Duration = Duration::from_secs(2);
+/// Recordings in memory: two to compare, and the ones before.
+const RECORDINGS: usize = 3;
+/// Pages of runs and comparisons in memory, of a few MB each.
+const PAGES: usize = 16;
+
+/// The file of the script that pages of runs share.
+const SCRIPT: &str = "script.js";
+
+/// A folder of runs, as pages.
+pub struct Site {
+    folder: PathBuf,
+    snapshot: Mutex<Option<(Instant, Arc<Snapshot>)>>,
+    recordings: Cache<FileState, Recording>,
+    pages: Cache<Vec<FileState>, Vec<u8>>,
+    /// Whether the pages are files: then they have no forms, and scripts are in them.
+    is_static: bool,
+}
+
+/// The folder at one moment.
+pub(crate) struct Snapshot {
+    pub(crate) store: Store,
+    pub(crate) answer: HistoryAnswer,
+}
+
+/// A page that was found, or an error.
+pub struct Found {
+    /// The status of HTTP.
+    pub status: u16,
+    /// Its media type.
+    pub media_type: &'static str,
+    /// Another address to go to.
+    pub location: Option<String>,
+    /// The content.
+    pub body: Arc<[u8]>,
+}
+
+/// The error that a page shows.
+pub(crate) type Failed = (u16, String);
+
+impl Found {
+    /// A page that only says an error.
+    pub fn error(status: u16, text: &str) -> Found {
+        let mut document = Document { title: format!("{status}"), ..Document::default() };
+        document.say(text);
+        Found { status, ..Found::document(&document) }
+    }
+
+    fn document(document: &Document) -> Found {
+        let mut body = Vec::new();
+        // Writing to memory does not fail.
+        let _ = page::write(document, &mut body);
+        Found::page(body)
+    }
+
+    fn page(body: Vec<u8>) -> Found {
+        Found { status: 200, media_type: "text/html; charset=utf-8", location: None, body: body.into() }
+    }
+}
+
+impl Site {
+    /// The pages of a folder. `is_static` makes them fit for files.
+    pub fn new(folder: &Path, is_static: bool) -> Site {
+        Site {
+            folder: folder.to_owned(),
+            snapshot: Mutex::new(None),
+            recordings: Cache::new(RECORDINGS),
+            pages: Cache::new(PAGES),
+            is_static,
+        }
+    }
+
+    /// Reads the folder, unless that was done a moment ago.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>, history::Error> {
+        let mut kept = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |(read, _): &&(Instant, Arc<Snapshot>)| self.is_static || read.elapsed() < FRESH;
+        if let Some((_, snapshot)) = kept.as_ref().filter(is_fresh) {
+            return Ok(Arc::clone(snapshot));
+        }
+        let store = Store::open(&self.folder, &|_, _| {})?;
+        let is_known = |(_, known): &&(Instant, Arc<Snapshot>)| known.store == store;
+        let snapshot = match kept.as_ref().filter(is_known) {
+            Some((_, known)) => Arc::clone(known),
+            None => Arc::new(Snapshot { answer: history::history(&store), store }),
+        };
+        *kept = Some((Instant::now(), Arc::clone(&snapshot)));
+        Ok(snapshot)
+    }
+
+    /// The page of an address: its path below the site and its query. Every error is a page too.
+    pub fn page(&self, path: &str, query: &str) -> Found {
+        if path == SCRIPT {
+            let body = report::html::script().into_bytes().into();
+            return Found { media_type: "text/javascript; charset=utf-8", ..Found { body, ..Found::page(Vec::new()) } };
+        }
+        self.found(path, query).unwrap_or_else(|(status, text)| Found::error(status, &text))
+    }
+
+    /// The same, where an error is none.
+    pub(crate) fn found(&self, path: &str, query: &str) -> Result<Found, Failed> {
+        let snapshot = self.snapshot().map_err(|error| (503, error.to_string()))?;
+        let lacks = || (404, "no such page".to_owned());
+        let plain = path.strip_suffix(".html").unwrap_or(path);
+        match plain.split_once('/') {
+            None if plain == "compare" => choose(&snapshot, query),
+            None if plain == "history" => Ok(Found::document(&history_document(&snapshot.answer))),
+            None => {
+                let wanted = list::Wanted::new(plain, query).ok_or_else(lacks)?;
+                Ok(Found::document(&list::document(&snapshot, &wanted, self.is_static)))
+            }
+            Some(("run", id)) => self.run(&snapshot, id),
+            Some(("compare", pair)) => {
+                let (base, head) = pair.split_once("..").ok_or_else(lacks)?;
+                self.compare(&snapshot, base, head)
+            }
+            Some(("series", rest)) => {
+                let (machine, id) = rest.split_once('/').ok_or_else(lacks)?;
+                let place: usize = machine.parse().map_err(|_| lacks())?;
+                let machine = snapshot.answer.machines.get(place).ok_or_else(lacks)?;
+                series(machine, id).map(|document| Found::document(&document)).ok_or_else(lacks)
+            }
+            _ => Err(lacks()),
+        }
+    }
+
+    /// The page of a run, as `report` writes it.
+    fn run(&self, snapshot: &Snapshot, id: &str) -> Result<Found, Failed> {
+        let (stored, _) = snapshot.store.find(id).map_err(|error| (404, error.to_string()))?;
+        let way = format!(
+            "<a href=\"../index.html\">Runs</a> · <a href=\"../history.html\">History</a> · {}",
+            esc(&stored.state.file)
+        );
+        self.made(&[stored], &way, |recordings, out| {
+            let Some(recording) = recordings.first() else { return Ok(()) };
+            let findings = Findings::from_recording(recording);
+            let systems = systems(&findings, recording, &stored.state.file);
+            report::html::write(recording, &findings, systems.as_ref(), out)
+        }, snapshot)
+    }
+
+    /// The page of two runs.
+    fn compare(&self, snapshot: &Snapshot, base: &str, head: &str) -> Result<Found, Failed> {
+        let find = |id: &str| snapshot.store.find(id).map_err(|error| (404, error.to_string()));
+        let ((base, of_base), (head, of_head)) = (find(base)?, find(head)?);
+        let names = [&of_base.started_at, &of_head.started_at];
+        let way = format!(
+            "<a href=\"../index.html\">Runs</a> · <a href=\"../history.html\">History</a> · \
+             <a href=\"../run/{}.html\">{}</a> against <a href=\"../run/{}.html\">{}</a>",
+            esc(&of_head.id),
+            esc(names[1]),
+            esc(&of_base.id),
+            esc(names[0]),
+        );
+        let mut refusal = None;
+        let found = self.made(&[base, head], &way, |recordings, out| {
+            let named: Vec<(&str, &Recording)> =
+                names.iter().zip(recordings).map(|(name, recording)| (name.as_str(), recording.as_ref())).collect();
+            match Comparison::new(&named) {
+                Ok(compared) => report::compare::write_html(&compared, out),
+                Err(reason) => {
+                    refusal = Some(report::compare::refusal(&reason));
+                    Err(io::Error::other("refused"))
+                }
+            }
+        }, snapshot);
+        match refusal {
+            Some(text) => Err((404, text)),
+            None => found,
+        }
+    }
+
+    /// A page made of runs, or the one made before of the same files.
+    fn made(
+        &self,
+        runs: &[&StoredRun],
+        way: &str,
+        make: impl FnOnce(&[Arc<Recording>], &mut dyn io::Write) -> io::Result<()>,
+        snapshot: &Snapshot,
+    ) -> Result<Found, Failed> {
+        let key: Vec<FileState> = runs.iter().map(|run| run.state.clone()).collect();
+        let page = self.pages.get(&key, || {
+            let read = |run: &StoredRun| {
+                let path = snapshot.store.path(run);
+                let read = || record::read(path).map(|(recording, _)| recording);
+                self.recordings.get(&run.state, read).map_err(|error| (503, error.to_string()))
+            };
+            let recordings: Vec<Arc<Recording>> = runs.iter().map(|run| read(run)).collect::<Result<_, _>>()?;
+            let mut body = Vec::new();
+            make(&recordings, &mut body).map_err(|error| (503, error.to_string()))?;
+            Ok::<Vec<u8>, Failed>(self.framed(body, way))
+        })?;
+        Ok(Found::page(page.to_vec()))
+    }
+
+    /// A page with the way to its neighbours; served, its script comes from the site.
+    fn framed(&self, body: Vec<u8>, way: &str) -> Vec<u8> {
+        let mut text = String::from_utf8_lossy(&body).into_owned();
+        text = text.replacen("<main>", &format!("<main>\n<nav class=\"way\" aria-label=\"Way\">{way}</nav>"), 1);
+        if !self.is_static {
+            let inline = format!("<script>\n{}</script>", report::html::script());
+            text = text.replacen(&inline, &format!("<script src=\"../{SCRIPT}\"></script>"), 1);
+        }
+        text.into_bytes()
+    }
+}
+
+/// The systems of a run against the first of them, where it has several.
+fn systems(findings: &Findings, recording: &Recording, name: &str) -> Option<Comparison> {
+    let differ = recording.systems.len() > 1
+        && findings.fleet.is_none()
+        && recording.measured_noise_floor().is_none();
+    differ.then(|| Comparison::of_judged(name, recording, findings).ok()).flatten()
+}
+
+/// Leads from the choice of two runs to the page that compares them.
+fn choose(snapshot: &Snapshot, query: &str) -> Result<Found, Failed> {
+    let value = |name: &str| list::value(query, name);
+    let find = |id: String| snapshot.store.find(&id).map(|(_, run)| run.id.clone());
+    match (value("base").map(find), value("head").map(find)) {
+        (Some(Ok(base)), Some(Ok(head))) => Ok(Found {
+            status: 303,
+            location: Some(format!("compare/{base}..{head}.html")),
+            ..Found::page(Vec::new())
+        }),
+        (Some(Err(error)), _) | (_, Some(Err(error))) => Err((404, error.to_string())),
+        _ => Err((404, "choose two runs to compare: a base and a head".to_owned())),
+    }
+}
+
+/// The address of the page of a series, from the folder of the site.
+pub(crate) fn series_address(machine: usize, id: &str) -> String {
+    format!("series/{machine}/{id}.html")
+}
+
+fn history_document(answer: &HistoryAnswer) -> Document {
+    let mut document = report::history::document(answer);
+    document.way = Text::linked("Runs", Tone::Plain, "index.html");
+    document.blocks.retain(|block| !matches!(block, Element::Section(_)));
+    for (place, machine) in answer.machines.iter().enumerate() {
+        let link = |series: &history::SeriesHistory| Some(series_address(place, &series.id));
+        document.push(report::history::section(machine, &link));
+    }
+    document
+}
+
+/// One series over time, with the run of each of its segments.
+fn series(machine: &MachineHistory, id: &str) -> Option<Document> {
+    let series = machine.series.iter().find(|series| series.id == id)?;
+    let mut document = Document { title: series.series.clone(), ..Document::default() };
+    document.over = vec![machine.machine.title()];
+    document.way = Text::linked("Runs", Tone::Plain, "../../index.html")
+        .and(" · ")
+        .and(Text::linked("History", Tone::Plain, "../../history.html"));
+    document.push(report::history::figure(machine, series));
+    let address = |night: usize| machine.nights.get(night).map(|night| format!("../../run/{}.html", night.run));
+    let compare = |before: usize, after: usize| {
+        let (before, after) = (machine.nights.get(before)?, machine.nights.get(after)?);
+        Some(format!("../../compare/{}..{}.html", before.run, after.run))
+    };
+    let mut segments = Section::new("Segments");
+    segments.push(report::history::segments(machine, series, &address, &compare));
+    document.push(segments);
+    Some(document)
+}
