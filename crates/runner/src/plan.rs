@@ -262,13 +262,14 @@ impl RunPlan {
         let without_effect = without_effect.filter_map(|(option, is_given)| is_given.then_some(option));
         let note = |option| format!("nothing that is measured has a server, so {option} changes nothing");
         let notes = without_effect.map(note).collect();
+        let allowed = allowance(options, &preset, items.len());
         Ok(RunPlan {
             preset: preset.name,
             items,
             is_named: !options.workloads.is_empty(),
             trials: trials(options, &preset, least),
             budget: options.budget.or(budget.filter(|_| options.steps.is_none())),
-            allowance: preset.allowance,
+            allowance: allowed,
             reach: preset.reach,
             n: options.n.or(options.levels.last().copied()),
             timeout: options.timeout.unwrap_or(TIMEOUT),
@@ -339,6 +340,25 @@ fn items(
     Ok(items)
 }
 
+/// Part of the budget that the ways up of the trials before the first look may take: the ways down, servers
+/// and files take as long again.
+const PART_OF_FIRST_LOOK: f64 = 0.5;
+/// However many workloads there are, each trial gets as much as in the shortest preset.
+const ALLOWANCE_LEAST: Duration = Duration::from_millis(250);
+
+/// The time for the way up of one trial. All workloads must have their first look within the budget: a verdict
+/// at a smaller n is worth more than one trial at the largest.
+fn allowance(options: &RunOptions, preset: &Preset, items: usize) -> Option<Duration> {
+    let budget = options.budget.or(preset.budget);
+    let (Some(allowance), Some(budget), Trials::Looks([first, ..]), None) =
+        (preset.allowance, budget, preset.trials, options.trials)
+    else {
+        return preset.allowance;
+    };
+    let share = budget.mul_f64(PART_OF_FIRST_LOOK / (f64::from(*first) * items.max(1) as f64));
+    Some(allowance.min(share.max(ALLOWANCE_LEAST)))
+}
+
 fn trials(options: &RunOptions, preset: &Preset, least: u32) -> Trials {
     let of_preset = match options.gate {
         Some(_) => Trials::Looks(LOOKS_OF_GATE),
@@ -395,5 +415,23 @@ mod tests {
         assert!(refused.to_string().contains("--allow-public"), "{refused}");
         let plan = RunPlan::make(&RunOptions { allow_public: true, ..options }).expect("a plan");
         assert!(plan.notes.iter().any(|note| note.contains("--server changes nothing")), "{:?}", plan.notes);
+    }
+
+    #[test]
+    fn every_workload_has_its_first_look_within_the_budget() {
+        let plan = |workloads: &[&str], preset: &str, trials| {
+            let workloads = workloads.iter().map(|&name| name.to_owned()).collect();
+            let preset = Some(preset.to_owned());
+            RunPlan::make(&RunOptions { workloads, preset, trials, ..RunOptions::default() }).expect("a plan")
+        };
+        for preset in ["quick", "standard", "full"] {
+            let all = plan(&["kernel"], preset, None);
+            let (allowance, budget) = (all.allowance.expect("a limit"), all.budget.expect("a limit"));
+            let first_look = allowance * 5 * u32::try_from(all.items.len()).expect("a number");
+            assert!(first_look <= budget || allowance == ALLOWANCE_LEAST, "{preset}: {first_look:?}");
+            let most = Preset::named(preset).expect("a preset").allowance;
+            assert_eq!(plan(&["bind/v4"], preset, None).allowance, most, "{preset}");
+            assert_eq!(plan(&["kernel"], preset, Some(7)).allowance, most, "{preset}");
+        }
     }
 }
