@@ -53,6 +53,8 @@ pub struct LeftOutRun {
 pub enum LeftOutRunReason {
     /// It cannot be read.
     Unreadable,
+    /// It is damaged: no system and no series of it can be read.
+    Damaged,
     /// It has no end: it was killed, or it is not finished yet.
     NotEnded,
     /// Another file holds the same run.

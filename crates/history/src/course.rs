@@ -48,11 +48,10 @@ pub(crate) struct SeriesCourse<'a> {
 }
 
 impl<'a> Course<'a> {
-    /// The machines of a folder, the one with the newest run first. Runs without an end do not count: one
-    /// that is not finished yet would change its costs later.
+    /// The machines of a folder, the one with the newest run first.
     pub(crate) fn all(store: &'a Store) -> Vec<Course<'a>> {
         let mut machines: BTreeMap<Machine, Vec<RunOfMachine<'a>>> = BTreeMap::new();
-        for (stored, run) in store.summaries().filter(|(_, run)| run.end.is_some()) {
+        for (stored, run) in store.summaries().filter(|(_, run)| run.counts()) {
             for (place, system) in run.systems.iter().enumerate() {
                 let surroundings = Surroundings::new(run, system);
                 let checks = store.checks_of(run);

@@ -4,14 +4,16 @@ use std::collections::HashSet;
 
 use judge::Difference;
 use record::Unit;
-use stats::{Check, CourseChange, CourseOfSeries, CourseSegment, HistorySettings, Interval, NightsOfMachine};
+use stats::{
+    CourseChange, CourseOfSeries, CourseSegment, HistoryFold, HistorySettings, Interval, NightOfMachine,
+};
 
 use crate::answer::{
     Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun, LeftOutRunReason,
     MachineHistory, Night, SeriesHistory,
 };
 use crate::course::{Course, RunOfMachine, SeriesCourse};
-use crate::store::Store;
+use crate::store::{Store, StoredCheck};
 
 /// Version of the answer.
 const SCHEMA: u32 = 1;
@@ -22,7 +24,7 @@ pub fn history(store: &Store) -> HistoryAnswer {
     HistoryAnswer {
         schema: SCHEMA,
         folder: store.folder().display().to_string(),
-        runs: store.summaries().filter(|(_, run)| run.end.is_some()).count(),
+        runs: store.summaries().filter(|(_, run)| run.counts()).count(),
         machines: courses.iter().map(|course| of_machine(store, course, &courses)).collect(),
         left_out: left_out(store),
     }
@@ -32,10 +34,13 @@ fn left_out(store: &Store) -> Vec<LeftOutRun> {
     let one = |file: &str, reason, error: &str| LeftOutRun { file: file.to_owned(), reason, error: error.to_owned() };
     let unreadable = store.unreadable.iter();
     let unreadable = unreadable.map(|(file, error)| one(file, LeftOutRunReason::Unreadable, error));
-    let not_ended = store.summaries().filter(|(_, run)| run.end.is_none());
-    let not_ended = not_ended.map(|(stored, _)| one(&stored.state.file, LeftOutRunReason::NotEnded, ""));
+    let not_counted = store.summaries().filter(|(_, run)| !run.counts());
+    let not_counted = not_counted.map(|(stored, run)| match run.end {
+        Some(_) => one(&stored.state.file, LeftOutRunReason::Damaged, ""),
+        None => one(&stored.state.file, LeftOutRunReason::NotEnded, ""),
+    });
     let copies = store.copies.iter().map(|file| one(file, LeftOutRunReason::Copy, ""));
-    unreadable.chain(not_ended).chain(copies).collect()
+    unreadable.chain(not_counted).chain(copies).collect()
 }
 
 fn of_machine(store: &Store, course: &Course<'_>, all: &[Course<'_>]) -> MachineHistory {
@@ -83,15 +88,15 @@ fn folded(
         false => vec![None; days.len()],
     };
     let series: Vec<Vec<Option<f64>>> = course.series.iter().map(values).collect();
-    let all = boundaries.iter().filter(|boundary| boundary.series.is_empty() && boundary.night > 0);
-    let nights = NightsOfMachine {
-        days: &days,
-        series: &series,
-        boundaries: &all.map(|boundary| boundary.night).collect::<Vec<_>>(),
-        checks: &checks(course),
-    };
-    let history = stats::history(&nights, &HistorySettings::default());
-    (history.series, history.machine)
+    let mut fold = HistoryFold::new(series.len(), HistorySettings::default());
+    for (place, day) in days.iter().enumerate() {
+        let log_costs: Vec<Option<f64>> = series.iter().map(|values| values[place]).collect();
+        let is_boundary = boundaries.iter().any(|one| one.night == place && one.series.is_empty() && place > 0);
+        let night = NightOfMachine { day: *day, log_costs: &log_costs, is_boundary };
+        fold.add(&night, &mut |series| check(course, series, place));
+    }
+    let answer = fold.answer();
+    (answer.series, answer.machine)
 }
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
@@ -262,16 +267,9 @@ fn workload_before(series: &SeriesCourse<'_>, course: &Course<'_>) -> Option<Bou
     })
 }
 
-/// The measurements of suspected series that were made again, by the series and night of the machine.
-fn checks(course: &Course<'_>) -> Vec<Check> {
-    let place = |workload: &str, label: &str| {
-        course.series.iter().position(|one| one.newest.workload == workload && one.newest.label == label)
-    };
-    let of_run = |(night, one): (usize, &RunOfMachine<'_>)| {
-        let checks = one.checks.iter().filter_map(move |check| {
-            Some(Check { series: place(&check.workload, &check.series)?, night, ratio: check.ratio() })
-        });
-        checks.collect::<Vec<_>>()
-    };
-    course.runs.iter().enumerate().flat_map(of_run).collect()
+/// The measurement of a series that was made again after a run.
+fn check(course: &Course<'_>, series: usize, night: usize) -> Option<Interval> {
+    let of = course.series.get(series)?.newest;
+    let checks = course.runs.get(night)?.checks;
+    checks.iter().find(|one| one.workload == of.workload && one.series == of.label).map(StoredCheck::ratio)
 }

@@ -178,7 +178,7 @@ impl Store {
     /// [`Error::NoBaseline`]; those of [`Store::find`] for anything else.
     pub fn baseline(&self, name: &str) -> Result<(&StoredRun, &RunSummary), Error> {
         let lacks = |reason: String| Error::NoBaseline { folder: self.folder.clone(), reason };
-        let mut whole = self.summaries().filter(|(_, run)| run.end.is_some());
+        let mut whole = self.summaries().filter(|(_, run)| run.counts());
         match name.split_once(':') {
             None if name == "last" => whole.next_back().ok_or_else(|| lacks("it has no run that ended".into())),
             Some(("tag", tag)) => {

@@ -120,6 +120,13 @@ impl RunSummary {
     }
 }
 
+impl RunSummary {
+    /// Whether it counts: one that is not finished yet would change its costs later.
+    pub fn counts(&self) -> bool {
+        self.end.is_some() && !self.systems.is_empty()
+    }
+}
+
 /// Time and seed of a run, as a name for files and addresses.
 pub(crate) fn run_id(started_at: &str, seed: u64) -> String {
     let time: String = started_at.chars().filter(char::is_ascii_alphanumeric).take(24).collect();

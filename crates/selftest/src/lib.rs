@@ -28,3 +28,4 @@ pub mod suites;
 pub mod table;
 pub mod text;
 pub mod truths;
+pub mod years;

@@ -3,6 +3,8 @@
 
 use std::mem::discriminant;
 
+use stats::HistorySettings;
+use selftest::years::{YearsPlan, years, years_with};
 use selftest::cells::{Asked, TruthCell, all};
 use selftest::run::{Plan, dump, run};
 use selftest::scalings;
@@ -138,4 +140,28 @@ fn shapes_are_named_where_noise_lasts_and_trials_are_disturbed() {
         let counts = run(&named, Plan { replicates: 60, seed: 1 }, &|_| ()).remove(0);
         assert!(counts.right() >= at_least && counts.wrong() == 0, "{name}: {} of 60", counts.right());
     }
+}
+
+/// The long one is `osdyno selftest --years 200`, in `cargo xtask verify`.
+#[test]
+fn alarms_of_some_years_stay_within_their_budget() {
+    let counts = years(YearsPlan { years: 6, seed: 3 }, &|| {});
+    assert_eq!(counts[0].years, 6);
+    for promise in counts[0].promises() {
+        assert!(!promise.is_missed(), "{promise:?}");
+    }
+    // The same nights make other rules cry.
+    for other in &counts[2..] {
+        assert!(other.promises()[0].is_missed(), "{other:?}");
+    }
+}
+
+#[test]
+fn a_rule_that_is_too_eager_breaks_the_budget() {
+    let eager = HistorySettings { alarms_per_year: 500.0, margin: 0.001, ..HistorySettings::default() };
+    let counts = years_with(YearsPlan { years: 3, seed: 3 }, &eager, &|| {});
+    assert!(counts[1].promises()[0].is_missed(), "{:?}", counts[1]);
+    let blind = HistorySettings { suspicion: 1e-9, sought: 1e-9, ..HistorySettings::default() };
+    let counts = years_with(YearsPlan { years: 10, seed: 3 }, &blind, &|| {});
+    assert!(counts[0].promises()[1].is_missed(), "{:?}", counts[0]);
 }

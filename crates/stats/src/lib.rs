@@ -95,8 +95,8 @@ pub use gate::{
 };
 pub use geometric_mean::geometric_mean;
 pub use history::{
-    Check, CourseChange, CourseDrift, CourseOfSeries, CourseSegment, HistoryOfMachine, HistorySettings,
-    NightsOfMachine, confirms, history,
+    CourseChange, CourseDrift, CourseOfSeries, CourseSegment, HistoryFold, HistoryOfMachine, HistorySettings,
+    MeasureAgain, NightOfMachine, confirms,
 };
 pub use judge::{JudgeSettings, judge};
 pub use multiplicity::answers;

@@ -1,5 +1,7 @@
 //! `osdyno selftest`: measures the error rates of the verdicts on simulated sweeps.
 
+mod years;
+
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::num::NonZero;
@@ -15,6 +17,7 @@ use ::selftest::scalings;
 use ::selftest::sheets::{Sheet, sheets, standing, word};
 use ::selftest::table::{CellRow, Rate, RateTarget, Standing, table};
 use ::selftest::text;
+use ::selftest::years::YearsPlan;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -51,6 +54,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CELL:REPLICATE", conflicts_with_all = ["nightly", "only"])]
     dump: Option<String>,
 
+    /// Instead, simulate so many years of nights with the scatter of real runs: false alarms of osdyno history,
+    /// changes that it finds, and the same of other rules
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["replicates", "nightly", "only", "dump"])]
+    years: Option<NonZero<u64>>,
+
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -66,6 +74,16 @@ enum Format {
     Markdown,
 }
 
+impl Format {
+    fn shared(self) -> super::Format {
+        match self {
+            Format::Text => super::Format::Text,
+            Format::Json => super::Format::Json,
+            Format::Markdown => super::Format::Markdown,
+        }
+    }
+}
+
 /// Replicates of the published table: a rate of 5 % then has a standard error of half a point.
 const NIGHTLY: u64 = 2_000;
 
@@ -76,6 +94,11 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
         dump(&cell, args.seed, replicate, &mut out)?;
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(number) = args.years {
+        let bar = bar(number.get(), console);
+        let plan = YearsPlan { years: number.get(), seed: args.seed };
+        return years::run(plan, args.format.shared(), console, &bar);
     }
     let (cells, scalings) = cells(&args.only)?;
     let plan =

@@ -55,7 +55,12 @@ fn summary(answer: &HistoryAnswer) -> String {
 
 /// Files that do not count, by reason.
 fn left_out(answer: &HistoryAnswer) -> Vec<String> {
-    let reasons = [LeftOutRunReason::Unreadable, LeftOutRunReason::NotEnded, LeftOutRunReason::Copy];
+    let reasons = [
+        LeftOutRunReason::Unreadable,
+        LeftOutRunReason::Damaged,
+        LeftOutRunReason::NotEnded,
+        LeftOutRunReason::Copy,
+    ];
     let of = |reason: LeftOutRunReason| {
         let files = answer.left_out.iter().filter(|one| one.reason == reason);
         let files: Vec<String> = files.map(|one| one.file.clone()).collect();

@@ -108,6 +108,7 @@ pub(super) fn drift(drift: &CostDrift) -> String {
 pub(super) fn left_out(reason: LeftOutRunReason) -> &'static str {
     match reason {
         LeftOutRunReason::Unreadable => "cannot be read",
+        LeftOutRunReason::Damaged => "are damaged, with no system that can be read",
         LeftOutRunReason::NotEnded => "have no end: killed, or not finished yet",
         LeftOutRunReason::Copy => "are copies of other files",
     }

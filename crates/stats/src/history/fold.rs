@@ -6,8 +6,7 @@ use super::drift::drift;
 use super::scale::{Scale, Scatter, correlation, scales};
 use super::window::{self, Candidate, Value, candidate, is_step, likeliest};
 use super::{
-    Check, CourseChange, CourseOfSeries, CourseSegment, HistoryOfMachine, HistorySettings, NightsOfMachine,
-    confirms,
+    CourseChange, CourseOfSeries, CourseSegment, HistoryOfMachine, HistorySettings, confirms,
 };
 use crate::centre::{Interval, Student, exp};
 use crate::gate::Decision;
@@ -30,6 +29,10 @@ const NIGHTS_OF_YEAR: [f64; 2] = [52.0, 8766.0];
 const DAYS_OF_YEAR: f64 = 365.25;
 /// The median of absolute deviations of a normal distribution, in standard deviations.
 const NORMAL_MAD: f64 = 0.674_489_750_196_082;
+/// A normal quantity exceeds its mean less this in 95 of 100.
+const POWER: f64 = 1.645;
+/// However much a series scatters, smaller distances do not look changed: it would be measured every night.
+const SUSPICION_LEAST: f64 = 1.3;
 /// Error rate of the interval of a level and of a ratio.
 const ALPHA: f64 = 0.05;
 
@@ -39,13 +42,15 @@ struct Course {
     values: Vec<Value>,
     change: Option<CourseChange>,
     closed: Vec<CourseSegment>,
-    /// Night at which it was raised last, which is not suspected again.
-    raised: Option<usize>,
+    /// Whether the newest night looks changed, and nobody has measured it again.
+    is_suspected: bool,
 }
 
-struct Fold<'a> {
-    nights: &'a NightsOfMachine<'a>,
-    settings: &'a HistorySettings,
+/// The history of one lineage so far: nights are added one after the other.
+#[derive(Clone, Debug)]
+pub struct HistoryFold {
+    settings: HistorySettings,
+    days: Vec<f64>,
     courses: Vec<Course>,
     scatters: Vec<Scatter>,
     machine: Course,
@@ -54,24 +59,41 @@ struct Fold<'a> {
     correlation: f64,
 }
 
-pub(super) fn history(nights: &NightsOfMachine<'_>, settings: &HistorySettings) -> HistoryOfMachine {
-    let mut fold = Fold {
-        nights,
-        settings,
-        courses: vec![Course::default(); nights.series.len()],
-        scatters: vec![Scatter::default(); nights.series.len()],
-        machine: Course::default(),
-        of_machine: Scatter::default(),
-        changes_of_machine: Vec::new(),
-        correlation: 0.0,
-    };
-    (0..nights.days.len()).for_each(|night| fold.night(night));
-    fold.answer()
+/// One night.
+#[derive(Clone, Copy, Debug)]
+pub struct NightOfMachine<'a> {
+    /// Its time in days; later than that of the night before.
+    pub day: f64,
+    /// The natural logarithm of the cost of each series; none where it was not measured.
+    pub log_costs: &'a [Option<f64>],
+    /// Whether something beside the system is known to have changed before it: levels begin anew.
+    pub is_boundary: bool,
 }
 
-impl Fold<'_> {
-    fn night(&mut self, night: usize) {
-        if self.nights.boundaries.contains(&night) {
+/// Measures a series that looks changed again, base and head in one run: head divided by base; none if nobody
+/// did.
+pub type MeasureAgain<'a> = &'a mut dyn FnMut(usize) -> Option<Interval>;
+
+impl HistoryFold {
+    /// A history of so many series without a night.
+    pub fn new(series: usize, settings: HistorySettings) -> HistoryFold {
+        HistoryFold {
+            settings,
+            days: Vec::new(),
+            courses: vec![Course::default(); series],
+            scatters: vec![Scatter::default(); series],
+            machine: Course::default(),
+            of_machine: Scatter::default(),
+            changes_of_machine: Vec::new(),
+            correlation: 0.0,
+        }
+    }
+
+    /// Adds a night, and raises the changes that it makes certain.
+    pub fn add(&mut self, night: &NightOfMachine<'_>, again: MeasureAgain<'_>) {
+        let number = self.days.len();
+        self.days.push(night.day);
+        if night.is_boundary {
             let scales = scales(&self.scatters);
             let correlation = self.correlation;
             for (course, scale) in self.courses.iter_mut().zip(scales) {
@@ -81,19 +103,19 @@ impl Fold<'_> {
         }
         let scales = scales(&self.scatters);
         self.correlation = correlation(&self.scatters);
-        self.take(night, &scales);
-        let alpha = self.alpha(night);
-        self.test_machine(night, alpha);
-        let student = Student::new(alpha);
+        self.take(number, night.log_costs, &scales);
+        let alpha = self.alpha();
+        self.test_machine(number, alpha);
+        let [certain, suspected] = [alpha, self.settings.suspicion].map(Student::new);
         for place in 0..self.courses.len() {
-            self.test(place, night, scales[place], &student);
+            self.test(place, number, scales[place], [&certain, &suspected], again);
         }
     }
 
     /// Adds the values of a night, without the distance that all series have in common.
-    fn take(&mut self, night: usize, scales: &[Scale]) {
+    fn take(&mut self, night: usize, log_costs: &[Option<f64>], scales: &[Scale]) {
         let of_series = |place: usize| {
-            let log_cost = (*self.nights.series[place].get(night)?)?;
+            let log_cost = (*log_costs.get(place)?)?;
             let course = &self.courses[place];
             let level = (course.values.len() >= READY).then(|| course.level(scales[place], self.correlation));
             Some((place, log_cost, level.flatten()))
@@ -109,7 +131,7 @@ impl Fold<'_> {
         let mut sizes: Vec<f64> = ready.iter().map(|(away, weight)| (away - shift).abs() * weight).collect();
         let scatter = median(&mut sizes).map_or(1.0, |size| size / NORMAL_MAD);
         let weight = if is_many && scatter > 1.0 { scatter.powi(-2) } else { 1.0 };
-        let day = self.nights.days[night];
+        let day = self.days[night];
         for (place, log_cost, level) in values {
             self.courses[place].values.push(Value { night, day, log_cost: log_cost - shift, weight });
             if let Some(level) = level {
@@ -137,10 +159,10 @@ impl Fold<'_> {
     }
 
     /// The error rate of one test of one night: the rate of a year, shared by its nights, series and windows.
-    fn alpha(&self, night: usize) -> f64 {
-        let span = self.nights.days[night] - self.nights.days[0] + 1.0;
+    fn alpha(&self) -> f64 {
+        let span = self.days.last().zip(self.days.first()).map_or(0.0, |(last, first)| last - first) + 1.0;
         let [least, most] = NIGHTS_OF_YEAR;
-        let nights = ((night + 1) as f64 / span.max(1.0) * DAYS_OF_YEAR).clamp(least, most);
+        let nights = (self.days.len() as f64 / span.max(1.0) * DAYS_OF_YEAR).clamp(least, most);
         let series = self.courses.iter().filter(|course| !course.values.is_empty()).count().max(1);
         self.settings.alarms_per_year / (nights * series as f64 * WINDOWS)
     }
@@ -162,29 +184,48 @@ impl Fold<'_> {
         is_step(&course.values, found.count, scale).then_some(found)
     }
 
-    fn test(&mut self, place: usize, night: usize, scale: Scale, student: &Student) {
-        let course = &self.courses[place];
+    fn test(
+        &mut self,
+        place: usize,
+        night: usize,
+        scale: Scale,
+        [certain, suspected]: [&Student; 2],
+        again: MeasureAgain<'_>,
+    ) {
+        let course = &mut self.courses[place];
+        course.is_suspected = false;
         if course.values.last().is_none_or(|newest| newest.night != night) {
             return;
         }
-        if let Some(check) = self.check(place, night) {
-            match confirms(check, self.settings) {
-                Decision::Certain if course.values.len() > 1 => {
-                    let count = self.newest_likeliest(&course.values, 1..=NEW_LEAST);
-                    return self.raise(place, count, night, scale, Some(check.ratio));
-                }
-                Decision::Excluded => return,
-                _ => {}
+        let course = &self.courses[place];
+        let found = self.found(course, NEW_LEAST..=NEW_MOST, (scale, self.correlation), certain).is_some();
+        let looks_changed = found || self.looks_changed(course, scale, suspected);
+        let ratio = looks_changed.then(|| again(place)).flatten();
+        match ratio.map(|ratio| (ratio, confirms(ratio, &self.settings))) {
+            Some((ratio, Decision::Certain)) if course.values.len() > 1 => {
+                let count = self.newest_likeliest(&course.values, 1..=NEW_LEAST);
+                self.raise(place, count, night, scale, Some(ratio));
             }
-        }
-        if self.found(course, NEW_LEAST..=NEW_MOST, (scale, self.correlation), student).is_some() {
-            let count = self.newest_likeliest(&course.values, 2..=NEW_MOST + 2);
-            self.raise(place, count, night, scale, None);
+            Some((_, Decision::Excluded)) => {}
+            _ if found => {
+                let count = self.newest_likeliest(&course.values, 2..=NEW_MOST + 2);
+                self.raise(place, count, night, scale, None);
+            }
+            measured => self.courses[place].is_suspected = looks_changed && measured.is_none(),
         }
     }
 
-    fn check(&self, place: usize, night: usize) -> Option<&Check> {
-        self.nights.checks.iter().find(|check| check.series == place && check.night == night)
+    /// Whether the newest night, or the newest few, look changed.
+    fn looks_changed(&self, course: &Course, scale: Scale, student: &Student) -> bool {
+        let usual = student.critical(scale.freedom);
+        let margin = self.settings.margin.ln_1p();
+        (1..=NEW_LEAST)
+            .filter_map(|count| candidate(&course.values, count, scale, self.correlation))
+            .filter(|found| found.difference.abs() >= margin)
+            .any(|found| {
+                let of_sought = self.settings.sought.ln_1p() / found.error - POWER;
+                found.distance() > usual.min(of_sought.max(SUSPICION_LEAST))
+            })
     }
 
     fn newest_likeliest(&self, values: &[Value], counts: RangeInclusive<usize>) -> usize {
@@ -204,7 +245,6 @@ impl Fold<'_> {
             is_of_machine: false,
         };
         course.close(split, Some(change), scale, correlation);
-        course.raised = Some(night);
         let level = course.level(scale, correlation).unwrap_or(0.0);
         let newest: Vec<f64> =
             course.values.iter().map(|one| (one.log_cost - level) * one.weight.sqrt()).collect();
@@ -249,41 +289,37 @@ impl Fold<'_> {
             course.values[split..].iter_mut().for_each(|one| one.log_cost += level);
             let before = if split > 0 { Some(change) } else { None };
             course.close(split, before, scale, self.correlation);
-            course.raised = Some(night);
-        }
+            }
     }
 
-    fn answer(self) -> HistoryOfMachine {
+    /// The history up to the newest night.
+    pub fn answer(&self) -> HistoryOfMachine {
         let scales = scales(&self.scatters);
-        let newest = self.nights.days.len().saturating_sub(1);
-        let student = Student::new(self.settings.suspicion);
-        let course = |(place, course): (usize, &Course)| {
-            let scale = scales[place];
+        let course = |(course, scale): (&Course, Scale)| {
             let mut segments = course.closed.clone();
             segments.extend(course.segment(course.values.len(), scale, self.correlation));
+            let is_newest = course.values.last().is_some_and(|one| one.night + 1 == self.days.len());
             CourseOfSeries {
                 segments,
                 drift: drift(&course.values, scale, self.correlation),
-                is_suspected: self.is_suspected(place, newest, scale, &student),
+                is_suspected: course.is_suspected && is_newest,
             }
         };
         HistoryOfMachine {
-            series: self.courses.iter().enumerate().map(course).collect(),
+            series: self.courses.iter().zip(scales).map(course).collect(),
             machine: self.changes_of_machine.clone(),
         }
     }
 
-    /// Whether the newest night, or the newest few, look changed, and nobody has measured them again.
-    fn is_suspected(&self, place: usize, newest: usize, scale: Scale, student: &Student) -> bool {
-        let course = &self.courses[place];
-        let is_new = course.values.last().is_some_and(|one| one.night == newest);
-        if !is_new || course.raised == Some(newest) || self.check(place, newest).is_some() {
-            return false;
-        }
-        let critical = student.critical(scale.freedom);
-        (1..=NEW_LEAST).filter_map(|count| candidate(&course.values, count, scale, self.correlation)).any(
-            |found| found.distance() > critical && found.difference.abs() >= self.settings.margin.ln_1p(),
-        )
+    /// The change that the newest night raised in a series.
+    pub fn raised(&self, series: usize) -> Option<&CourseChange> {
+        let change = self.courses.get(series)?.change.as_ref()?;
+        (change.raised + 1 == self.days.len()).then_some(change)
+    }
+
+    /// Changes of nearly all series at once.
+    pub fn of_machine(&self) -> &[CourseChange] {
+        &self.changes_of_machine
     }
 }
 

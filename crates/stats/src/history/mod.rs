@@ -22,47 +22,28 @@ mod window;
 
 use serde::Serialize;
 
+pub use fold::{HistoryFold, MeasureAgain, NightOfMachine};
+
 use crate::centre::Interval;
 use crate::gate::Decision;
-
-/// The nights of one lineage: runs that can be set against each other.
-#[derive(Clone, Copy, Debug)]
-pub struct NightsOfMachine<'a> {
-    /// The time of each night in days, rising.
-    pub days: &'a [f64],
-    /// The natural logarithm of the cost of each series in each night; none where it was not measured.
-    pub series: &'a [Vec<Option<f64>>],
-    /// First nights behind known changes beside the system, such as another compiler: levels begin anew.
-    pub boundaries: &'a [usize],
-    /// Changes that a measurement of their own confirmed, or did not.
-    pub checks: &'a [Check],
-}
-
-/// A measurement of base and head in one interleaved run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Check {
-    /// Place of the series.
-    pub series: usize,
-    /// The night that looked changed.
-    pub night: usize,
-    /// Head divided by base.
-    pub ratio: Interval,
-}
 
 /// The error rates of a history.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistorySettings {
     /// False alarms in a year of nights, over all series together.
     pub alarms_per_year: f64,
-    /// Share of quiet nights of one series that look changed, and are to be measured again.
+    /// Share of quiet nights of one series that look changed, and are to be measured again. A series that
+    /// scatters much looks changed more often: see `sought`.
     pub suspicion: f64,
+    /// A change of this share looks changed within three nights, in 95 of 100.
+    pub sought: f64,
     /// Changes of less than this share are never raised.
     pub margin: f64,
 }
 
 impl Default for HistorySettings {
     fn default() -> HistorySettings {
-        HistorySettings { alarms_per_year: 0.5, suspicion: 0.03, margin: 0.02 }
+        HistorySettings { alarms_per_year: 0.5, suspicion: 0.02, sought: 0.05, margin: 0.02 }
     }
 }
 
@@ -126,19 +107,19 @@ pub struct CourseDrift {
 /// Distances beyond so many standard deviations count as these.
 pub(crate) const CLIP: f64 = 4.0;
 
-/// The history of the nights of one machine.
-pub fn history(nights: &NightsOfMachine<'_>, settings: &HistorySettings) -> HistoryOfMachine {
-    fold::history(nights, settings)
-}
+/// A measurement of base and head counts as certain at this many times the reach of its 95 % interval: one of
+/// 10 000 is wrong, because a series may be measured again in each of many nights.
+const REACH: f64 = 2.0;
 
-/// The conclusion from a measurement of base and head in one run: a change if its interval excludes that there
-/// is none and its estimate reaches half of the margin, which the nights claimed already.
-pub fn confirms(check: &Check, settings: &HistorySettings) -> Decision {
-    let Interval { value, low, high } = check.ratio;
-    let least = 1.0 + settings.margin / 2.0;
+/// The conclusion from base and head in one run, by head divided by base with its 95 % interval: a change if
+/// it is certain and its estimate reaches half of the margin, which the nights claimed already.
+pub fn confirms(ratio: Interval, settings: &HistorySettings) -> Decision {
+    let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(f64::ln);
+    let [low, high] = [low, high].map(|end| value + REACH * (end - value));
+    let margin = settings.margin.ln_1p();
     match () {
-        () if (low > 1.0 && value >= least) || (high < 1.0 && value <= 1.0 / least) => Decision::Certain,
-        () if high < 1.0 + settings.margin && low > 1.0 / (1.0 + settings.margin) => Decision::Excluded,
+        () if (low > 0.0 || high < 0.0) && value.abs() >= margin / 2.0 => Decision::Certain,
+        () if ratio.high.ln() < margin && ratio.low.ln() > -margin => Decision::Excluded,
         () => Decision::Undecided,
     }
 }

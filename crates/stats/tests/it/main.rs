@@ -4,6 +4,7 @@
 mod any_input;
 mod comparison;
 mod fleet;
+mod history;
 mod references;
 mod shapes;
 mod simulation;

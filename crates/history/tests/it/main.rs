@@ -1,0 +1,314 @@
+//! Folders of simulated runs: changes are found, and nothing that happens to the files loses or doubles a run.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use history::{BoundaryKind, HistoryAnswer, LeftOutRunReason, Store, StoredCheck, history};
+use record::{End, EndStatus, Line, Run, Writer};
+use serde_json::{Value, json};
+
+const SERIES: usize = 8;
+const SIZES: [u64; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+
+/// A simulated run.
+#[derive(Clone)]
+struct Simulated {
+    night: u64,
+    kernel: &'static str,
+    microcode: &'static str,
+    build: &'static str,
+    processor: &'static str,
+    version: u32,
+    /// Factors of the costs of some series.
+    factors: Vec<(usize, f64)>,
+    /// Whether it was killed.
+    is_cut_off: bool,
+}
+
+fn of_night(night: u64) -> Simulated {
+    Simulated {
+        night,
+        kernel: "6.18.44",
+        microcode: "0x10",
+        build: "rustc 1.95",
+        processor: "EPYC",
+        version: 1,
+        factors: Vec::new(),
+        is_cut_off: false,
+    }
+}
+
+fn normal(random: &mut fastrand::Rng) -> f64 {
+    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
+}
+
+impl Simulated {
+    fn started_at(&self) -> String {
+        let seconds = 1_790_000_000 + self.night * 86_400;
+        let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        humantime::format_rfc3339_seconds(time).to_string()
+    }
+
+    fn run(&self) -> Run {
+        let run = json!({
+            "schema": 2, "tool": {"name": "osdyno", "version": "0.1.0", "build": self.build},
+            "started_at": self.started_at(), "command": ["osdyno", "run"], "preset": "standard",
+            "seed": self.night, "budget_seconds": null, "looks": [], "pinned": true, "paired": false,
+        });
+        serde_json::from_value(run).unwrap()
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let mut random = fastrand::Rng::with_seed(self.night);
+        let mut lines = vec![json!({
+            "type": "system", "name": "local", "prefix": [], "environment": {
+                "cpu.model": self.processor, "cpu.count": "2", "cpu.microcode": self.microcode,
+                "memory.total_bytes": "25276510208", "machine.hypervisor": "KVM", "machine.engine": "native",
+                "kernel.name": "Linux", "kernel.release": self.kernel,
+            },
+        })];
+        let shared = (0.015 * normal(&mut random)).exp();
+        for series in 0..SERIES {
+            let name = format!("w{series}");
+            lines.push(json!({
+                "type": "workload", "name": name, "version": self.version, "summary": "", "page": "",
+                "grows": "objects", "variants": [{"name": "", "summary": ""}],
+                "series": [{"name": name, "direction": "up", "expect": "any", "summary": "", "unit": "s"}],
+            }));
+            let own = (0.01 * normal(&mut random)).exp();
+            let factor: f64 = self.factors.iter().filter(|one| one.0 == series).map(|one| one.1).product();
+            for trial in 1..=5 {
+                let values: Vec<f64> = SIZES
+                    .iter()
+                    .map(|n| 1e-6 * (1.0 + *n as f64 / 1e4) * shared * own * factor * (0.01 * normal(&mut random)).exp())
+                    .collect();
+                lines.push(json!({
+                    "type": "trial", "system": "local", "workload": name, "variant": "", "trial": trial,
+                    "version": self.version, "n": 5000, "cpu": null, "seed": 1, "timeout_seconds": 9.0,
+                    "scratch": "", "started_seconds": f64::from(trial), "elapsed_seconds": 1.0, "clock": null,
+                    "allowance_seconds": null, "outcome": {"ended": "complete"},
+                }));
+                lines.push(json!({
+                    "type": "series", "system": "local", "workload": name, "variant": "", "trial": trial,
+                    "name": name, "direction": "up", "n_first": 10, "n_step": 0, "sizes": SIZES, "batch": 1,
+                    "values": values,
+                }));
+            }
+        }
+        lines.iter().map(|line: &Value| serde_json::from_value(line.clone()).expect("a line")).collect()
+    }
+
+    /// Writes it, and returns its path.
+    fn write(&self, folder: &Path) -> PathBuf {
+        let path = folder.join(format!("night-{:04}.osdyno", self.night));
+        let mut writer = Writer::create(&path, self.run(), &[]).expect("a file");
+        writer.append(&self.lines()).expect("room");
+        match self.is_cut_off {
+            true => drop(writer),
+            false => writer.finish(End { status: EndStatus::Complete, elapsed_seconds: 60.0 }).expect("room"),
+        }
+        path
+    }
+}
+
+fn folder(nights: impl IntoIterator<Item = Simulated>) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    nights.into_iter().for_each(|night| drop(night.write(folder.path())));
+    folder
+}
+
+fn open(folder: &Path) -> Store {
+    Store::open(folder, &|_, _| {}).expect("a store")
+}
+
+fn answer(folder: &Path) -> HistoryAnswer {
+    history(&open(folder))
+}
+
+/// Forty nights; from the 30th on another kernel makes one series dearer.
+fn changed() -> Vec<Simulated> {
+    let night = |night| match night {
+        30.. => Simulated { kernel: "6.19.0", factors: vec![(2, 1.12)], ..of_night(night) },
+        _ => of_night(night),
+    };
+    (0..40).map(night).collect()
+}
+
+#[test]
+fn a_change_is_named_with_its_run_its_size_and_the_facts_that_differ() {
+    let folder = folder(changed());
+    let answer = answer(folder.path());
+    let [machine] = &answer.machines[..] else { panic!("one machine: {:?}", answer.machines) };
+    assert_eq!(machine.machine.title(), "2 × EPYC · 24 GiB · KVM");
+    assert_eq!((machine.nights.len(), machine.series.len(), answer.runs), (40, SERIES, 40));
+    let [change] = &machine.changes[..] else { panic!("one change: {:?}", machine.changes) };
+    assert_eq!((change.series.as_slice(), change.night), (&["w2".to_owned()][..], 30));
+    assert!(change.ratio.low < 1.12 && change.ratio.high > 1.12, "{change:?}");
+    assert_eq!(change.differences[0].key, "kernel.release");
+    let series = &machine.series[2];
+    assert_eq!(series.segments.iter().map(|one| (one.first, one.last)).collect::<Vec<_>>(), [(0, 29), (30, 39)]);
+    assert!((series.segments[0].value.value / 1.1e-6 - 1.0).abs() < 0.05, "{series:?}");
+}
+
+#[test]
+fn known_changes_are_boundaries_and_no_alarms() {
+    let all = |factor: f64| (0..SERIES).map(move |series| (series, factor)).collect::<Vec<_>>();
+    let night = |night| match night {
+        0..15 => of_night(night),
+        15..30 => Simulated { microcode: "0x11", factors: all(1.2), ..of_night(night) },
+        30..45 => Simulated { microcode: "0x11", build: "rustc 2", factors: all(0.7), ..of_night(night) },
+        45..60 => Simulated { processor: "Xeon", build: "rustc 2", factors: all(2.0), ..of_night(night) },
+        _ => Simulated { processor: "Xeon", build: "rustc 2", version: 2, factors: all(3.0), ..of_night(night) },
+    };
+    let folder = folder((0..75).map(night));
+    let answer = answer(folder.path());
+    let [xeon, epyc] = &answer.machines[..] else { panic!("two machines") };
+    assert!(xeon.changes.is_empty() && epyc.changes.is_empty(), "{:?} {:?}", xeon.changes, epyc.changes);
+    let kinds = |boundaries: &[history::Boundary]| -> Vec<(usize, BoundaryKind)> {
+        boundaries.iter().map(|one| (one.night, one.kind)).collect()
+    };
+    assert_eq!(kinds(&epyc.boundaries), [(15, BoundaryKind::Microcode), (30, BoundaryKind::Compiler)]);
+    assert_eq!(kinds(&xeon.boundaries)[0], (0, BoundaryKind::Machine));
+    assert!(xeon.boundaries[1..].iter().all(|one| one.kind == BoundaryKind::Workload && one.night == 15));
+    assert_eq!(xeon.series.len(), 2 * SERIES, "each version is a series of its own");
+}
+
+#[test]
+fn later_runs_do_not_change_earlier_alarms_and_the_index_changes_nothing() {
+    let folder = folder(changed());
+    let with_index = answer(folder.path());
+    assert!(folder.path().join(".osdyno-index").exists());
+    assert_eq!(answer(folder.path()), with_index);
+    fs::remove_file(folder.path().join(".osdyno-index")).expect("a file");
+    assert_eq!(answer(folder.path()), with_index);
+    for night in 40..50 {
+        Simulated { kernel: "6.19.0", factors: vec![(2, 1.12)], ..of_night(night) }.write(folder.path());
+    }
+    let later = answer(folder.path());
+    let key = |answer: &HistoryAnswer| -> Vec<(usize, usize)> {
+        answer.machines[0].changes.iter().map(|one| (one.night, one.raised)).collect()
+    };
+    assert_eq!(key(&later), key(&with_index));
+}
+
+#[test]
+fn files_that_are_copied_damaged_or_not_finished_lose_and_double_nothing() {
+    let folder = folder((0..12).map(of_night));
+    let path = folder.path();
+    fs::copy(path.join("night-0003.osdyno"), path.join("copy.osdyno")).expect("a copy");
+    fs::write(path.join("noise.osdyno"), b"no run").expect("a file");
+    Simulated { is_cut_off: true, ..of_night(20) }.write(path);
+    fs::create_dir(path.join("sub")).expect("a folder");
+    of_night(12).write(&path.join("sub"));
+    let damaged = path.join("night-0005.osdyno");
+    let mut bytes = fs::read(&damaged).expect("a file");
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 40].fill(0xff);
+    fs::write(&damaged, bytes).expect("a file");
+    let answer = answer(path);
+    assert_eq!(answer.runs, answer.machines[0].nights.len());
+    assert_eq!(answer.runs, 12, "{answer:?}");
+    let reasons: Vec<(&str, LeftOutRunReason)> =
+        answer.left_out.iter().map(|one| (one.file.as_str(), one.reason)).collect();
+    assert!(reasons.contains(&("noise.osdyno", LeftOutRunReason::Unreadable)), "{reasons:?}");
+    assert!(reasons.contains(&("night-0020.osdyno", LeftOutRunReason::NotEnded)), "{reasons:?}");
+    assert!(reasons.contains(&("night-0005.osdyno", LeftOutRunReason::Damaged)), "{reasons:?}");
+    let copies = reasons.iter().filter(|(_, reason)| *reason == LeftOutRunReason::Copy).count();
+    assert_eq!(copies, 1, "{reasons:?}");
+    // The index keeps its lines through all of this.
+    assert_eq!(self::answer(path), answer);
+}
+
+#[test]
+fn an_index_that_is_torn_stale_or_not_ours_is_as_good_as_none() {
+    let folder = folder((0..6).map(of_night));
+    let path = folder.path();
+    let expected = answer(path);
+    let index = path.join(".osdyno-index");
+    let whole = fs::read_to_string(&index).expect("an index");
+    let torn = &whole[..whole.len() * 2 / 3];
+    let other = whole.replace("osdyno index", "another index");
+    let doubled = format!("{whole}{}", whole.split_once('\n').expect("lines").1);
+    for text in ["", "\n\n", torn, &other, &doubled, &whole.replace("log_costs", "log_cost")] {
+        fs::write(&index, text).expect("a file");
+        assert_eq!(answer(path), expected);
+        assert_eq!(answer(path), expected, "and it was mended");
+    }
+}
+
+#[test]
+fn two_programs_may_look_and_add_at_the_same_time() {
+    let folder = folder((0..8).map(of_night));
+    let path = folder.path();
+    let others: Vec<PathBuf> = {
+        let apart = tempfile::tempdir().expect("a folder").keep();
+        (8..16).map(|night| of_night(night).write(&apart)).collect()
+    };
+    std::thread::scope(|scope| {
+        for part in others.chunks(2) {
+            scope.spawn(move || {
+                for file in part {
+                    open(path).add(file).expect("it is added");
+                }
+            });
+            scope.spawn(move || open(path));
+        }
+    });
+    assert_eq!(answer(path).runs, 16);
+    let (_, is_new) = open(path).add(&others[0]).expect("it is there");
+    assert!(!is_new);
+    others.iter().for_each(|file| fs::remove_file(file).expect("a file"));
+}
+
+#[test]
+fn baselines_are_found_by_tag_day_and_name() {
+    let folder = folder((0..5).map(of_night));
+    let path = folder.path();
+    Simulated { is_cut_off: true, ..of_night(9) }.write(path);
+    let store = open(path);
+    let file = |store: &Store, name: &str| store.baseline(name).map(|(stored, _)| stored.state.file.clone());
+    assert_eq!(file(&store, "last").expect("a run"), "night-0004.osdyno", "the newest has no end");
+    let (_, second) = store.find("night-0001.osdyno").expect("a run");
+    store.tag("good", second).expect("a tag");
+    assert_eq!(file(&open(path), "tag:good").expect("a run"), "night-0001.osdyno");
+    let day = &of_night(2).started_at()[..10];
+    assert_eq!(file(&store, &format!("date:{day}")).expect("a run"), "night-0002.osdyno");
+    assert!(file(&store, "date:2001-01-01").is_err() && file(&store, "date:soon").is_err());
+    assert!(file(&store, "tag:bad").expect_err("no such tag").to_string().contains("tag"));
+    for name in ["../x", "", ".hidden", "a b"] {
+        assert!(store.tag(name, second).is_err(), "{name:?}");
+    }
+    store.remove_tag("good").expect("it is there");
+    assert!(file(&open(path), "tag:good").is_err());
+    // Old runs without a tag may go.
+    store.tag("keep", second).expect("a tag");
+    let store = open(path);
+    let old: Vec<&str> = store.older_than(2.5 * 86_400.0).map(|(stored, _)| stored.state.file.as_str()).collect();
+    assert_eq!(old, ["night-0000.osdyno", "night-0002.osdyno", "night-0003.osdyno", "night-0004.osdyno"]);
+}
+
+#[test]
+fn a_measurement_that_was_made_again_raises_or_dismisses() {
+    let mut nights: Vec<Simulated> = (0..20).map(of_night).collect();
+    nights.push(Simulated { factors: vec![(1, 1.08)], ..of_night(20) });
+    let folder = folder(nights);
+    let path = folder.path();
+    let before = answer(path);
+    assert_eq!(before.machines[0].suspected, ["w1"]);
+    assert!(before.machines[0].changes.is_empty());
+    let keep = |value: f64| {
+        let store = open(path);
+        let (_, head) = store.baseline("last").expect("a run");
+        let ratio = [value, value * 0.99, value * 1.01];
+        let check = StoredCheck { workload: "w1".into(), series: "w1".into(), ratio, file: String::new() };
+        store.keep_checks(head, &[check]).expect("room");
+    };
+    keep(1.08);
+    let raised = answer(path);
+    assert_eq!(raised.machines[0].changes.len(), 1);
+    assert_eq!((raised.machines[0].changes[0].night, raised.machines[0].changes[0].raised), (20, 20));
+    keep(1.0);
+    let dismissed = answer(path);
+    assert!(dismissed.machines[0].changes.is_empty() && dismissed.machines[0].suspected.is_empty());
+}
