@@ -176,6 +176,8 @@ pub struct SeriesHistory {
     ///
     /// `null` where it was not measured.
     pub values: Vec<Option<f64>>,
+    /// The same without the part by which nearly all series of that run were dearer or cheaper.
+    pub steady: Vec<Option<f64>>,
     /// Parts between which its cost changed, in the order of time.
     pub segments: Vec<HistorySegment>,
     /// Slow change of its cost within the newest segment.

@@ -156,6 +156,10 @@ fn one_series(series: &SeriesCourse<'_>, course: CourseOfSeries, taken: &mut Has
         ratio_per_year: drift.ratio_per_year,
         reaches_limit: drift.reaches_limit,
     });
+    let mut steady = vec![None; series.values.len()];
+    for (night, cost) in &course.steady {
+        steady[*night] = Some(in_unit(*cost, newest.unit));
+    }
     SeriesHistory {
         series: newest.label.clone(),
         id: unique(&newest.label, taken),
@@ -169,6 +173,7 @@ fn one_series(series: &SeriesCourse<'_>, course: CourseOfSeries, taken: &mut Has
         detail: newest.detail,
         class: newest.class,
         values: series.values.iter().map(|cost| cost.map(|cost| in_unit(cost.exp(), newest.unit))).collect(),
+        steady,
         segments: course.segments.iter().map(|segment| segment_of(segment, newest.unit)).collect(),
         drift,
         is_suspected: course.is_suspected,

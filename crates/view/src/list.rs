@@ -86,7 +86,7 @@ pub(crate) fn document(snapshot: &Snapshot, wanted: &Wanted, is_static: bool) ->
     document.way = Text::linked("History", Tone::Plain, "history.html");
     document.say(report::history::counted(&snapshot.answer, taken.len(), store.runs.len()));
     let all: Vec<&RunSummary> = store.summaries().rev().map(|(_, run)| run).collect();
-    let mut table = Table::of_columns(columns(is_static));
+    let mut table = Table { class: "verdicts runs", ..Table::of_columns(columns(is_static)) };
     for (place, (_, run)) in shown.iter().enumerate() {
         let older = all.iter().position(|one| one.id == run.id).map_or(all.len(), |place| place + 1);
         let before = before(&all[older..], run);
@@ -104,7 +104,7 @@ pub(crate) fn document(snapshot: &Snapshot, wanted: &Wanted, is_static: bool) ->
 }
 
 fn columns(is_static: bool) -> Vec<Column> {
-    let choices = if is_static { vec![] } else { vec![Column::from("Base"), Column::from("Head")] };
+    let choices = if is_static { vec![] } else { vec![Column::number("Base"), Column::number("Head")] };
     let rest = [
         Column::from("Machine"),
         Column::from("Kernel"),

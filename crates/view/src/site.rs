@@ -9,7 +9,7 @@ use history::{FileState, HistoryAnswer, MachineHistory, Store, StoredRun};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::Recording;
-use report::document::{Document, Element, Section, Text, Tone, page};
+use report::document::{Document, Element, Figure, Section, Text, Tone, page};
 use report::html::esc;
 
 use crate::cache::Cache;
@@ -272,7 +272,7 @@ fn series(machine: &MachineHistory, id: &str) -> Option<Document> {
     document.way = Text::linked("Runs", Tone::Plain, "../../index.html")
         .and(" · ")
         .and(Text::linked("History", Tone::Plain, "../../history.html"));
-    document.push(report::history::figure(machine, series));
+    document.push(Figure { title: Text::default(), ..report::history::figure(machine, series) });
     let address = |night: usize| machine.nights.get(night).map(|night| format!("../../run/{}.html", night.run));
     let compare = |before: usize, after: usize| {
         let (before, after) = (machine.nights.get(before)?, machine.nights.get(after)?);

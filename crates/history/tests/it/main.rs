@@ -1,116 +1,14 @@
 //! Folders of simulated runs: changes are found, and nothing that happens to the files loses or doubles a run.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
+mod simulated;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use history::{BoundaryKind, HistoryAnswer, LeftOutRunReason, Store, StoredCheck, history};
-use record::{End, EndStatus, Line, Run, Writer};
-use serde_json::{Value, json};
 
-const SERIES: usize = 8;
-const SIZES: [u64; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
-
-/// A simulated run.
-#[derive(Clone)]
-struct Simulated {
-    night: u64,
-    kernel: &'static str,
-    microcode: &'static str,
-    build: &'static str,
-    processor: &'static str,
-    version: u32,
-    /// Factors of the costs of some series.
-    factors: Vec<(usize, f64)>,
-    /// Whether it was killed.
-    is_cut_off: bool,
-}
-
-fn of_night(night: u64) -> Simulated {
-    Simulated {
-        night,
-        kernel: "6.18.44",
-        microcode: "0x10",
-        build: "rustc 1.95",
-        processor: "EPYC",
-        version: 1,
-        factors: Vec::new(),
-        is_cut_off: false,
-    }
-}
-
-fn normal(random: &mut fastrand::Rng) -> f64 {
-    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
-}
-
-impl Simulated {
-    fn started_at(&self) -> String {
-        let seconds = 1_790_000_000 + self.night * 86_400;
-        let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-        humantime::format_rfc3339_seconds(time).to_string()
-    }
-
-    fn run(&self) -> Run {
-        let run = json!({
-            "schema": 2, "tool": {"name": "osdyno", "version": "0.1.0", "build": self.build},
-            "started_at": self.started_at(), "command": ["osdyno", "run"], "preset": "standard",
-            "seed": self.night, "budget_seconds": null, "looks": [], "pinned": true, "paired": false,
-        });
-        serde_json::from_value(run).unwrap()
-    }
-
-    fn lines(&self) -> Vec<Line> {
-        let mut random = fastrand::Rng::with_seed(self.night);
-        let mut lines = vec![json!({
-            "type": "system", "name": "local", "prefix": [], "environment": {
-                "cpu.model": self.processor, "cpu.count": "2", "cpu.microcode": self.microcode,
-                "memory.total_bytes": "25276510208", "machine.hypervisor": "KVM", "machine.engine": "native",
-                "kernel.name": "Linux", "kernel.release": self.kernel,
-            },
-        })];
-        let shared = (0.015 * normal(&mut random)).exp();
-        for series in 0..SERIES {
-            let name = format!("w{series}");
-            lines.push(json!({
-                "type": "workload", "name": name, "version": self.version, "summary": "", "page": "",
-                "grows": "objects", "variants": [{"name": "", "summary": ""}],
-                "series": [{"name": name, "direction": "up", "expect": "any", "summary": "", "unit": "s"}],
-            }));
-            let own = (0.01 * normal(&mut random)).exp();
-            let factor: f64 = self.factors.iter().filter(|one| one.0 == series).map(|one| one.1).product();
-            for trial in 1..=5 {
-                let values: Vec<f64> = SIZES
-                    .iter()
-                    .map(|n| 1e-6 * (1.0 + *n as f64 / 1e4) * shared * own * factor * (0.01 * normal(&mut random)).exp())
-                    .collect();
-                lines.push(json!({
-                    "type": "trial", "system": "local", "workload": name, "variant": "", "trial": trial,
-                    "version": self.version, "n": 5000, "cpu": null, "seed": 1, "timeout_seconds": 9.0,
-                    "scratch": "", "started_seconds": f64::from(trial), "elapsed_seconds": 1.0, "clock": null,
-                    "allowance_seconds": null, "outcome": {"ended": "complete"},
-                }));
-                lines.push(json!({
-                    "type": "series", "system": "local", "workload": name, "variant": "", "trial": trial,
-                    "name": name, "direction": "up", "n_first": 10, "n_step": 0, "sizes": SIZES, "batch": 1,
-                    "values": values,
-                }));
-            }
-        }
-        lines.iter().map(|line: &Value| serde_json::from_value(line.clone()).expect("a line")).collect()
-    }
-
-    /// Writes it, and returns its path.
-    fn write(&self, folder: &Path) -> PathBuf {
-        let path = folder.join(format!("night-{:04}.osdyno", self.night));
-        let mut writer = Writer::create(&path, self.run(), &[]).expect("a file");
-        writer.append(&self.lines()).expect("room");
-        match self.is_cut_off {
-            true => drop(writer),
-            false => writer.finish(End { status: EndStatus::Complete, elapsed_seconds: 60.0 }).expect("room"),
-        }
-        path
-    }
-}
+use simulated::{SERIES, Simulated, of_night};
 
 fn folder(nights: impl IntoIterator<Item = Simulated>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");

@@ -123,8 +123,7 @@ pub fn document(answer: &CheckAnswer) -> Document {
         document.say(format!("and {} more: osdyno history {}", answer.alarms.len() - most, answer.folder));
     }
     if !answer.suspected.is_empty() {
-        let names = list(&answer.suspected[..answer.suspected.len().min(6)]);
-        let text = format!("Looks changed, and was not measured again: {names}. Give --confirm a command.");
+        let text = format!("{}: --confirm COMMAND does that.", words::suspected(&answer.suspected));
         document.say(Text::toned(text, Tone::Open));
     }
     document.say(format!("To repeat: {}", answer.command));

@@ -22,9 +22,13 @@ pub fn figure(machine: &MachineHistory, series: &SeriesHistory) -> Figure {
     Figure { id: series.id.clone(), title: series.series.as_str().into(), svg, captions, characters: Vec::new() }
 }
 
+/// How to read the figure.
+const READING: &str = "A point is a run; the line behind it ends at the value as it was measured, before the part \
+    by which nearly all series of that run were dearer or cheaper. The band is the interval of the level";
+
 fn caption(series: &SeriesHistory) -> String {
     let drift = series.drift.as_ref().map(words::drift);
-    let parts = [Some(words::segments(series)), drift];
+    let parts = [Some(words::segments(series)), drift, Some(READING.to_owned())];
     parts.into_iter().flatten().collect::<Vec<_>>().join(". ")
 }
 
@@ -58,13 +62,16 @@ fn drawing(machine: &MachineHistory, series: &SeriesHistory) -> Option<String> {
         }
     }
     let radius = if known.len() > CROWDED { 1.4 } else { 2.4 };
-    for (night, value) in machine.nights.iter().zip(&series.values) {
-        let Some(value) = value else { continue };
+    let nights = machine.nights.iter().zip(series.values.iter().zip(&series.steady));
+    for (night, (value, steady)) in nights {
+        let (Some(value), Some(steady)) = (value, steady) else { continue };
+        let at = x.place(night.started_seconds);
+        let (measured, steady) = (within(&y, *value), within(&y, *steady));
+        let said = format!("{}: {}, {}", words::when(&night.started_at), series.unit.cost(*value), night.kernel);
         svg.put(format_args!(
-            "<circle class=\"knot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius}\"><title>{}</title></circle>",
-            x.place(night.started_seconds),
-            within(&y, *value),
-            esc(&format!("{}: {}, {}", words::when(&night.started_at), series.unit.cost(*value), night.kernel))
+            "<g class=\"night\"><title>{}</title><path class=\"reach\" d=\"M{at:.1} {measured:.1}V{steady:.1}\"/>\
+             <circle class=\"knot\" cx=\"{at:.1}\" cy=\"{steady:.1}\" r=\"{radius}\"/></g>",
+            esc(&said)
         ));
     }
     Some(svg.close())

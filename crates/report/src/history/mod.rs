@@ -82,9 +82,7 @@ pub fn section(machine: &MachineHistory, link: &dyn Fn(&SeriesHistory) -> Option
         section.push(changes(machine));
     }
     if !machine.suspected.is_empty() {
-        let names = list(&machine.suspected);
-        let text = format!("Looks changed in the newest run, and is to be measured again: {names}");
-        section.say(Text::toned(text, Tone::Open));
+        section.say(Text::toned(words::suspected(&machine.suspected), Tone::Open));
     }
     for boundary in &machine.boundaries {
         let text = format!("{}; costs begin anew", words::boundary(machine, boundary));
@@ -127,8 +125,8 @@ fn series(all: &[&SeriesHistory], link: &dyn Fn(&SeriesHistory) -> Option<String
         "Series".into(),
         Column::number("Now"),
         Column::number("Runs"),
-        Column { narrow: Narrow::LeftOut, ..Column::from("Change before") },
-        Column { narrow: Narrow::LeftOut, ..Column::from("Over a year") },
+        Column { narrow: Narrow::LeftOut, ..Column::from("Last change") },
+        Column { narrow: Narrow::LeftOut, ..Column::from("Drift a year") },
         Column { narrow: Narrow::LeftOut, ..Column::from("Course") }.class("curve"),
     ];
     let mut table =

@@ -57,6 +57,20 @@ pub(super) fn changed(change: &CostChange) -> String {
     }
 }
 
+/// Series that look changed are named up to this number.
+const SUSPECTED_MOST: usize = 4;
+
+/// Series whose newest cost looks changed.
+pub(super) fn suspected(names: &[String]) -> String {
+    let shown = &names[..names.len().min(SUSPECTED_MOST)];
+    let of = match names.len() - shown.len() {
+        0 => list(shown),
+        more => format!("{} and {more} more", shown.join(", ")),
+    };
+    let verb = if names.len() == 1 { "looks" } else { "look" };
+    format!("{of} {verb} changed in the newest run, and {} to be measured again", if names.len() == 1 { "is" } else { "are" })
+}
+
 /// A known change beside the system.
 pub(super) fn boundary(machine: &MachineHistory, boundary: &Boundary) -> String {
     let kind = match boundary.kind {

@@ -42,6 +42,8 @@ struct Course {
     values: Vec<Value>,
     change: Option<CourseChange>,
     closed: Vec<CourseSegment>,
+    /// The values of closed segments, without the distances that all series had in common.
+    steady: Vec<(usize, f64)>,
     /// Whether the newest night looks changed, and nobody has measured it again.
     is_suspected: bool,
 }
@@ -133,7 +135,7 @@ impl HistoryFold {
         let weight = if is_many && scatter > 1.0 { scatter.powi(-2) } else { 1.0 };
         let day = self.days[night];
         for (place, log_cost, level) in values {
-            self.courses[place].values.push(Value { night, day, log_cost: log_cost - shift, weight });
+            self.courses[place].values.push(Value { night, day, log_cost: log_cost - shift, shared: shift, weight });
             if let Some(level) = level {
                 self.scatters[place].add((log_cost - shift - level) * weight.sqrt());
             }
@@ -144,7 +146,7 @@ impl HistoryFold {
                 let level = self.machine.level(scale, self.correlation).unwrap_or(0.0);
                 self.of_machine.add(common - level);
             }
-            self.machine.values.push(Value { night, day, log_cost: common, weight: 1.0 });
+            self.machine.values.push(Value { night, day, log_cost: common, shared: 0.0, weight: 1.0 });
         }
     }
 
@@ -286,7 +288,9 @@ impl HistoryFold {
             if split == course.values.len() {
                 continue;
             }
-            course.values[split..].iter_mut().for_each(|one| one.log_cost += level);
+            for one in &mut course.values[split..] {
+                (one.log_cost, one.shared) = (one.log_cost + level, one.shared - level);
+            }
             let before = if split > 0 { Some(change) } else { None };
             course.close(split, before, scale, self.correlation);
             }
@@ -299,8 +303,11 @@ impl HistoryFold {
             let mut segments = course.closed.clone();
             segments.extend(course.segment(course.values.len(), scale, self.correlation));
             let is_newest = course.values.last().is_some_and(|one| one.night + 1 == self.days.len());
+            let mut steady = course.steady.clone();
+            steady.extend(course.steady_values().unwrap_or_default());
             CourseOfSeries {
                 segments,
+                steady: steady.into_iter().map(|(night, log_cost)| (night, log_cost.exp())).collect(),
                 drift: drift(&course.values, scale, self.correlation),
                 is_suspected: course.is_suspected && is_newest,
             }
@@ -334,7 +341,9 @@ impl Course {
         let (first, last) = (values.first()?, values.last()?);
         let mean = window::mean(values, scale, correlation)?;
         let reach = Student::new(ALPHA).critical(scale.freedom) * scale.deviation * mean.variance.sqrt();
-        let logs = Interval { value: mean.value, low: mean.value - reach, high: mean.value + reach };
+        // As it was measured, at the usual speed of the machine in these nights.
+        let level = mean.value + shared(values)?;
+        let logs = Interval { value: level, low: level - reach, high: level + reach };
         Some(CourseSegment {
             first: first.night,
             last: last.night,
@@ -344,12 +353,24 @@ impl Course {
         })
     }
 
+    /// Its values without the distances that all series had in common, by night.
+    fn steady_values(&self) -> Option<Vec<(usize, f64)>> {
+        let usual = shared(&self.values)?;
+        Some(self.values.iter().map(|one| (one.night, one.log_cost + usual)).collect())
+    }
+
     /// Ends a segment after its first `count` values; the others begin the next one.
     fn close(&mut self, count: usize, change: Option<CourseChange>, scale: Scale, correlation: f64) {
         self.closed.extend(self.segment(count, scale, correlation));
-        self.values.drain(..count);
+        let ended = Course { values: self.values.drain(..count).collect(), ..Course::default() };
+        self.steady.extend(ended.steady_values().unwrap_or_default());
         self.change = change;
     }
+}
+
+/// The usual distance that all series had in common in some nights.
+fn shared(values: &[Value]) -> Option<f64> {
+    median(&mut values.iter().map(|one| one.shared).collect::<Vec<_>>())
 }
 
 impl Candidate {

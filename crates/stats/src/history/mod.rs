@@ -61,6 +61,8 @@ pub struct HistoryOfMachine {
 pub struct CourseOfSeries {
     /// Its segments, in the order of time.
     pub segments: Vec<CourseSegment>,
+    /// Its cost in each night in which it was measured, without the distance that all series had in common.
+    pub steady: Vec<(usize, f64)>,
     /// Slow change within the newest segment; none with too few nights.
     pub drift: Option<CourseDrift>,
     /// Whether its newest night looks changed.

@@ -10,6 +10,8 @@ pub(super) struct Value {
     pub(super) night: usize,
     pub(super) day: f64,
     pub(super) log_cost: f64,
+    /// The distance that all series had in common: with it, the cost is as it was measured.
+    pub(super) shared: f64,
     /// At most 1; less in a night in which all series scatter.
     pub(super) weight: f64,
 }
