@@ -35,10 +35,14 @@ const ANSWERS: &[(&str, &str)] = &[
     ("impact", "ImpactAnswer"),
     ("lab bisect", "BisectAnswer"),
     ("list", "ListAnswer"),
+    ("history", "HistoryAnswer"),
+    ("history --check", "CheckAnswer"),
+    ("history list", "RunListAnswer"),
     ("merge", "MergeAnswer"),
     ("serve", "ServeAnswer"),
     ("dns", "DnsAnswer"),
     ("selftest", "SelftestAnswer"),
+    ("selftest --years", "YearsAnswer"),
 ];
 
 const HEAD: &str = "\

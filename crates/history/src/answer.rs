@@ -27,7 +27,8 @@ impl HistoryAnswer {
     pub fn keep_changes_since(&mut self, day: &str) {
         for machine in &mut self.machines {
             let nights = &machine.nights;
-            let is_since = |night: usize| nights.get(night).is_some_and(|night| night.started_at.as_str() >= day);
+            let is_since =
+                |night: usize| nights.get(night).is_some_and(|night| night.started_at.as_str() >= day);
             machine.changes.retain(|change| is_since(change.night));
             machine.boundaries.retain(|boundary| is_since(boundary.night));
         }

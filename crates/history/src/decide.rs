@@ -9,8 +9,8 @@ use stats::{
 };
 
 use crate::answer::{
-    Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun, LeftOutRunReason,
-    MachineHistory, Night, SeriesHistory,
+    Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun,
+    LeftOutRunReason, MachineHistory, Night, SeriesHistory,
 };
 use crate::course::{Course, RunOfMachine, SeriesCourse};
 use crate::store::{Store, StoredCheck};
@@ -31,7 +31,11 @@ pub fn history(store: &Store) -> HistoryAnswer {
 }
 
 fn left_out(store: &Store) -> Vec<LeftOutRun> {
-    let one = |file: &str, reason, error: &str| LeftOutRun { file: file.to_owned(), reason, error: error.to_owned() };
+    let one = |file: &str, reason, error: &str| LeftOutRun {
+        file: file.to_owned(),
+        reason,
+        error: error.to_owned(),
+    };
     let unreadable = store.unreadable.iter();
     let unreadable = unreadable.map(|(file, error)| one(file, LeftOutRunReason::Unreadable, error));
     let not_counted = store.summaries().filter(|(_, run)| !run.counts());
@@ -60,7 +64,9 @@ fn of_machine(store: &Store, course: &Course<'_>, all: &[Course<'_>]) -> Machine
         .series
         .iter()
         .zip(main.into_iter().zip(details))
-        .map(|(series, (main, detail))| one_series(series, if series.newest.detail { detail } else { main }, &mut taken))
+        .map(|(series, (main, detail))| {
+            one_series(series, if series.newest.detail { detail } else { main }, &mut taken)
+        })
         .collect();
     let suspected = series.iter().filter(|one| one.is_suspected && !one.detail).map(|one| one.series.clone());
     MachineHistory {
@@ -91,7 +97,8 @@ fn folded(
     let mut fold = HistoryFold::new(series.len(), HistorySettings::default());
     for (place, day) in days.iter().enumerate() {
         let log_costs: Vec<Option<f64>> = series.iter().map(|values| values[place]).collect();
-        let is_boundary = boundaries.iter().any(|one| one.night == place && one.series.is_empty() && place > 0);
+        let is_boundary =
+            boundaries.iter().any(|one| one.night == place && one.series.is_empty() && place > 0);
         let night = NightOfMachine { day: *day, log_costs: &log_costs, is_boundary };
         fold.add(&night, &mut |series| check(course, series, place));
     }
@@ -150,12 +157,15 @@ fn differences(course: &Course<'_>, night: usize) -> Vec<Difference> {
     differences
 }
 
-fn one_series(series: &SeriesCourse<'_>, course: CourseOfSeries, taken: &mut HashSet<String>) -> SeriesHistory {
+fn one_series(
+    series: &SeriesCourse<'_>,
+    course: CourseOfSeries,
+    taken: &mut HashSet<String>,
+) -> SeriesHistory {
     let newest = series.newest;
-    let drift = course.drift.map(|drift| CostDrift {
-        ratio_per_year: drift.ratio_per_year,
-        reaches_limit: drift.reaches_limit,
-    });
+    let drift = course
+        .drift
+        .map(|drift| CostDrift { ratio_per_year: drift.ratio_per_year, reaches_limit: drift.reaches_limit });
     let mut steady = vec![None; series.values.len()];
     for (night, cost) in &course.steady {
         steady[*night] = Some(in_unit(*cost, newest.unit));
@@ -260,7 +270,9 @@ fn workload_before(series: &SeriesCourse<'_>, course: &Course<'_>) -> Option<Bou
     let night = first(series)?;
     let is_before = |other: &&SeriesCourse<'_>| {
         let other_id = crate::course::SeriesId { version: series.id.version, ..other.id.clone() };
-        other_id == series.id && other.id.version != series.id.version && first(other).is_some_and(|other| other < night)
+        other_id == series.id
+            && other.id.version != series.id.version
+            && first(other).is_some_and(|other| other < night)
     };
     let before = course.series.iter().filter(is_before).max_by_key(|other| first(other))?;
     Some(Boundary {

@@ -63,7 +63,10 @@ impl Index {
 
     fn read(&mut self, mut source: impl BufRead) {
         let mut line = Vec::new();
-        while let Ok(1..) = { line.clear(); source.read_until(b'\n', &mut line) } {
+        while let Ok(1..) = {
+            line.clear();
+            source.read_until(b'\n', &mut line)
+        } {
             if !self.has_head {
                 self.has_head = line.strip_suffix(b"\n") == Some(HEAD.as_bytes());
                 if !self.has_head {

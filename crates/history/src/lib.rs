@@ -19,8 +19,8 @@ mod store;
 mod summary;
 
 pub use answer::{
-    Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun, LeftOutRunReason,
-    MachineHistory, Night, SeriesHistory,
+    Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun,
+    LeftOutRunReason, MachineHistory, Night, SeriesHistory,
 };
 pub use decide::history;
 pub use error::Error;

@@ -138,7 +138,8 @@ impl Store {
                 }
             }
         }
-        let key = |stored: &StoredRun| stored.run.as_ref().map(|run| (run.started_at.clone(), run.id.clone())).ok();
+        let key =
+            |stored: &StoredRun| stored.run.as_ref().map(|run| (run.started_at.clone(), run.id.clone())).ok();
         self.runs.sort_by_key(key);
     }
 
@@ -158,7 +159,8 @@ impl Store {
     /// [`Error::NoRun`], [`Error::SeveralRuns`].
     pub fn find(&self, name: &str) -> Result<(&StoredRun, &RunSummary), Error> {
         let is_it = |(stored, run): &(&StoredRun, &RunSummary)| {
-            stored.state.file == name || Path::new(&stored.state.file).file_name().is_some_and(|file| file == name)
+            stored.state.file == name
+                || Path::new(&stored.state.file).file_name().is_some_and(|file| file == name)
                 || run.id == name
         };
         if let Some(found) = self.summaries().find(is_it) {
@@ -180,12 +182,17 @@ impl Store {
         let lacks = |reason: String| Error::NoBaseline { folder: self.folder.clone(), reason };
         let mut whole = self.summaries().filter(|(_, run)| run.counts());
         match name.split_once(':') {
-            None if name == "last" => whole.next_back().ok_or_else(|| lacks("it has no run that ended".into())),
+            None if name == "last" => {
+                whole.next_back().ok_or_else(|| lacks("it has no run that ended".into()))
+            }
             Some(("tag", tag)) => {
-                let has_it = |(_, run): &(&StoredRun, &RunSummary)| self.tags_of(run).iter().any(|one| one == tag);
+                let has_it =
+                    |(_, run): &(&StoredRun, &RunSummary)| self.tags_of(run).iter().any(|one| one == tag);
                 let known: Vec<&str> = self.tags.values().flatten().map(String::as_str).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                whole.find(has_it).ok_or_else(|| lacks(format!("no run has the tag {tag}; its tags: {known}")))
+                whole
+                    .find(has_it)
+                    .ok_or_else(|| lacks(format!("no run has the tag {tag}; its tags: {known}")))
             }
             Some(("date", day)) => {
                 crate::summary::seconds(&format!("{day}T00:00:00Z"))
@@ -213,7 +220,8 @@ impl Store {
         }
         let target = self.folder.join(format!("{id}.{EXTENSION}"));
         let failed = |source| Error::Write { path: target.clone(), source };
-        let mut unfinished = tempfile::Builder::new().prefix(".").tempfile_in(&self.folder).map_err(failed)?;
+        let mut unfinished =
+            tempfile::Builder::new().prefix(".").tempfile_in(&self.folder).map_err(failed)?;
         let mut source = fs::File::open(path).map_err(failed)?;
         io::copy(&mut source, &mut unfinished).map_err(failed)?;
         unfinished.as_file().sync_all().map_err(failed)?;
@@ -289,8 +297,9 @@ impl Store {
     /// The runs that began more than so many seconds before the newest one, and have no tag.
     pub fn older_than(&self, age_seconds: f64) -> impl Iterator<Item = (&StoredRun, &RunSummary)> {
         let newest = self.summaries().next_back().map_or(0.0, |(_, run)| run.started_seconds);
-        self.summaries()
-            .filter(move |(_, run)| run.started_seconds < newest - age_seconds && self.tags_of(run).is_empty())
+        self.summaries().filter(move |(_, run)| {
+            run.started_seconds < newest - age_seconds && self.tags_of(run).is_empty()
+        })
     }
 
     /// Removes the file of a run.
@@ -373,7 +382,8 @@ fn checks(folder: &Path) -> BTreeMap<String, Vec<StoredCheck>> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let run = name.strip_suffix(".json")?.to_owned();
         let checks: Vec<StoredCheck> = serde_json::from_slice(&fs::read(entry.path()).ok()?).ok()?;
-        let is_sound = |check: &StoredCheck| check.ratio.iter().all(|ratio| ratio.is_finite() && *ratio > 0.0);
+        let is_sound =
+            |check: &StoredCheck| check.ratio.iter().all(|ratio| ratio.is_finite() && *ratio > 0.0);
         Some((run, checks.into_iter().filter(is_sound).collect()))
     };
     let entries = fs::read_dir(folder.join(CHECKS)).into_iter().flatten().flatten();

@@ -3,14 +3,14 @@
 
 use std::mem::discriminant;
 
-use stats::HistorySettings;
-use selftest::years::{YearsPlan, years, years_with};
 use selftest::cells::{Asked, TruthCell, all};
 use selftest::run::{Plan, dump, run};
 use selftest::scalings;
 use selftest::sheets::sheets;
 use selftest::table::{Standing, table};
 use selftest::text;
+use selftest::years::{YearsPlan, years, years_with};
+use stats::HistorySettings;
 
 const FEW: Plan = Plan { replicates: 3, seed: 7 };
 

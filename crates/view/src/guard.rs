@@ -99,7 +99,9 @@ mod tests {
         for host in ["", "evil.example", "127.0.0.1.evil.example:80", "localhost.evil:80", "box.evil"] {
             assert_eq!(status(host, "/secret/"), 421, "{host}");
         }
-        for path in ["/", "/secre/", "/secret", "/secrets/", "/secret/../", "/secret/run/..%2f..%2fetc", "/x/y"] {
+        for path in
+            ["/", "/secre/", "/secret", "/secrets/", "/secret/../", "/secret/run/..%2f..%2fetc", "/x/y"]
+        {
             assert_eq!(status("localhost", path), 404, "{path}");
         }
     }

@@ -41,14 +41,16 @@ impl Wanted {
     }
 
     fn takes(&self, stored: &StoredRun, run: &RunSummary, tags: &[String]) -> bool {
-        let has = |wanted: &str, mut all: Vec<String>| wanted.is_empty() || all.drain(..).any(|one| one == wanted);
+        let has =
+            |wanted: &str, mut all: Vec<String>| wanted.is_empty() || all.drain(..).any(|one| one == wanted);
         let machines = run.systems.iter().map(run_machine).collect();
         let kernels = run.systems.iter().map(run_kernel).collect();
         if !has(&self.machine, machines) || !has(&self.kernel, kernels) {
             return false;
         }
         let is_in = |word: &str| {
-            let mut texts = [&stored.state.file, &run.id, &run.started_at].into_iter().chain(&run.command).chain(tags);
+            let mut texts =
+                [&stored.state.file, &run.id, &run.started_at].into_iter().chain(&run.command).chain(tags);
             texts.any(|text| text.to_lowercase().contains(word))
                 || run.series.iter().any(|series| series.label.to_lowercase().contains(word))
         };
@@ -77,8 +79,11 @@ pub(crate) fn pages(snapshot: &Snapshot) -> usize {
 /// A page of the list.
 pub(crate) fn document(snapshot: &Snapshot, wanted: &Wanted, is_static: bool) -> Document {
     let store = &snapshot.store;
-    let taken: Vec<(&StoredRun, &RunSummary)> =
-        store.summaries().rev().filter(|(stored, run)| wanted.takes(stored, run, store.tags_of(run))).collect();
+    let taken: Vec<(&StoredRun, &RunSummary)> = store
+        .summaries()
+        .rev()
+        .filter(|(stored, run)| wanted.takes(stored, run, store.tags_of(run)))
+        .collect();
     let first = (wanted.page - 1).saturating_mul(RUNS_MOST).min(taken.len());
     let shown = &taken[first..taken.len().min(first + RUNS_MOST)];
     let mut document = Document { title: "Runs".to_owned(), ..Document::default() };
@@ -131,7 +136,8 @@ fn row(
         }),
         ..Cell::default()
     };
-    let choices = if is_static { vec![] } else { vec![choice("base", place == 1), choice("head", place == 0)] };
+    let choices =
+        if is_static { vec![] } else { vec![choice("base", place == 1), choice("head", place == 0)] };
     let systems = |of: &dyn Fn(&history::SystemSummary) -> String| {
         let all: BTreeSet<String> = run.systems.iter().map(of).collect();
         all.into_iter().collect::<Vec<_>>().join(", ")

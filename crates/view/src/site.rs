@@ -112,7 +112,10 @@ impl Site {
     pub fn page(&self, path: &str, query: &str) -> Found {
         if path == SCRIPT {
             let body = report::html::script().into_bytes().into();
-            return Found { media_type: "text/javascript; charset=utf-8", ..Found { body, ..Found::page(Vec::new()) } };
+            return Found {
+                media_type: "text/javascript; charset=utf-8",
+                ..Found { body, ..Found::page(Vec::new()) }
+            };
         }
         self.found(path, query).unwrap_or_else(|(status, text)| Found::error(status, &text))
     }
@@ -151,12 +154,17 @@ impl Site {
             "<a href=\"../index.html\">Runs</a> · <a href=\"../history.html\">History</a> · {}",
             esc(&stored.state.file)
         );
-        self.made(&[stored], &way, |recordings, out| {
-            let Some(recording) = recordings.first() else { return Ok(()) };
-            let findings = Findings::from_recording(recording);
-            let systems = systems(&findings, recording, &stored.state.file);
-            report::html::write(recording, &findings, systems.as_ref(), out)
-        }, snapshot)
+        self.made(
+            &[stored],
+            &way,
+            |recordings, out| {
+                let Some(recording) = recordings.first() else { return Ok(()) };
+                let findings = Findings::from_recording(recording);
+                let systems = systems(&findings, recording, &stored.state.file);
+                report::html::write(recording, &findings, systems.as_ref(), out)
+            },
+            snapshot,
+        )
     }
 
     /// The page of two runs.
@@ -173,17 +181,25 @@ impl Site {
             esc(names[0]),
         );
         let mut refusal = None;
-        let found = self.made(&[base, head], &way, |recordings, out| {
-            let named: Vec<(&str, &Recording)> =
-                names.iter().zip(recordings).map(|(name, recording)| (name.as_str(), recording.as_ref())).collect();
-            match Comparison::new(&named) {
-                Ok(compared) => report::compare::write_html(&compared, out),
-                Err(reason) => {
-                    refusal = Some(report::compare::refusal(&reason));
-                    Err(io::Error::other("refused"))
+        let found = self.made(
+            &[base, head],
+            &way,
+            |recordings, out| {
+                let named: Vec<(&str, &Recording)> = names
+                    .iter()
+                    .zip(recordings)
+                    .map(|(name, recording)| (name.as_str(), recording.as_ref()))
+                    .collect();
+                match Comparison::new(&named) {
+                    Ok(compared) => report::compare::write_html(&compared, out),
+                    Err(reason) => {
+                        refusal = Some(report::compare::refusal(&reason));
+                        Err(io::Error::other("refused"))
+                    }
                 }
-            }
-        }, snapshot);
+            },
+            snapshot,
+        );
         match refusal {
             Some(text) => Err((404, text)),
             None => found,
@@ -205,7 +221,8 @@ impl Site {
                 let read = || record::read(path).map(|(recording, _)| recording);
                 self.recordings.get(&run.state, read).map_err(|error| (503, error.to_string()))
             };
-            let recordings: Vec<Arc<Recording>> = runs.iter().map(|run| read(run)).collect::<Result<_, _>>()?;
+            let recordings: Vec<Arc<Recording>> =
+                runs.iter().map(|run| read(run)).collect::<Result<_, _>>()?;
             let mut body = Vec::new();
             make(&recordings, &mut body).map_err(|error| (503, error.to_string()))?;
             Ok::<Vec<u8>, Failed>(self.framed(body, way))
@@ -216,7 +233,8 @@ impl Site {
     /// A page with the way to its neighbours; served, its script comes from the site.
     fn framed(&self, body: Vec<u8>, way: &str) -> Vec<u8> {
         let mut text = String::from_utf8_lossy(&body).into_owned();
-        text = text.replacen("<main>", &format!("<main>\n<nav class=\"way\" aria-label=\"Way\">{way}</nav>"), 1);
+        text =
+            text.replacen("<main>", &format!("<main>\n<nav class=\"way\" aria-label=\"Way\">{way}</nav>"), 1);
         if !self.is_static {
             let inline = format!("<script>\n{}</script>", report::html::script());
             text = text.replacen(&inline, &format!("<script src=\"../{SCRIPT}\"></script>"), 1);
@@ -227,9 +245,8 @@ impl Site {
 
 /// The systems of a run against the first of them, where it has several.
 fn systems(findings: &Findings, recording: &Recording, name: &str) -> Option<Comparison> {
-    let differ = recording.systems.len() > 1
-        && findings.fleet.is_none()
-        && recording.measured_noise_floor().is_none();
+    let differ =
+        recording.systems.len() > 1 && findings.fleet.is_none() && recording.measured_noise_floor().is_none();
     differ.then(|| Comparison::of_judged(name, recording, findings).ok()).flatten()
 }
 
@@ -269,11 +286,14 @@ fn series(machine: &MachineHistory, id: &str) -> Option<Document> {
     let series = machine.series.iter().find(|series| series.id == id)?;
     let mut document = Document { title: series.series.clone(), ..Document::default() };
     document.over = vec![machine.machine.title()];
-    document.way = Text::linked("Runs", Tone::Plain, "../../index.html")
-        .and(" · ")
-        .and(Text::linked("History", Tone::Plain, "../../history.html"));
+    document.way = Text::linked("Runs", Tone::Plain, "../../index.html").and(" · ").and(Text::linked(
+        "History",
+        Tone::Plain,
+        "../../history.html",
+    ));
     document.push(Figure { title: Text::default(), ..report::history::figure(machine, series) });
-    let address = |night: usize| machine.nights.get(night).map(|night| format!("../../run/{}.html", night.run));
+    let address =
+        |night: usize| machine.nights.get(night).map(|night| format!("../../run/{}.html", night.run));
     let compare = |before: usize, after: usize| {
         let (before, after) = (machine.nights.get(before)?, machine.nights.get(after)?);
         Some(format!("../../compare/{}..{}.html", before.run, after.run))

@@ -45,7 +45,10 @@ fn a_change_is_named_with_its_run_its_size_and_the_facts_that_differ() {
     assert!(change.ratio.low < 1.12 && change.ratio.high > 1.12, "{change:?}");
     assert_eq!(change.differences[0].key, "kernel.release");
     let series = &machine.series[2];
-    assert_eq!(series.segments.iter().map(|one| (one.first, one.last)).collect::<Vec<_>>(), [(0, 29), (30, 39)]);
+    assert_eq!(
+        series.segments.iter().map(|one| (one.first, one.last)).collect::<Vec<_>>(),
+        [(0, 29), (30, 39)]
+    );
     assert!((series.segments[0].value.value / 1.1e-6 - 1.0).abs() < 0.05, "{series:?}");
 }
 
@@ -57,7 +60,13 @@ fn known_changes_are_boundaries_and_no_alarms() {
         15..30 => Simulated { microcode: "0x11", factors: all(1.2), ..of_night(night) },
         30..45 => Simulated { microcode: "0x11", build: "rustc 2", factors: all(0.7), ..of_night(night) },
         45..60 => Simulated { processor: "Xeon", build: "rustc 2", factors: all(2.0), ..of_night(night) },
-        _ => Simulated { processor: "Xeon", build: "rustc 2", version: 2, factors: all(3.0), ..of_night(night) },
+        _ => Simulated {
+            processor: "Xeon",
+            build: "rustc 2",
+            version: 2,
+            factors: all(3.0),
+            ..of_night(night)
+        },
     };
     let folder = folder((0..75).map(night));
     let answer = answer(folder.path());
@@ -182,7 +191,8 @@ fn baselines_are_found_by_tag_day_and_name() {
     // Old runs without a tag may go.
     store.tag("keep", second).expect("a tag");
     let store = open(path);
-    let old: Vec<&str> = store.older_than(2.5 * 86_400.0).map(|(stored, _)| stored.state.file.as_str()).collect();
+    let old: Vec<&str> =
+        store.older_than(2.5 * 86_400.0).map(|(stored, _)| stored.state.file.as_str()).collect();
     assert_eq!(old, ["night-0000.osdyno", "night-0002.osdyno", "night-0003.osdyno", "night-0004.osdyno"]);
 }
 

@@ -91,7 +91,12 @@ impl Simulated {
             let factor: f64 = self.factors.iter().filter(|one| one.0 == series).map(|one| one.1).product();
             for trial in 1..=TRIALS {
                 for (system, of_system) in self.systems() {
-                    self.trial(&mut lines, (system, &name, trial), shared * own * factor * of_system, &mut random);
+                    self.trial(
+                        &mut lines,
+                        (system, &name, trial),
+                        shared * own * factor * of_system,
+                        &mut random,
+                    );
                 }
             }
         }
@@ -132,4 +137,3 @@ impl Simulated {
         path
     }
 }
-

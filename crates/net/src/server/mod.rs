@@ -88,17 +88,7 @@ impl ListeningServer {
         let rows = plan.workers.max(1 + plan.pool);
         let counters = Counters::new(rows).map_err(Error::at("make room for counters"))?;
         let stop = StopFlag::default();
-        Ok(ListeningServer {
-            plan,
-            architecture,
-            serve,
-            machine,
-            listeners,
-            address,
-            counters,
-            stop,
-            log,
-        })
+        Ok(ListeningServer { plan, architecture, serve, machine, listeners, address, counters, stop, log })
     }
 
     /// The address that it listens on.

@@ -155,7 +155,10 @@ pub(super) fn open(folder: &Path) -> Result<Store, Failure> {
     };
     let store = Store::open(folder, &progress)?;
     if let Some(reason) = &store.without_index {
-        warn(&format!("{}: the index cannot be written ({reason}), so the next look is as slow", folder.display()));
+        warn(&format!(
+            "{}: the index cannot be written ({reason}), so the next look is as slow",
+            folder.display()
+        ));
     }
     Ok(store)
 }
@@ -267,8 +270,14 @@ impl<'a> ListedRun<'a> {
 
 fn list_document(answer: &RunListAnswer<'_>) -> Document {
     let mut document = Document::default();
-    let columns =
-        vec!["Run".into(), "Begun".into(), "Machine".into(), "Kernel".into(), Column::number("Series"), "Tags".into()];
+    let columns = vec![
+        "Run".into(),
+        "Begun".into(),
+        "Machine".into(),
+        "Kernel".into(),
+        Column::number("Series"),
+        "Tags".into(),
+    ];
     let mut table = Table::of_columns(columns);
     for run in &answer.runs {
         let end = if run.has_end { "" } else { " (no end)" };
@@ -310,7 +319,11 @@ fn prune(folder: &Path, older_than: Duration, yes: bool) -> Done {
         writeln!(results(), "{}", store.path(stored).display())?;
     }
     let count = things(old.len(), "run", "runs");
-    let said = if yes { format!("{count} removed") } else { format!("{count} would be removed; --yes removes them") };
+    let said = if yes {
+        format!("{count} removed")
+    } else {
+        format!("{count} would be removed; --yes removes them")
+    };
     tell(&said);
     Ok(ExitCode::SUCCESS)
 }

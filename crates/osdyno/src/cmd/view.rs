@@ -1,7 +1,7 @@
 //! `osdyno view`: a folder of runs in a browser.
 
-use std::io::Write;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,7 +60,9 @@ fn read_secret(path: &Path) -> Result<String, Failure> {
 }
 
 fn host(text: &str) -> Result<String, String> {
-    match !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-.".contains(letter)) {
+    match !text.is_empty()
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-.".contains(letter))
+    {
         true => Ok(text.to_owned()),
         false => Err("a host has a name of letters, digits, dots and -, without a port".to_owned()),
     }

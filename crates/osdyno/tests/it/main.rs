@@ -8,6 +8,10 @@ mod common;
 #[path = "../../../net/src/network/tls/tests/identity.rs"]
 mod identity;
 
+#[cfg(target_os = "linux")]
+#[path = "../../../history/tests/it/simulated.rs"]
+mod nights;
+
 mod background;
 mod browser;
 mod clients;
@@ -23,6 +27,7 @@ mod file_systems;
 mod fleet;
 mod foreign;
 mod gates;
+mod history;
 mod impact;
 mod jobs;
 mod judge;

@@ -182,7 +182,9 @@ impl<'a> Layout<'a> {
                 self.blocks(&fold.blocks, if fold.title.is_empty() { indent } else { indent + INDENT });
             }
             Element::Fold(_) => {}
-            Element::Beside(blocks) | Element::Form(Form { blocks, .. }) => self.nested(blocks, indent, is_apart),
+            Element::Beside(blocks) | Element::Form(Form { blocks, .. }) => {
+                self.nested(blocks, indent, is_apart)
+            }
         }
     }
 

@@ -83,7 +83,12 @@ impl Alarm {
 
 impl CheckAnswer {
     /// The answer about the newest run of a history.
-    pub fn new(answer: &HistoryAnswer, alarms: Vec<Alarm>, suspected: Vec<String>, command: String) -> CheckAnswer {
+    pub fn new(
+        answer: &HistoryAnswer,
+        alarms: Vec<Alarm>,
+        suspected: Vec<String>,
+        command: String,
+    ) -> CheckAnswer {
         let machine = answer.machines.first();
         let night = machine.and_then(|machine| machine.nights.last());
         CheckAnswer {
@@ -93,7 +98,8 @@ impl CheckAnswer {
             run: night.map_or(String::new(), |night| night.run.clone()),
             started_at: night.map_or(String::new(), |night| night.started_at.clone()),
             kernel: night.map_or(String::new(), |night| night.kernel.clone()),
-            series: machine.map_or(0, |machine| machine.series.iter().filter(|series| !series.detail).count()),
+            series: machine
+                .map_or(0, |machine| machine.series.iter().filter(|series| !series.detail).count()),
             alarms,
             suspected,
             command,

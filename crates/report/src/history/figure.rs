@@ -19,7 +19,13 @@ const CROWDED: usize = 60;
 pub fn figure(machine: &MachineHistory, series: &SeriesHistory) -> Figure {
     let svg = drawing(machine, series).unwrap_or_default();
     let captions = vec![Text::toned(caption(series), Tone::Faint)];
-    Figure { id: series.id.clone(), title: series.series.as_str().into(), svg, captions, characters: Vec::new() }
+    Figure {
+        id: series.id.clone(),
+        title: series.series.as_str().into(),
+        svg,
+        captions,
+        characters: Vec::new(),
+    }
 }
 
 /// How to read the figure.
@@ -67,7 +73,8 @@ fn drawing(machine: &MachineHistory, series: &SeriesHistory) -> Option<String> {
         let (Some(value), Some(steady)) = (value, steady) else { continue };
         let at = x.place(night.started_seconds);
         let (measured, steady) = (within(&y, *value), within(&y, *steady));
-        let said = format!("{}: {}, {}", words::when(&night.started_at), series.unit.cost(*value), night.kernel);
+        let said =
+            format!("{}: {}, {}", words::when(&night.started_at), series.unit.cost(*value), night.kernel);
         svg.put(format_args!(
             "<g class=\"night\"><title>{}</title><path class=\"reach\" d=\"M{at:.1} {measured:.1}V{steady:.1}\"/>\
              <circle class=\"knot\" cx=\"{at:.1}\" cy=\"{steady:.1}\" r=\"{radius}\"/></g>",
@@ -105,9 +112,11 @@ fn dates(machine: &MachineHistory, x: &Axis) -> Vec<Tick> {
 
 fn date(machine: &MachineHistory, seconds: f64) -> String {
     let night = machine.nights.iter().find(|night| night.started_seconds == seconds);
-    let span = machine.nights.last().zip(machine.nights.first()).map_or(0.0, |(last, first)| {
-        last.started_seconds - first.started_seconds
-    });
+    let span = machine
+        .nights
+        .last()
+        .zip(machine.nights.first())
+        .map_or(0.0, |(last, first)| last.started_seconds - first.started_seconds);
     // Within some days the time of day tells runs apart.
     let part = if span < 3.0 * 86400.0 { 11..16 } else { 2..10 };
     night.and_then(|night| night.started_at.get(part)).unwrap_or_default().to_owned()

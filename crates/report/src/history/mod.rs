@@ -138,12 +138,15 @@ fn series(all: &[&SeriesHistory], link: &dyn Fn(&SeriesHistory) -> Option<String
         };
         let newest = one.segments.last();
         let before = newest.and_then(|segment| segment.ratio).map_or("—".to_owned(), change_with_interval);
-        let drift = one.drift.as_ref().map_or("—".to_owned(), |drift| change_with_interval(drift.ratio_per_year));
+        let drift =
+            one.drift.as_ref().map_or("—".to_owned(), |drift| change_with_interval(drift.ratio_per_year));
         let mut course = Cell::from(crate::spark::of_heights(&heights(one)));
         course.picture = Some(sparkline(&heights(one), &words::segments(one)));
         table.push([
             Cell::from(name),
-            newest.map_or("too few runs".to_owned(), |segment| one.unit.estimate_with_interval(segment.value)).into(),
+            newest
+                .map_or("too few runs".to_owned(), |segment| one.unit.estimate_with_interval(segment.value))
+                .into(),
             newest.map_or(0, |segment| segment.nights).to_string().into(),
             before.into(),
             drift.into(),
@@ -172,8 +175,13 @@ pub fn segments(
     address: &dyn Fn(usize) -> Option<String>,
     compare: &dyn Fn(usize, usize) -> Option<String>,
 ) -> Table {
-    let columns =
-        vec!["Since".into(), "Kernel".into(), Column::number("Value"), Column::number("Runs"), "Change".into()];
+    let columns = vec![
+        "Since".into(),
+        "Kernel".into(),
+        Column::number("Value"),
+        Column::number("Runs"),
+        "Change".into(),
+    ];
     let mut table = Table::of_columns(columns);
     for segment in series.segments.iter().rev() {
         let linked = |words: String, address: Option<String>| match address {
@@ -221,9 +229,20 @@ pub fn classes(run: &RunSummary) -> String {
 
 /// How many runs a list shows, and how the history of the folder stands.
 pub fn counted(answer: &HistoryAnswer, shown: usize, of: usize) -> String {
-    let shown = if shown == of { things(of, "run", "runs") } else { format!("{shown} of {}", things(of, "run", "runs")) };
+    let shown = if shown == of {
+        things(of, "run", "runs")
+    } else {
+        format!("{shown} of {}", things(of, "run", "runs"))
+    };
     let changes: usize = answer.machines.iter().map(|machine| machine.changes.len()).sum();
-    format!("{shown}; {}", if changes == 0 { "no cost changed".to_owned() } else { things(changes, "change of cost", "changes of cost") })
+    format!(
+        "{shown}; {}",
+        if changes == 0 {
+            "no cost changed".to_owned()
+        } else {
+            things(changes, "change of cost", "changes of cost")
+        }
+    )
 }
 
 /// Writes a row for each value of each run: CSV as RFC 4180 has it.
@@ -239,7 +258,14 @@ pub fn write_csv(answer: &HistoryAnswer, out: &mut dyn Write) -> io::Result<()> 
                 let (Some(value), Some(night)) = (value, machine.nights.get(place)) else { continue };
                 let segment = series.segments.iter().position(|one| (one.first..=one.last).contains(&place));
                 let segment = segment.map_or(String::new(), |segment| (segment + 1).to_string());
-                let cells = [&title, &series.series, series.unit.name(), &night.run, &night.started_at, &night.kernel];
+                let cells = [
+                    &title,
+                    &series.series,
+                    series.unit.name(),
+                    &night.run,
+                    &night.started_at,
+                    &night.kernel,
+                ];
                 let mut line = String::new();
                 cells.iter().for_each(|cell| line.extend([&quoted(cell), ","]));
                 writeln!(out, "{line}{value},{segment}")?;
@@ -264,7 +290,13 @@ pub fn write_openmetrics(answer: &HistoryAnswer, out: &mut dyn Write) -> io::Res
         let samples = of_unit.map(|(machine, series, segment)| {
             (labels(&[("series", &series.series), ("machine", machine)]), segment.value.value)
         });
-        family(&format!("osdyno_history_{name}"), unit_of(name), &format!("{help} Newest level."), samples, out)?;
+        family(
+            &format!("osdyno_history_{name}"),
+            unit_of(name),
+            &format!("{help} Newest level."),
+            samples,
+            out,
+        )?;
     }
     let changes = answer.machines.iter().flat_map(|machine| {
         let title = machine.machine.title();

@@ -19,7 +19,9 @@ pub fn when(started_at: &str) -> String {
 pub(super) fn days(machine: &MachineHistory) -> String {
     let day = |time: &str| time.get(..10).unwrap_or(time).to_owned();
     match (machine.nights.first(), machine.nights.last()) {
-        (Some(first), Some(last)) if day(&first.started_at) == day(&last.started_at) => day(&first.started_at),
+        (Some(first), Some(last)) if day(&first.started_at) == day(&last.started_at) => {
+            day(&first.started_at)
+        }
         (Some(first), Some(last)) => format!("{} to {}", day(&first.started_at), day(&last.started_at)),
         _ => String::new(),
     }
@@ -68,7 +70,10 @@ pub(super) fn suspected(names: &[String]) -> String {
         more => format!("{} and {more} more", shown.join(", ")),
     };
     let verb = if names.len() == 1 { "looks" } else { "look" };
-    format!("{of} {verb} changed in the newest run, and {} to be measured again", if names.len() == 1 { "is" } else { "are" })
+    format!(
+        "{of} {verb} changed in the newest run, and {} to be measured again",
+        if names.len() == 1 { "is" } else { "are" }
+    )
 }
 
 /// A known change beside the system.

@@ -93,7 +93,11 @@ impl RuleCounts {
     pub fn alarms_per_year(&self) -> (f64, (f64, f64)) {
         let (count, years) = (self.false_alarms as f64, self.years.max(1) as f64);
         // Byar's approximation to the interval of a Poisson count.
-        let low = if count > 0.0 { count * (1.0 - 1.0 / (9.0 * count) - 1.96 / (3.0 * count.sqrt())).powi(3) } else { 0.0 };
+        let low = if count > 0.0 {
+            count * (1.0 - 1.0 / (9.0 * count) - 1.96 / (3.0 * count.sqrt())).powi(3)
+        } else {
+            0.0
+        };
         let more = count + 1.0;
         let high = more * (1.0 - 1.0 / (9.0 * more) + 1.96 / (3.0 * more.sqrt())).powi(3);
         (count / years, (low.max(0.0) / years, high / years))

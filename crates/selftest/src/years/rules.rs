@@ -1,7 +1,7 @@
 //! Rules that raise alarms: osdyno's, with and without a measurement that is made again, and rules of others.
 
-use stats::{Decision, HistoryFold, HistorySettings, NightOfMachine};
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use stats::{Decision, HistoryFold, HistorySettings, NightOfMachine};
 
 use super::simulated::Year;
 
@@ -37,7 +37,11 @@ pub(super) const RULES: &[Rule] = &[
         alarms: |year, settings| folded(year, settings, true),
         drifts: Some(drifts),
     },
-    Rule { name: "osdyno, nights alone", alarms: |year, settings| folded(year, settings, false), drifts: None },
+    Rule {
+        name: "osdyno, nights alone",
+        alarms: |year, settings| folded(year, settings, false),
+        drifts: None,
+    },
     Rule { name: "Otava (E-divisive, p < 0.001)", alarms: |year, _| each(year, divisive), drifts: None },
     Rule { name: "5 % from the night before", alarms: |year, _| each(year, threshold), drifts: None },
     Rule { name: "t-test of 30 nights, p < 0.01", alarms: |year, _| each(year, t_test), drifts: None },
@@ -58,9 +62,17 @@ fn folded(year: &Year, settings: &HistorySettings, again: bool) -> Alarms {
         alarms.measured_again += measured;
         let raised = (0..year.log_costs.len()).filter_map(|series| Some((series, fold.raised(series)?)));
         let raised = raised.filter(|(_, change)| !change.is_of_machine);
-        alarms.raised.extend(raised.map(|(series, change)| Alarm { series, night: change.night, raised: night }));
+        alarms.raised.extend(raised.map(|(series, change)| Alarm {
+            series,
+            night: change.night,
+            raised: night,
+        }));
         let of_machine = fold.of_machine()[before..].iter();
-        alarms.raised.extend(of_machine.map(|change| Alarm { series: usize::MAX, night: change.night, raised: night }));
+        alarms.raised.extend(of_machine.map(|change| Alarm {
+            series: usize::MAX,
+            night: change.night,
+            raised: night,
+        }));
     }
     alarms
 }
@@ -72,7 +84,9 @@ fn drifts(year: &Year, settings: &HistorySettings) -> Vec<Decision> {
         let of_night = NightOfMachine { day: night as f64, log_costs: &log_costs, is_boundary: false };
         fold.add(&of_night, &mut |_| None);
     }
-    let decision = |course: &stats::CourseOfSeries| course.drift.map_or(Decision::Undecided, |drift| drift.reaches_limit);
+    let decision = |course: &stats::CourseOfSeries| {
+        course.drift.map_or(Decision::Undecided, |drift| drift.reaches_limit)
+    };
     fold.answer().series.iter().map(decision).collect()
 }
 
@@ -82,7 +96,8 @@ fn each(year: &Year, rule: fn(&[f64]) -> Option<usize>) -> Alarms {
     for (series, costs) in year.log_costs.iter().enumerate() {
         let mut last: Option<usize> = None;
         for night in 0..costs.len() {
-            let first = year.boundaries.iter().copied().filter(|boundary| *boundary <= night).max().unwrap_or(0);
+            let first =
+                year.boundaries.iter().copied().filter(|boundary| *boundary <= night).max().unwrap_or(0);
             let Some(named) = rule(&costs[first..=night]).map(|place| first + place) else { continue };
             // The same change again is no further alarm.
             let is_known = last.is_some_and(|last| named.abs_diff(last) <= SAME);
@@ -142,7 +157,8 @@ fn largest_divergence(costs: &[f64]) -> Option<usize> {
         return None;
     }
     let apart = |a: usize, b: usize| (costs[a] - costs[b]).abs();
-    let to = |place: usize, others: std::ops::Range<usize>| others.map(|other| apart(place, other)).sum::<f64>();
+    let to =
+        |place: usize, others: std::ops::Range<usize>| others.map(|other| apart(place, other)).sum::<f64>();
     // Sums of distances within the left side, within the right side, and between them.
     let (mut left, mut between) = (0.0, 0.0);
     let mut right: f64 = (0..count).map(|place| to(place, place + 1..count)).sum();

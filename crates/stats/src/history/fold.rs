@@ -5,9 +5,7 @@ use std::ops::RangeInclusive;
 use super::drift::drift;
 use super::scale::{Scale, Scatter, correlation, scales};
 use super::window::{self, Candidate, Value, candidate, is_step, likeliest};
-use super::{
-    CourseChange, CourseOfSeries, CourseSegment, HistoryOfMachine, HistorySettings, confirms,
-};
+use super::{CourseChange, CourseOfSeries, CourseSegment, HistoryOfMachine, HistorySettings, confirms};
 use crate::centre::{Interval, Student, exp};
 use crate::gate::Decision;
 use crate::median::{median, weighted_median};
@@ -135,7 +133,13 @@ impl HistoryFold {
         let weight = if is_many && scatter > 1.0 { scatter.powi(-2) } else { 1.0 };
         let day = self.days[night];
         for (place, log_cost, level) in values {
-            self.courses[place].values.push(Value { night, day, log_cost: log_cost - shift, shared: shift, weight });
+            self.courses[place].values.push(Value {
+                night,
+                day,
+                log_cost: log_cost - shift,
+                shared: shift,
+                weight,
+            });
             if let Some(level) = level {
                 self.scatters[place].add((log_cost - shift - level) * weight.sqrt());
             }
@@ -269,12 +273,8 @@ impl HistoryFold {
         };
         let split = self.machine.values.len() - count;
         let first = self.machine.values[split].night;
-        let change = CourseChange {
-            ratio: difference.ratio(scale),
-            night: first,
-            raised: night,
-            is_of_machine: true,
-        };
+        let change =
+            CourseChange { ratio: difference.ratio(scale), night: first, raised: night, is_of_machine: true };
         self.changes_of_machine.push(change);
         // From here on the new speed of the machine is the usual one, and it is in the levels of all series.
         self.machine.values.drain(..split);
@@ -293,7 +293,7 @@ impl HistoryFold {
             }
             let before = if split > 0 { Some(change) } else { None };
             course.close(split, before, scale, self.correlation);
-            }
+        }
     }
 
     /// The history up to the newest night.

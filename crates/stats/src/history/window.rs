@@ -87,7 +87,12 @@ pub(super) fn is_step(values: &[Value], count: usize, scale: Scale) -> bool {
 }
 
 /// The change of the newest nights as it is reported: without clipping, because it is real.
-pub(super) fn difference(values: &[Value], count: usize, scale: Scale, correlation: f64) -> Option<Candidate> {
+pub(super) fn difference(
+    values: &[Value],
+    count: usize,
+    scale: Scale,
+    correlation: f64,
+) -> Option<Candidate> {
     let split = values.len().checked_sub(count)?;
     let before = mean(&values[split.saturating_sub(BEFORE_MOST)..split], scale, correlation)?;
     let after = mean(&values[split..], scale, correlation)?;
@@ -139,7 +144,8 @@ impl Line {
 
 pub(super) fn line(values: &[Value]) -> Line {
     let total: f64 = values.iter().map(|one| one.weight).sum::<f64>().max(f64::MIN_POSITIVE);
-    let mean = |of: &dyn Fn(&Value) -> f64| values.iter().map(|one| one.weight * of(one)).sum::<f64>() / total;
+    let mean =
+        |of: &dyn Fn(&Value) -> f64| values.iter().map(|one| one.weight * of(one)).sum::<f64>() / total;
     let (day, level) = (mean(&|one| one.day), mean(&|one| one.log_cost));
     let spread: f64 = values.iter().map(|one| one.weight * (one.day - day).powi(2)).sum();
     let product: f64 = values.iter().map(|one| one.weight * (one.day - day) * (one.log_cost - level)).sum();

@@ -19,10 +19,15 @@ fn quiet(nights: usize, seed: u64) -> Vec<[f64; SERIES]> {
     (0..nights).map(night).collect()
 }
 
-fn folded(nights: &[[f64; SERIES]], boundaries: &[usize], again: &dyn Fn(usize, usize) -> Option<Interval>) -> HistoryOfMachine {
+fn folded(
+    nights: &[[f64; SERIES]],
+    boundaries: &[usize],
+    again: &dyn Fn(usize, usize) -> Option<Interval>,
+) -> HistoryOfMachine {
     let mut fold = HistoryFold::new(SERIES, HistorySettings::default());
     for (night, costs) in nights.iter().enumerate() {
-        let log_costs: Vec<Option<f64>> = costs.iter().map(|cost| cost.is_finite().then_some(*cost)).collect();
+        let log_costs: Vec<Option<f64>> =
+            costs.iter().map(|cost| cost.is_finite().then_some(*cost)).collect();
         let is_boundary = boundaries.contains(&night);
         fold.add(&NightOfMachine { day: night as f64, log_costs: &log_costs, is_boundary }, &mut |series| {
             again(series, night)
@@ -50,7 +55,10 @@ fn a_change_of_one_series_is_raised_once_with_its_night_and_size() {
         let [change] = changes[..] else { panic!("one change: {changes:?}") };
         assert_eq!((change.night, change.is_of_machine), (40, false));
         assert!((42..46).contains(&change.raised), "{change:?}");
-        assert!(change.ratio.low < 1.083 && change.ratio.high > 1.083 && change.ratio.low > 1.0, "{change:?}");
+        assert!(
+            change.ratio.low < 1.083 && change.ratio.high > 1.083 && change.ratio.low > 1.0,
+            "{change:?}"
+        );
         let [before, after] = [&course.segments[0], &course.segments[1]];
         assert_eq!((before.first, before.last, after.first, after.last), (0, 39, 40, 59));
     }
@@ -84,7 +92,10 @@ fn another_speed_of_the_machine_is_one_change_and_not_one_of_each_series() {
         let of_machine: Vec<bool> =
             course.segments.iter().filter_map(|segment| Some(segment.change?.is_of_machine)).collect();
         assert_eq!(of_machine, [true]);
-        assert!((course.segments[1].cost.value / course.segments[0].cost.value - 1.22).abs() < 0.03, "{course:?}");
+        assert!(
+            (course.segments[1].cost.value / course.segments[0].cost.value - 1.22).abs() < 0.03,
+            "{course:?}"
+        );
     }
 }
 
@@ -112,7 +123,8 @@ fn a_slow_drift_is_a_drift_and_no_ladder_of_changes() {
     assert_eq!(drift.reaches_limit, Decision::Certain);
     assert!(drift.ratio_per_year.low < 1.1 && drift.ratio_per_year.high > 1.1, "{drift:?}");
     let others = history.series.iter().enumerate().filter(|(series, _)| *series != 6);
-    let excluded = others.filter(|(_, course)| course.drift.is_some_and(|drift| drift.reaches_limit == Decision::Excluded));
+    let excluded = others
+        .filter(|(_, course)| course.drift.is_some_and(|drift| drift.reaches_limit == Decision::Excluded));
     assert!(excluded.count() >= SERIES - 2, "{history:?}");
 }
 
@@ -124,7 +136,8 @@ fn a_series_that_looks_changed_is_measured_again_before_it_is_raised() {
     assert!(history.series[1].is_suspected && history.series[1].segments.len() == 1);
     let exactly = |value: f64| Interval { value, low: value * 0.99, high: value * 1.01 };
     let confirmed = folded(&nights, &[], &|series, _| (series == 1).then(|| exactly(1.06)));
-    let change = confirmed.series[1].segments.last().and_then(|segment| segment.change).expect("it is raised");
+    let change =
+        confirmed.series[1].segments.last().and_then(|segment| segment.change).expect("it is raised");
     assert_eq!((change.night, change.raised, change.ratio), (40, 40, exactly(1.06)));
     let dismissed = folded(&nights, &[], &|_, _| Some(exactly(1.0)));
     assert!(dismissed.series.iter().all(|course| !course.is_suspected && course.segments.len() == 1));
@@ -133,7 +146,9 @@ fn a_series_that_looks_changed_is_measured_again_before_it_is_raised() {
 #[test]
 fn a_measurement_is_certain_only_far_from_equal() {
     let settings = HistorySettings::default();
-    let of = |value: f64, reach: f64| confirms(Interval { value, low: value / reach, high: value * reach }, &settings);
+    let of = |value: f64, reach: f64| {
+        confirms(Interval { value, low: value / reach, high: value * reach }, &settings)
+    };
     assert_eq!(of(1.05, 1.01), Decision::Certain);
     assert_eq!(of(0.95, 1.01), Decision::Certain);
     assert_eq!(of(1.05, 1.03), Decision::Undecided, "the interval of 95 % alone excludes 1");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use ::history::{HistoryAnswer, MachineHistory, Store, StoredCheck};
+use ::report::Style;
 use ::report::document::terminal::Length;
 use ::report::formats::BuildResults;
 use ::report::history::{Alarm, CheckAnswer, check_document};
@@ -14,6 +15,9 @@ use judge::compare::Comparison;
 use crate::cmd::{Done, Format, print_answer, read};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE, REGRESSED};
+
+/// Columns of the message, which goes into mail.
+const WIDTH: usize = 72;
 
 /// The options of the nightly check.
 #[derive(clap::Args, Clone, Debug)]
@@ -60,7 +64,8 @@ impl CheckArgs {
         }
         let suspected = answer.machines.first().map_or(Vec::new(), |machine| machine.suspected.clone());
         let checked = CheckAnswer::new(&answer, alarms, suspected, crate::cmd::command_line::to_repeat());
-        print_answer(&checked, check_document, Length::All, format, console)?;
+        let narrow = Style { width: console.style.width.min(WIDTH), ..console.style };
+        print_answer(&checked, check_document, Length::All, format, &Console { style: narrow, ..*console })?;
         Ok(match (checked.alarms.is_empty(), checked.suspected.is_empty()) {
             (false, _) => ExitCode::from(REGRESSED),
             (true, false) => ExitCode::from(INCOMPLETE),
@@ -79,7 +84,8 @@ impl CheckArgs {
     ) -> Result<Vec<(String, String)>, Failure> {
         let out = store.new_check(&machine.nights[suspected.head].run)?;
         let file = |night: usize| store.folder().join(&machine.nights[night].file);
-        let words = words(command, &suspected.workloads(), &out, [&file(suspected.base), &file(suspected.head)])?;
+        let words =
+            words(command, &suspected.workloads(), &out, [&file(suspected.base), &file(suspected.head)])?;
         execute(&words)?;
         let recording = read(&out)?;
         let findings = Findings::from_recording(&recording);
@@ -122,10 +128,15 @@ impl Suspected {
     fn new(machine: &MachineHistory) -> Suspected {
         let head = machine.nights.len().saturating_sub(1);
         let is_raised = |series: &::history::SeriesHistory| {
-            series.segments.last().is_some_and(|segment| segment.raised == Some(head) && !segment.is_of_machine)
+            series
+                .segments
+                .last()
+                .is_some_and(|segment| segment.raised == Some(head) && !segment.is_of_machine)
         };
-        let looks_changed =
-            machine.series.iter().filter(|series| !series.detail && (series.is_suspected || is_raised(series)));
+        let looks_changed = machine
+            .series
+            .iter()
+            .filter(|series| !series.detail && (series.is_suspected || is_raised(series)));
         let series = looks_changed.map(|series| (series.workload.clone(), series.series.clone()));
         Suspected { series: series.collect(), base: head.saturating_sub(1), head }
     }
@@ -149,12 +160,17 @@ fn alarms(answer: &HistoryAnswer, functions: &[(String, String)]) -> Vec<Alarm> 
 }
 
 fn split(command: &str) -> Result<Vec<String>, Failure> {
-    shlex::split(command)
-        .filter(|words| !words.is_empty())
-        .ok_or_else(|| Failure::Usage(format!("{command:?} is no command: a quote has no end, or it is empty")))
+    shlex::split(command).filter(|words| !words.is_empty()).ok_or_else(|| {
+        Failure::Usage(format!("{command:?} is no command: a quote has no end, or it is empty"))
+    })
 }
 
-fn words(command: &str, workloads: &[String], out: &Path, nights: [&PathBuf; 2]) -> Result<Vec<String>, Failure> {
+fn words(
+    command: &str,
+    workloads: &[String],
+    out: &Path,
+    nights: [&PathBuf; 2],
+) -> Result<Vec<String>, Failure> {
     let mut words = Vec::new();
     for word in split(command)? {
         if word == "{workloads}" {
@@ -180,6 +196,7 @@ fn execute(words: &[String]) -> Result<(), Failure> {
     command.args(arguments).stdin(std::process::Stdio::null()).stdout(std::io::stderr());
     let status = command.status().map_err(|error| failed(error.to_string()))?;
     // 3 and 4 are answers of osdyno: something was not decided, or a gate failed.
-    let is_answer = [Some(0), Some(i32::from(INCOMPLETE)), Some(i32::from(REGRESSED))].contains(&status.code());
+    let is_answer =
+        [Some(0), Some(i32::from(INCOMPLETE)), Some(i32::from(REGRESSED))].contains(&status.code());
     if is_answer { Ok(()) } else { Err(failed(format!("it ended with {status}"))) }
 }

@@ -131,7 +131,11 @@ fn document(answer: &YearsAnswer) -> Document {
             "{:.2} ({:.2}–{:.2})",
             rule.false_alarms_per_year, rule.false_alarms_low, rule.false_alarms_high
         );
-        let again = if rule.measured_again_per_night > 0.0 { number(rule.measured_again_per_night) } else { "—".into() };
+        let again = if rule.measured_again_per_night > 0.0 {
+            number(rule.measured_again_per_night)
+        } else {
+            "—".into()
+        };
         table.push([rule.rule.to_owned(), alarms, percent(rule.found), percent(rule.named), again]);
     }
     document.push(table);
