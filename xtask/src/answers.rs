@@ -63,23 +63,7 @@ A field without a sentence has this one, or its name says all.
 
 ";
 /// Fields whose names say enough here; their sentences are for readers of the code.
-const CLEAR: &str = "\
-a aaaa absent_seconds address alternatives answered bad_lines begin_seconds bits_per_second boots boots_needed
-bottleneck cacert cells claims client clock_drift clock_error_seconds clock_offset_seconds command confidence
-connect_rate connected_per_second connections_at_most connections_max contender cores cores_saved cpu_seconds
-cpu_share delivered delivering_seconds different dropped duration_seconds encrypted exhausted failed format
-goal has_pool has_supervisor helpers idle in_words insecure intended interval is_applied is_hidepid is_notable
-is_paired judged latency_seconds_p50 latency_seconds_p99 lateness_seconds_p99 left_out listen_drops
-listen_overflows listens malformed manual max_seconds mean_seconds measurements memory_bytes met min_seconds
-money_saved mx new_connections no_such_domain noise_floor noise_floors not_connected not_sampled notes
-operations other other_lines paired pairs per_second phrase pipeline processes processes_of_others
-processes_without_descriptors processor_seconds queued report requests_per_connection reset response_gain
-retransmits run_delay_share samples schedule schema sends_blocked server_failure slices sources stage stages
-start_spread_error_seconds start_spread_seconds started_per_second statuses subject target text
-thermal_throttles think_seconds threads threads_not_sampled threads_without_arguments threads_without_wait
-timeout_seconds timeouts times_faster tls transfer_gain truncated unaccepted unsupported warm_up_seconds
-warnings work_seconds workers workloads worst_cell
-";
+const CLEAR: &str = include_str!("clear_fields.txt");
 /// Columns of a line at the most.
 const WIDTH: usize = 118;
 /// A type with more values has a part of its own, if it stands in several places.

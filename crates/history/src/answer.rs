@@ -5,7 +5,7 @@ use record::{Direction, Unit};
 use serde::Serialize;
 use stats::{Class, Interval};
 
-use crate::machine::Machine;
+use crate::machine::MachineKey;
 
 /// The history of a folder of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,7 +66,7 @@ pub enum LeftOutRunReason {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MachineHistory {
     /// The machine.
-    pub machine: Machine,
+    pub machine: MachineKey,
     /// Its runs, in the order of time.
     pub nights: Vec<Night>,
     /// Known changes beside the system, in the order of time.
@@ -177,7 +177,7 @@ pub struct SeriesHistory {
     ///
     /// `null` where it was not measured.
     pub values: Vec<Option<f64>>,
-    /// The same without the part by which nearly all series of that run were dearer or cheaper.
+    /// The same without the part by which nearly all series of that run cost more or less.
     pub steady: Vec<Option<f64>>,
     /// Parts between which its cost changed, in the order of time.
     pub segments: Vec<HistorySegment>,

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::Direction;
 
-use crate::machine::{Machine, Surroundings};
+use crate::machine::{MachineKey, Surroundings};
 use crate::store::Store;
 use crate::summary::{RunSummary, SeriesSummary};
 use crate::{StoredCheck, StoredRun};
 
 /// The runs on one machine.
-pub(crate) struct Course<'a> {
-    pub(crate) machine: Machine,
+pub(crate) struct MachineCourse<'a> {
+    pub(crate) machine: MachineKey,
     pub(crate) runs: Vec<RunOfMachine<'a>>,
     pub(crate) series: Vec<SeriesCourse<'a>>,
 }
@@ -47,10 +47,10 @@ pub(crate) struct SeriesCourse<'a> {
     pub(crate) values: Vec<Option<f64>>,
 }
 
-impl<'a> Course<'a> {
+impl<'a> MachineCourse<'a> {
     /// The machines of a folder, the one with the newest run first.
-    pub(crate) fn all(store: &'a Store) -> Vec<Course<'a>> {
-        let mut machines: BTreeMap<Machine, Vec<RunOfMachine<'a>>> = BTreeMap::new();
+    pub(crate) fn all(store: &'a Store) -> Vec<MachineCourse<'a>> {
+        let mut machines: BTreeMap<MachineKey, Vec<RunOfMachine<'a>>> = BTreeMap::new();
         for (stored, run) in store.summaries().filter(|(_, run)| run.counts()) {
             for (place, system) in run.systems.iter().enumerate() {
                 let surroundings = Surroundings::new(run, system);
@@ -59,12 +59,12 @@ impl<'a> Course<'a> {
                 machines.entry(system.machine()).or_default().push(one);
             }
         }
-        let course = |(machine, runs): (Machine, Vec<RunOfMachine<'a>>)| {
+        let course = |(machine, runs): (MachineKey, Vec<RunOfMachine<'a>>)| {
             let series = series(&runs);
-            Course { machine, runs, series }
+            MachineCourse { machine, runs, series }
         };
-        let mut all: Vec<Course<'a>> = machines.into_iter().map(course).collect();
-        let newest = |course: &Course<'_>| course.runs.last().map(|one| one.run.started_at.clone());
+        let mut all: Vec<MachineCourse<'a>> = machines.into_iter().map(course).collect();
+        let newest = |course: &MachineCourse<'_>| course.runs.last().map(|one| one.run.started_at.clone());
         all.sort_by_key(|course| std::cmp::Reverse(newest(course)));
         all
     }

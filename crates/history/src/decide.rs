@@ -12,7 +12,7 @@ use crate::answer::{
     Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun,
     LeftOutRunReason, MachineHistory, Night, SeriesHistory,
 };
-use crate::course::{Course, RunOfMachine, SeriesCourse};
+use crate::course::{MachineCourse, RunOfMachine, SeriesCourse};
 use crate::store::{Store, StoredCheck};
 
 /// Version of the answer.
@@ -20,7 +20,7 @@ const SCHEMA: u32 = 1;
 
 /// The history of a folder.
 pub fn history(store: &Store) -> HistoryAnswer {
-    let courses = Course::all(store);
+    let courses = MachineCourse::all(store);
     HistoryAnswer {
         schema: SCHEMA,
         folder: store.folder().display().to_string(),
@@ -47,7 +47,7 @@ fn left_out(store: &Store) -> Vec<LeftOutRun> {
     unreadable.chain(not_counted).chain(copies).collect()
 }
 
-fn of_machine(store: &Store, course: &Course<'_>, all: &[Course<'_>]) -> MachineHistory {
+fn of_machine(store: &Store, course: &MachineCourse<'_>, all: &[MachineCourse<'_>]) -> MachineHistory {
     let night = |one: &RunOfMachine<'_>| Night {
         run: one.run.id.clone(),
         file: one.stored.state.file.clone(),
@@ -82,7 +82,7 @@ fn of_machine(store: &Store, course: &Course<'_>, all: &[Course<'_>]) -> Machine
 /// The courses of the series of a machine: of those that alarms are about, or of the details beside them. The
 /// others are empty.
 fn folded(
-    course: &Course<'_>,
+    course: &MachineCourse<'_>,
     boundaries: &[Boundary],
     are_details: bool,
 ) -> (Vec<CourseOfSeries>, Vec<CourseChange>) {
@@ -109,7 +109,11 @@ fn folded(
 const SECONDS_OF_DAY: f64 = 86_400.0;
 
 /// The changes of a machine, the newest first. One of nearly all series is one change.
-fn changes(course: &Course<'_>, series: &[SeriesHistory], machine: &[CourseChange]) -> Vec<CostChange> {
+fn changes(
+    course: &MachineCourse<'_>,
+    series: &[SeriesHistory],
+    machine: &[CourseChange],
+) -> Vec<CostChange> {
     let mut changes: Vec<CostChange> = Vec::new();
     for change in machine {
         let begins = |one: &&SeriesHistory| one.segments.iter().any(|segment| segment.first == change.night);
@@ -128,7 +132,7 @@ fn changes(course: &Course<'_>, series: &[SeriesHistory], machine: &[CourseChang
     changes
 }
 
-fn cost_change(course: &Course<'_>, change: &CourseChange, series: Vec<String>) -> CostChange {
+fn cost_change(course: &MachineCourse<'_>, change: &CourseChange, series: Vec<String>) -> CostChange {
     CostChange {
         series,
         is_of_machine: change.is_of_machine,
@@ -140,7 +144,7 @@ fn cost_change(course: &Course<'_>, change: &CourseChange, series: Vec<String>) 
 }
 
 /// The kept facts that differ between a run and the one before it.
-fn differences(course: &Course<'_>, night: usize) -> Vec<Difference> {
+fn differences(course: &MachineCourse<'_>, night: usize) -> Vec<Difference> {
     let facts = |night: usize| course.runs.get(night).map(|one| &one.run.systems[one.system].facts);
     let (Some(before), Some(after)) = (night.checked_sub(1).and_then(facts), facts(night)) else {
         return Vec::new();
@@ -224,7 +228,7 @@ fn unique(label: &str, taken: &mut HashSet<String>) -> String {
 }
 
 /// The known changes beside the system, in the order of time.
-fn boundaries(course: &Course<'_>, all: &[Course<'_>]) -> Vec<Boundary> {
+fn boundaries(course: &MachineCourse<'_>, all: &[MachineCourse<'_>]) -> Vec<Boundary> {
     let mut boundaries: Vec<Boundary> = machine_before(course, all).into_iter().collect();
     for (place, pair) in course.runs.windows(2).enumerate() {
         let [before, after] = [&pair[0].surroundings, &pair[1].surroundings];
@@ -247,9 +251,9 @@ fn boundaries(course: &Course<'_>, all: &[Course<'_>]) -> Vec<Boundary> {
 }
 
 /// The machine that was measured under the same name before this one.
-fn machine_before(course: &Course<'_>, all: &[Course<'_>]) -> Option<Boundary> {
+fn machine_before(course: &MachineCourse<'_>, all: &[MachineCourse<'_>]) -> Option<Boundary> {
     let first = &course.runs.first()?.run.started_at;
-    let began = |other: &Course<'_>| other.runs.last().map(|one| one.run.started_at.clone());
+    let began = |other: &MachineCourse<'_>| other.runs.last().map(|one| one.run.started_at.clone());
     let before = all
         .iter()
         .filter(|other| other.machine.system == course.machine.system && other.machine != course.machine)
@@ -265,7 +269,7 @@ fn machine_before(course: &Course<'_>, all: &[Course<'_>]) -> Option<Boundary> {
 }
 
 /// The version of a workload before that of a series, where the series began with it.
-fn workload_before(series: &SeriesCourse<'_>, course: &Course<'_>) -> Option<Boundary> {
+fn workload_before(series: &SeriesCourse<'_>, course: &MachineCourse<'_>) -> Option<Boundary> {
     let first = |series: &SeriesCourse<'_>| series.values.iter().position(Option::is_some);
     let night = first(series)?;
     let is_before = |other: &&SeriesCourse<'_>| {
@@ -285,7 +289,7 @@ fn workload_before(series: &SeriesCourse<'_>, course: &Course<'_>) -> Option<Bou
 }
 
 /// The measurement of a series that was made again after a run.
-fn check(course: &Course<'_>, series: usize, night: usize) -> Option<Interval> {
+fn check(course: &MachineCourse<'_>, series: usize, night: usize) -> Option<Interval> {
     let of = course.series.get(series)?.newest;
     let checks = course.runs.get(night)?.checks;
     checks.iter().find(|one| one.workload == of.workload && one.series == of.label).map(StoredCheck::ratio)

@@ -26,7 +26,7 @@ pub enum Error {
         source: io::Error,
     },
     /// No run has this name.
-    #[error("{}: no run is called {name}; osdyno history list {} has their names", folder.display(), folder.display())]
+    #[error("{0}: no run is called {name}; osdyno history list {0} has their names", folder.display())]
     NoRun {
         /// The name.
         name: String,

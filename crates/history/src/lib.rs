@@ -3,7 +3,7 @@
 //! - [`Store`] is the folder: its runs in the order of time, its tags, and a cache of their summaries.
 //! - [`RunSummary`] is one run: its machine, and the cost of each series in cells of n.
 //! - [`history()`] finds the changes of each series over the runs of each machine.
-//! - [`Machine`] is where costs can be compared.
+//! - [`MachineKey`] is where costs can be compared.
 //!
 //! Must never: measure, or speak in sentences; words belong to `report`.
 
@@ -25,6 +25,6 @@ pub use answer::{
 pub use decide::history;
 pub use error::Error;
 pub use index::{FileState, StoredRun};
-pub use machine::{Machine, Surroundings};
-pub use store::{Progress, Store, StoredCheck};
+pub use machine::{MachineKey, Surroundings};
+pub use store::{ReadProgress, Store, StoredCheck};
 pub use summary::{RunSummary, SeriesSummary, SystemSummary};

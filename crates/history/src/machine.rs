@@ -7,7 +7,7 @@ use crate::summary::{RunSummary, SystemSummary};
 /// The machine on which costs can be compared: another kernel is a change that is looked for, another
 /// processor is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Machine {
+pub struct MachineKey {
     /// Model of the processor.
     pub processor: String,
     /// How many processors.
@@ -32,7 +32,7 @@ pub struct Surroundings {
 
 impl SystemSummary {
     /// Its machine.
-    pub fn machine(&self) -> Machine {
+    pub fn machine(&self) -> MachineKey {
         let bytes: u64 = self.fact("memory.total_bytes").parse().unwrap_or(0);
         let model = self.fact("cpu.model");
         let stepping = [self.fact("cpu.model_number"), self.fact("cpu.stepping")].join(".");
@@ -43,7 +43,7 @@ impl SystemSummary {
             (hypervisor, "" | "native") => hypervisor,
             (_, engine) => engine,
         };
-        Machine {
+        MachineKey {
             processor: format!("{model}{stepping}"),
             processors: self.fact("cpu.count").to_owned(),
             // Kernels differ in the part that they keep for themselves.
@@ -59,7 +59,7 @@ impl SystemSummary {
     }
 }
 
-impl Machine {
+impl MachineKey {
     /// The machine in words, as the head of a report has it.
     pub fn title(&self) -> String {
         let mut parts = vec![match self.processors.as_str() {

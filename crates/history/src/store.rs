@@ -63,14 +63,14 @@ impl StoredCheck {
 }
 
 /// Called before files are read that the index does not know: how many were read, and of how many.
-pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+pub type ReadProgress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 impl Store {
     /// Reads a folder. Files that are not in its index are read whole, on every processor.
     ///
     /// # Errors
     /// [`Error::Folder`]. A file that is no run is in [`Store::unreadable`].
-    pub fn open(folder: &Path, progress: Progress<'_>) -> Result<Store, Error> {
+    pub fn open(folder: &Path, progress: ReadProgress<'_>) -> Result<Store, Error> {
         let mut states = Vec::new();
         find_files(folder, folder, 0, &mut states)
             .map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
@@ -264,7 +264,7 @@ impl Store {
     }
 
     /// Series of a run that were measured again.
-    pub fn checks_of(&self, run: &RunSummary) -> &[StoredCheck] {
+    pub(crate) fn checks_of(&self, run: &RunSummary) -> &[StoredCheck] {
         self.checks.get(&run.id).map_or(&[], Vec::as_slice)
     }
 
@@ -337,7 +337,7 @@ fn find_files(top: &Path, folder: &Path, depth: usize, found: &mut Vec<FileState
 fn read_all<'a>(
     folder: &Path,
     states: impl Iterator<Item = &'a FileState>,
-    progress: Progress<'_>,
+    progress: ReadProgress<'_>,
 ) -> Vec<StoredRun> {
     let states: Vec<&FileState> = states.collect();
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(states.len());

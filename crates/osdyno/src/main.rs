@@ -41,7 +41,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     /// Measure this system: print verdicts, write a run file and an HTML report
-    Run(cmd::run::Args),
+    Run(Box<cmd::run::Args>),
     /// Check this machine: how far every workload comes, limits to raise, causes of doubtful figures
     Doctor(cmd::doctor::Args),
     /// Probe the hosts of a fleet: reachable, free or busy, kernel, and how far each clock is off
@@ -133,7 +133,7 @@ fn main() -> ExitCode {
     sys::signal::ignore_file_size_signal();
     let console = Console::of_process(cli.color);
     let done = match cli.verb {
-        Verb::Run(args) => cmd::run::run(args, &console),
+        Verb::Run(args) => cmd::run::run(&args, &console),
         Verb::Doctor(args) => cmd::doctor::doctor(&args, &console),
         Verb::Hosts(args) => cmd::hosts::hosts(&args, &console),
         Verb::Tune(args) => cmd::tune::tune(&args, &console),

@@ -346,8 +346,8 @@ const PART_OF_FIRST_LOOK: f64 = 0.5;
 /// However many workloads there are, each trial gets as much as in the shortest preset.
 const ALLOWANCE_LEAST: Duration = Duration::from_millis(250);
 
-/// The time for the way up of one trial. All workloads must have their first look within the budget: a verdict
-/// at a smaller n is worth more than one trial at the largest.
+/// The time for the way up of one trial. All workloads must have their first look within the budget: a
+/// verdict at a smaller n is worth more than one trial at the largest.
 fn allowance(options: &RunOptions, preset: &Preset, items: usize) -> Option<Duration> {
     let budget = options.budget.or(preset.budget);
     let (Some(allowance), Some(budget), Trials::Looks([first, ..]), None) =

@@ -10,7 +10,7 @@ use crate::sweep::Sweep;
 /// The cost in one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellCost {
-    /// The number of the cell: see [`cell_span`].
+    /// The number of the cell: two in each doubling of n.
     pub cell: u32,
     /// The natural logarithm of the cost: the mean over the trials of their medians.
     pub log_cost: f64,
@@ -20,7 +20,7 @@ pub struct CellCost {
 const CELLS_PER_DOUBLING: f64 = 2.0;
 
 /// Smallest and largest n of a cell; the largest is less than the smallest where no whole number is in it.
-pub fn cell_span(cell: u32) -> (u64, u64) {
+fn cell_span(cell: u32) -> (u64, u64) {
     let low = |cell: u32| (f64::from(cell) / CELLS_PER_DOUBLING).exp2().ceil() as u64;
     (low(cell), low(cell + 1).saturating_sub(1))
 }

@@ -76,7 +76,7 @@ mod two_lines;
 mod verdict;
 mod view;
 
-pub use cells::{CellCost, cell_costs, cell_span};
+pub use cells::{CellCost, cell_costs};
 pub use centre::Interval;
 pub use cluster::{Cluster, mean_reach, share_reach};
 pub use compare::{Answer, Crossing, Design, PerClaim, SeriesComparison, compare};

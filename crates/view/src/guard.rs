@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use net::service::http::{MadePage, PageMaker, PageRequest};
 
-use crate::site::{Found, Site};
+use crate::site::{Site, SitePage};
 
 /// Nothing is loaded from elsewhere, no other page may frame these, and their addresses, which have the
 /// secret, go nowhere.
@@ -32,14 +32,14 @@ impl Guard {
         Guard { site, secret, name }
     }
 
-    fn found(&self, request: &PageRequest<'_>) -> Found {
+    fn found(&self, request: &PageRequest<'_>) -> SitePage {
         if !self.is_ours(request.host) {
-            return Found::error(421, "this host is not served here");
+            return SitePage::error(421, "this host is not served here");
         }
         let below = request.path.strip_prefix('/').and_then(|path| path.split_once('/'));
         match below {
             Some((secret, path)) if is_same(secret, &self.secret) => self.site.page(path, request.query),
-            _ => Found::error(404, "no such page; the address that osdyno view printed leads to the runs"),
+            _ => SitePage::error(404, "no such page; the address that osdyno view printed leads to the runs"),
         }
     }
 

@@ -18,4 +18,4 @@ mod site;
 
 pub use export::{Exported, export};
 pub use guard::Guard;
-pub use site::{Found, Site};
+pub use site::{Site, SitePage};

@@ -42,7 +42,7 @@ pub(crate) struct Snapshot {
 }
 
 /// A page that was found, or an error.
-pub struct Found {
+pub struct SitePage {
     /// The status of HTTP.
     pub status: u16,
     /// Its media type.
@@ -56,23 +56,23 @@ pub struct Found {
 /// The error that a page shows.
 pub(crate) type Failed = (u16, String);
 
-impl Found {
+impl SitePage {
     /// A page that only says an error.
-    pub fn error(status: u16, text: &str) -> Found {
+    pub fn error(status: u16, text: &str) -> SitePage {
         let mut document = Document { title: format!("{status}"), ..Document::default() };
         document.say(text);
-        Found { status, ..Found::document(&document) }
+        SitePage { status, ..SitePage::document(&document) }
     }
 
-    fn document(document: &Document) -> Found {
+    fn document(document: &Document) -> SitePage {
         let mut body = Vec::new();
         // Writing to memory does not fail.
         let _ = page::write(document, &mut body);
-        Found::page(body)
+        SitePage::page(body)
     }
 
-    fn page(body: Vec<u8>) -> Found {
-        Found { status: 200, media_type: "text/html; charset=utf-8", location: None, body: body.into() }
+    fn page(body: Vec<u8>) -> SitePage {
+        SitePage { status: 200, media_type: "text/html; charset=utf-8", location: None, body: body.into() }
     }
 }
 
@@ -109,28 +109,28 @@ impl Site {
     }
 
     /// The page of an address: its path below the site and its query. Every error is a page too.
-    pub fn page(&self, path: &str, query: &str) -> Found {
+    pub fn page(&self, path: &str, query: &str) -> SitePage {
         if path == SCRIPT {
             let body = report::html::script().into_bytes().into();
-            return Found {
+            return SitePage {
                 media_type: "text/javascript; charset=utf-8",
-                ..Found { body, ..Found::page(Vec::new()) }
+                ..SitePage { body, ..SitePage::page(Vec::new()) }
             };
         }
-        self.found(path, query).unwrap_or_else(|(status, text)| Found::error(status, &text))
+        self.found(path, query).unwrap_or_else(|(status, text)| SitePage::error(status, &text))
     }
 
     /// The same, where an error is none.
-    pub(crate) fn found(&self, path: &str, query: &str) -> Result<Found, Failed> {
+    pub(crate) fn found(&self, path: &str, query: &str) -> Result<SitePage, Failed> {
         let snapshot = self.snapshot().map_err(|error| (503, error.to_string()))?;
         let lacks = || (404, "no such page".to_owned());
         let plain = path.strip_suffix(".html").unwrap_or(path);
         match plain.split_once('/') {
             None if plain == "compare" => choose(&snapshot, query),
-            None if plain == "history" => Ok(Found::document(&history_document(&snapshot.answer))),
+            None if plain == "history" => Ok(SitePage::document(&history_document(&snapshot.answer))),
             None => {
                 let wanted = list::Wanted::new(plain, query).ok_or_else(lacks)?;
-                Ok(Found::document(&list::document(&snapshot, &wanted, self.is_static)))
+                Ok(SitePage::document(&list::document(&snapshot, &wanted, self.is_static)))
             }
             Some(("run", id)) => self.run(&snapshot, id),
             Some(("compare", pair)) => {
@@ -141,14 +141,14 @@ impl Site {
                 let (machine, id) = rest.split_once('/').ok_or_else(lacks)?;
                 let place: usize = machine.parse().map_err(|_| lacks())?;
                 let machine = snapshot.answer.machines.get(place).ok_or_else(lacks)?;
-                series(machine, id).map(|document| Found::document(&document)).ok_or_else(lacks)
+                series(machine, id).map(|document| SitePage::document(&document)).ok_or_else(lacks)
             }
             _ => Err(lacks()),
         }
     }
 
     /// The page of a run, as `report` writes it.
-    fn run(&self, snapshot: &Snapshot, id: &str) -> Result<Found, Failed> {
+    fn run(&self, snapshot: &Snapshot, id: &str) -> Result<SitePage, Failed> {
         let (stored, _) = snapshot.store.find(id).map_err(|error| (404, error.to_string()))?;
         let way = format!(
             "<a href=\"../index.html\">Runs</a> · <a href=\"../history.html\">History</a> · {}",
@@ -168,7 +168,7 @@ impl Site {
     }
 
     /// The page of two runs.
-    fn compare(&self, snapshot: &Snapshot, base: &str, head: &str) -> Result<Found, Failed> {
+    fn compare(&self, snapshot: &Snapshot, base: &str, head: &str) -> Result<SitePage, Failed> {
         let find = |id: &str| snapshot.store.find(id).map_err(|error| (404, error.to_string()));
         let ((base, of_base), (head, of_head)) = (find(base)?, find(head)?);
         let names = [&of_base.started_at, &of_head.started_at];
@@ -213,7 +213,7 @@ impl Site {
         way: &str,
         make: impl FnOnce(&[Arc<Recording>], &mut dyn io::Write) -> io::Result<()>,
         snapshot: &Snapshot,
-    ) -> Result<Found, Failed> {
+    ) -> Result<SitePage, Failed> {
         let key: Vec<FileState> = runs.iter().map(|run| run.state.clone()).collect();
         let page = self.pages.get(&key, || {
             let read = |run: &StoredRun| {
@@ -227,7 +227,7 @@ impl Site {
             make(&recordings, &mut body).map_err(|error| (503, error.to_string()))?;
             Ok::<Vec<u8>, Failed>(self.framed(body, way))
         })?;
-        Ok(Found::page(page.to_vec()))
+        Ok(SitePage::page(page.to_vec()))
     }
 
     /// A page with the way to its neighbours; served, its script comes from the site.
@@ -251,14 +251,14 @@ fn systems(findings: &Findings, recording: &Recording, name: &str) -> Option<Com
 }
 
 /// Leads from the choice of two runs to the page that compares them.
-fn choose(snapshot: &Snapshot, query: &str) -> Result<Found, Failed> {
+fn choose(snapshot: &Snapshot, query: &str) -> Result<SitePage, Failed> {
     let value = |name: &str| list::value(query, name);
     let find = |id: String| snapshot.store.find(&id).map(|(_, run)| run.id.clone());
     match (value("base").map(find), value("head").map(find)) {
-        (Some(Ok(base)), Some(Ok(head))) => Ok(Found {
+        (Some(Ok(base)), Some(Ok(head))) => Ok(SitePage {
             status: 303,
             location: Some(format!("compare/{base}..{head}.html")),
-            ..Found::page(Vec::new())
+            ..SitePage::page(Vec::new())
         }),
         (Some(Err(error)), _) | (_, Some(Err(error))) => Err((404, error.to_string())),
         _ => Err((404, "choose two runs to compare: a base and a head".to_owned())),

@@ -24,7 +24,7 @@ fn answer(folder: &Path) -> HistoryAnswer {
     history(&open(folder))
 }
 
-/// Forty nights; from the 30th on another kernel makes one series dearer.
+/// Forty nights; from the 30th on another kernel makes one series more expensive.
 fn changed() -> Vec<Simulated> {
     let night = |night| match night {
         30.. => Simulated { kernel: "6.19.0", factors: vec![(2, 1.12)], ..of_night(night) },

@@ -22,9 +22,9 @@ use crate::failure::{Failure, INCOMPLETE};
 /// Show the course of costs over a folder of runs: which changed, when, and by how much
 ///
 /// Every run file in the folder, and in folders in it, is a night. Costs are set against each other on one
-/// machine: the same processor, memory and virtualization. A change of microcode, of the compiler of osdyno or
-/// of the version of a workload begins them anew, and is no alarm. An index beside the files, .osdyno-index,
-/// makes the next look fast; it can be deleted.
+/// machine: the same processor, memory and virtualization. A change of microcode, of the compiler of osdyno
+/// or of the version of a workload begins them anew, and is no alarm. An index beside the files,
+/// .osdyno-index, makes the next look fast; it can be deleted.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Args {
@@ -149,7 +149,7 @@ pub(crate) fn history(args: &Args, console: &Console) -> Done {
 /// Opens a folder, and says so while files that are new to it are read and judged.
 pub(super) fn open(folder: &Path) -> Result<Store, Failure> {
     let progress = |done: usize, of: usize| {
-        if done > 0 && done % PROGRESS_EACH == 0 {
+        if done > 0 && done.is_multiple_of(PROGRESS_EACH) {
             tell(&format!("  {done} of {of} new run files read"));
         }
     };

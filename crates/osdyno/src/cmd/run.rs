@@ -193,30 +193,47 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: Args, console: &Console) -> Done {
+/// The files that a run writes.
+struct Places {
+    file: PathBuf,
+    /// None for a run that is kept in a folder: osdyno view makes the pages of those.
+    page: Option<PathBuf>,
+    blame_page: Option<PathBuf>,
+}
+
+impl Places {
+    /// Refuses names that are taken, before time is spent.
+    fn new(args: &Args, workloads: &[String]) -> Result<Places, Failure> {
+        let (file, page) = match args.gate.history() {
+            Some(folder) => {
+                std::fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+                (folder.join(kept_name(workloads)), None)
+            }
+            None => {
+                let file = args.out.clone().unwrap_or_else(|| default_name(workloads));
+                let page = file.with_extension("html");
+                (file, Some(page))
+            }
+        };
+        if page.as_ref() == Some(&file) {
+            let text = "the run file cannot end in .html, because the report gets that name";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let blame_page = args.blame.then(|| super::blame::beside(&file, "html"));
+        [&file].into_iter().chain(&page).chain(&blame_page).try_for_each(|path| refuse_taken(path))?;
+        Ok(Places { file, page, blame_page })
+    }
+}
+
+pub(crate) fn run(args: &Args, console: &Console) -> Done {
     let gate = args.gate.prepare(args.trials)?;
-    let options = options(&args, &gate)?;
+    let options = options(args, &gate)?;
     let plan = RunPlan::make(&options)?;
     gate.check(&plan)?;
     if let (Some(device), Some(erase)) = (&args.device, &args.erase) {
         args.file_systems.iter().try_for_each(|file_system| file_system.expect_erasable(device, erase))?;
     }
-    let file = match args.gate.history() {
-        Some(folder) => folder.join(kept_name(&options.workloads)),
-        None => args.out.unwrap_or_else(|| default_name(&options.workloads)),
-    };
-    // osdyno view makes the page of a run that is kept.
-    let page = args.gate.history().is_none().then(|| file.with_extension("html"));
-    if page.as_ref() == Some(&file) {
-        return Err(Failure::Usage(
-            "the run file cannot end in .html, because the report gets that name".to_owned(),
-        ));
-    }
-    let blame_page = args.blame.then(|| super::blame::beside(&file, "html"));
-    if let Some(folder) = args.gate.history() {
-        std::fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
-    }
-    [&file].into_iter().chain(&page).chain(&blame_page).try_for_each(|path| refuse_taken(path))?;
+    let Places { file, page, blame_page } = Places::new(args, &options.workloads)?;
 
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;

@@ -54,8 +54,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CELL:REPLICATE", conflicts_with_all = ["nightly", "only"])]
     dump: Option<String>,
 
-    /// Instead, simulate so many years of nights with the scatter of real runs: false alarms of osdyno history,
-    /// changes that it finds, and the same of other rules
+    /// Instead, simulate so many years of nights with the scatter of real runs: false alarms of osdyno
+    /// history, changes that it finds, and the same of other rules
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["replicates", "nightly", "only", "dump"])]
     years: Option<NonZero<u64>>,
 

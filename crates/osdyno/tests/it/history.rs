@@ -16,7 +16,7 @@ use crate::nights::{Simulated, of_night};
 
 const TINY: [&str; 9] = ["run", "noop", "socket/v4", "-n", "200", "--trials", "3", "--history", "nights"];
 
-/// Forty nights in a folder; from the 30th on one series is dearer.
+/// Forty nights in a folder; from the 30th on one series costs more.
 fn changed(folder: &Path) {
     fs::create_dir(folder.join("nights")).expect("a folder");
     for night in 0..40 {

@@ -8,6 +8,7 @@
 //! - [`markdown`] reads one from a text in Markdown.
 
 mod columns;
+mod form;
 pub mod manual;
 pub mod markdown;
 pub mod markdown_writer;
@@ -15,6 +16,8 @@ pub mod page;
 pub mod terminal;
 
 use std::io::{self, Write};
+
+pub use form::{Choice, Field, Form};
 
 use crate::text::Style;
 
@@ -72,45 +75,6 @@ pub enum Element {
     Beside(Vec<Element>),
     /// Blocks with choices for a reader of pages that are served; elsewhere the blocks alone.
     Form(Form),
-}
-
-/// Blocks with choices of a reader, which make the address of another page.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Form {
-    /// The address without its query.
-    pub action: String,
-    /// Fields above the blocks.
-    pub fields: Vec<Field>,
-    /// The words of its button.
-    pub submit: String,
-    /// The blocks. Cells with a choice are part of the form.
-    pub blocks: Vec<Element>,
-}
-
-/// A field of a form.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Field {
-    /// The words before it.
-    pub label: String,
-    /// Its name in the query.
-    pub name: String,
-    /// Its value now; empty for none.
-    pub value: String,
-    /// The values to choose from; none for a text.
-    pub options: Vec<String>,
-}
-
-/// One of several choices of a form, of which one is made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
-    /// The name of the choice in the query.
-    pub name: String,
-    /// This value of it.
-    pub value: String,
-    /// The words for a reader who does not see its place.
-    pub label: String,
-    /// Whether it is made.
-    pub is_made: bool,
 }
 
 /// A heading and all below it.
@@ -402,12 +366,6 @@ impl From<Table> for Element {
 impl From<Figure> for Element {
     fn from(figure: Figure) -> Element {
         Element::Figure(figure)
-    }
-}
-
-impl From<Form> for Element {
-    fn from(form: Form) -> Element {
-        Element::Form(form)
     }
 }
 

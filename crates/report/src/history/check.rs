@@ -32,7 +32,7 @@ pub struct CheckAnswer {
     /// Series that were checked.
     pub series: usize,
     /// Certain changes that the newest run showed.
-    pub alarms: Vec<Alarm>,
+    pub alarms: Vec<CostAlarm>,
     /// Names of series that look changed and were not measured again.
     pub suspected: Vec<String>,
     /// The command that repeats this check.
@@ -41,7 +41,7 @@ pub struct CheckAnswer {
 
 /// A certain change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Alarm {
+pub struct CostAlarm {
     /// Its series.
     pub series: Vec<String>,
     /// Its workload, of the first series.
@@ -62,13 +62,13 @@ pub struct Alarm {
     pub is_of_machine: bool,
 }
 
-impl Alarm {
+impl CostAlarm {
     /// The alarm of a change; `functions` names functions by series.
-    pub fn new(machine: &MachineHistory, change: &CostChange, functions: &[(String, String)]) -> Alarm {
+    pub fn new(machine: &MachineHistory, change: &CostChange, functions: &[(String, String)]) -> CostAlarm {
         let first = change.series.first();
         let workload = machine.series.iter().find(|series| Some(&series.series) == first);
         let function = functions.iter().find(|(series, _)| Some(series) == first);
-        Alarm {
+        CostAlarm {
             series: change.series.clone(),
             workload: workload.map_or(String::new(), |series| series.workload.clone()),
             ratio: change.ratio,
@@ -85,7 +85,7 @@ impl CheckAnswer {
     /// The answer about the newest run of a history.
     pub fn new(
         answer: &HistoryAnswer,
-        alarms: Vec<Alarm>,
+        alarms: Vec<CostAlarm>,
         suspected: Vec<String>,
         command: String,
     ) -> CheckAnswer {
@@ -136,7 +136,7 @@ pub fn document(answer: &CheckAnswer) -> Document {
     document
 }
 
-fn sentence(alarm: &Alarm) -> Text {
+fn sentence(alarm: &CostAlarm) -> Text {
     let series = match alarm.is_of_machine {
         true => format!("The machine, in {}", things(alarm.series.len(), "series", "series")),
         false => list(&alarm.series),

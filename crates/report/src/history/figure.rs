@@ -29,8 +29,8 @@ pub fn figure(machine: &MachineHistory, series: &SeriesHistory) -> Figure {
 }
 
 /// How to read the figure.
-const READING: &str = "A point is a run; the line behind it ends at the value as it was measured, before the part \
-    by which nearly all series of that run were dearer or cheaper. The band is the interval of the level";
+const READING: &str = "A point is a run; the line behind it ends at the value as it was measured, before the \
+    part by which nearly all series of that run cost more or less. The band is the interval of the level";
 
 fn caption(series: &SeriesHistory) -> String {
     let drift = series.drift.as_ref().map(words::drift);
@@ -76,7 +76,8 @@ fn drawing(machine: &MachineHistory, series: &SeriesHistory) -> Option<String> {
         let said =
             format!("{}: {}, {}", words::when(&night.started_at), series.unit.cost(*value), night.kernel);
         svg.put(format_args!(
-            "<g class=\"night\"><title>{}</title><path class=\"reach\" d=\"M{at:.1} {measured:.1}V{steady:.1}\"/>\
+            "<g class=\"night\"><title>{}</title>\
+             <path class=\"reach\" d=\"M{at:.1} {measured:.1}V{steady:.1}\"/>\
              <circle class=\"knot\" cx=\"{at:.1}\" cy=\"{steady:.1}\" r=\"{radius}\"/></g>",
             esc(&said)
         ));
@@ -89,7 +90,8 @@ fn boundaries(machine: &MachineHistory, x: &Axis, svg: &mut Svg) {
     for boundary in machine.boundaries.iter().filter(|boundary| boundary.kind != BoundaryKind::Workload) {
         let Some(night) = machine.nights.get(boundary.night) else { continue };
         svg.put(format_args!(
-            "<path class=\"mark\" stroke-dasharray=\"4 4\" d=\"M{:.1} {TOP}V{BOTTOM}\"><title>{}</title></path>",
+            "<path class=\"mark\" stroke-dasharray=\"4 4\" d=\"M{:.1} {TOP}V{BOTTOM}\">\
+             <title>{}</title></path>",
             x.place(night.started_seconds),
             esc(&words::boundary(machine, boundary))
         ));

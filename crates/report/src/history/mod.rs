@@ -17,7 +17,7 @@ use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{change_with_interval, list, things};
 
-pub use check::{Alarm, CheckAnswer, document as check_document};
+pub use check::{CheckAnswer, CostAlarm, document as check_document};
 pub use figure::figure;
 pub use words::when;
 

@@ -8,21 +8,21 @@ use super::simulated::Year;
 /// A rule.
 pub(super) struct Rule {
     pub(super) name: &'static str,
-    pub(super) alarms: fn(&Year, &HistorySettings) -> Alarms,
+    pub(super) alarms: fn(&Year, &HistorySettings) -> RaisedAlarms,
     /// For each series, whether it drifts.
     pub(super) drifts: Option<fn(&Year, &HistorySettings) -> Vec<Decision>>,
 }
 
 /// The alarms of a history.
 #[derive(Default)]
-pub(super) struct Alarms {
-    pub(super) raised: Vec<Alarm>,
+pub(super) struct RaisedAlarms {
+    pub(super) raised: Vec<RaisedAlarm>,
     pub(super) measured_again: u64,
 }
 
 /// An alarm.
-pub(super) struct Alarm {
-    /// Alarms about the whole machine have none.
+pub(super) struct RaisedAlarm {
+    /// RaisedAlarms about the whole machine have none.
     pub(super) series: usize,
     /// The night that it names.
     pub(super) night: usize,
@@ -47,8 +47,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule { name: "t-test of 30 nights, p < 0.01", alarms: |year, _| each(year, t_test), drifts: None },
 ];
 
-fn folded(year: &Year, settings: &HistorySettings, again: bool) -> Alarms {
-    let mut alarms = Alarms::default();
+fn folded(year: &Year, settings: &HistorySettings, again: bool) -> RaisedAlarms {
+    let mut alarms = RaisedAlarms::default();
     let mut fold = HistoryFold::new(year.log_costs.len(), *settings);
     for night in 0..year.log_costs[0].len() {
         let log_costs: Vec<Option<f64>> = year.log_costs.iter().map(|costs| Some(costs[night])).collect();
@@ -62,13 +62,13 @@ fn folded(year: &Year, settings: &HistorySettings, again: bool) -> Alarms {
         alarms.measured_again += measured;
         let raised = (0..year.log_costs.len()).filter_map(|series| Some((series, fold.raised(series)?)));
         let raised = raised.filter(|(_, change)| !change.is_of_machine);
-        alarms.raised.extend(raised.map(|(series, change)| Alarm {
+        alarms.raised.extend(raised.map(|(series, change)| RaisedAlarm {
             series,
             night: change.night,
             raised: night,
         }));
         let of_machine = fold.of_machine()[before..].iter();
-        alarms.raised.extend(of_machine.map(|change| Alarm {
+        alarms.raised.extend(of_machine.map(|change| RaisedAlarm {
             series: usize::MAX,
             night: change.night,
             raised: night,
@@ -91,8 +91,8 @@ fn drifts(year: &Year, settings: &HistorySettings) -> Vec<Decision> {
 }
 
 /// A rule of others, applied to each series by itself, and anew behind a known change.
-fn each(year: &Year, rule: fn(&[f64]) -> Option<usize>) -> Alarms {
-    let mut alarms = Alarms::default();
+fn each(year: &Year, rule: fn(&[f64]) -> Option<usize>) -> RaisedAlarms {
+    let mut alarms = RaisedAlarms::default();
     for (series, costs) in year.log_costs.iter().enumerate() {
         let mut last: Option<usize> = None;
         for night in 0..costs.len() {
@@ -102,7 +102,7 @@ fn each(year: &Year, rule: fn(&[f64]) -> Option<usize>) -> Alarms {
             // The same change again is no further alarm.
             let is_known = last.is_some_and(|last| named.abs_diff(last) <= SAME);
             if !is_known {
-                alarms.raised.push(Alarm { series, night: named, raised: night });
+                alarms.raised.push(RaisedAlarm { series, night: named, raised: night });
             }
             last = Some(named);
         }
@@ -134,8 +134,8 @@ const OTAVA_WINDOW: usize = 50;
 const OTAVA_P: f64 = 0.001;
 const OTAVA_LEAST: usize = 2;
 
-/// The newest change point in the newest window: the split with the largest energy distance (Matteson and James
-/// 2014), if Student's t-test of its sides is significant, as Apache Otava has it; then the parts.
+/// The newest change point in the newest window: the split with the largest energy distance (Matteson and
+/// James 2014), if Student's t-test of its sides is significant, as in Apache Otava; then the parts.
 fn divisive(costs: &[f64]) -> Option<usize> {
     let first = costs.len().saturating_sub(OTAVA_WINDOW);
     divide(&costs[first..]).map(|place| first + place)

@@ -99,7 +99,7 @@ impl Year {
 
     fn nights(nights: usize, boundaries: Vec<usize>, random: &mut Rng) -> Year {
         let (shared, mut sources) = sources(random);
-        let mut log_costs = vec![Vec::with_capacity(nights); SERIES];
+        let mut log_costs = vec![Vec::new(); SERIES];
         let mut speed = 0.0;
         for night in 0..nights {
             if let Some(place) = boundaries.iter().position(|boundary| *boundary == night) {

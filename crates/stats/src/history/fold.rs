@@ -36,7 +36,7 @@ const ALPHA: f64 = 0.05;
 
 /// One series so far.
 #[derive(Clone, Debug, Default)]
-struct Course {
+struct SeriesNights {
     values: Vec<Value>,
     change: Option<CourseChange>,
     closed: Vec<CourseSegment>,
@@ -51,9 +51,9 @@ struct Course {
 pub struct HistoryFold {
     settings: HistorySettings,
     days: Vec<f64>,
-    courses: Vec<Course>,
+    courses: Vec<SeriesNights>,
     scatters: Vec<Scatter>,
-    machine: Course,
+    machine: SeriesNights,
     of_machine: Scatter,
     changes_of_machine: Vec<CourseChange>,
     correlation: f64,
@@ -80,9 +80,9 @@ impl HistoryFold {
         HistoryFold {
             settings,
             days: Vec::new(),
-            courses: vec![Course::default(); series],
+            courses: vec![SeriesNights::default(); series],
             scatters: vec![Scatter::default(); series],
-            machine: Course::default(),
+            machine: SeriesNights::default(),
             of_machine: Scatter::default(),
             changes_of_machine: Vec::new(),
             correlation: 0.0,
@@ -99,7 +99,7 @@ impl HistoryFold {
             for (course, scale) in self.courses.iter_mut().zip(scales) {
                 course.close(course.values.len(), None, scale, correlation);
             }
-            self.machine = Course::default();
+            self.machine = SeriesNights::default();
         }
         let scales = scales(&self.scatters);
         self.correlation = correlation(&self.scatters);
@@ -107,8 +107,8 @@ impl HistoryFold {
         let alpha = self.alpha();
         self.test_machine(number, alpha);
         let [certain, suspected] = [alpha, self.settings.suspicion].map(Student::new);
-        for place in 0..self.courses.len() {
-            self.test(place, number, scales[place], [&certain, &suspected], again);
+        for (place, scale) in scales.into_iter().enumerate() {
+            self.test(place, number, scale, [&certain, &suspected], again);
         }
     }
 
@@ -176,7 +176,7 @@ impl HistoryFold {
     /// The most certain change of the newest nights, if it is one.
     fn found(
         &self,
-        course: &Course,
+        course: &SeriesNights,
         counts: RangeInclusive<usize>,
         (scale, correlation): (Scale, f64),
         student: &Student,
@@ -222,7 +222,7 @@ impl HistoryFold {
     }
 
     /// Whether the newest night, or the newest few, look changed.
-    fn looks_changed(&self, course: &Course, scale: Scale, student: &Student) -> bool {
+    fn looks_changed(&self, course: &SeriesNights, scale: Scale, student: &Student) -> bool {
         let usual = student.critical(scale.freedom);
         let margin = self.settings.margin.ln_1p();
         (1..=NEW_LEAST)
@@ -299,7 +299,7 @@ impl HistoryFold {
     /// The history up to the newest night.
     pub fn answer(&self) -> HistoryOfMachine {
         let scales = scales(&self.scatters);
-        let course = |(course, scale): (&Course, Scale)| {
+        let course = |(course, scale): (&SeriesNights, Scale)| {
             let mut segments = course.closed.clone();
             segments.extend(course.segment(course.values.len(), scale, self.correlation));
             let is_newest = course.values.last().is_some_and(|one| one.night + 1 == self.days.len());
@@ -330,7 +330,7 @@ impl HistoryFold {
     }
 }
 
-impl Course {
+impl SeriesNights {
     fn level(&self, scale: Scale, correlation: f64) -> Option<f64> {
         window::mean(&self.values, scale, correlation).map(|mean| mean.value)
     }
@@ -362,7 +362,7 @@ impl Course {
     /// Ends a segment after its first `count` values; the others begin the next one.
     fn close(&mut self, count: usize, change: Option<CourseChange>, scale: Scale, correlation: f64) {
         self.closed.extend(self.segment(count, scale, correlation));
-        let ended = Course { values: self.values.drain(..count).collect(), ..Course::default() };
+        let ended = SeriesNights { values: self.values.drain(..count).collect(), ..SeriesNights::default() };
         self.steady.extend(ended.steady_values().unwrap_or_default());
         self.change = change;
     }

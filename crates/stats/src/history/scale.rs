@@ -51,9 +51,9 @@ impl Scatter {
         self.distances.len() as f64
     }
 
-    /// Its own standard deviation: robust, because single nights of a neighbour are no scatter of a quiet one.
-    /// Squares of distances that are cut off carry the tails that a median of distances does not see (Huber's
-    /// proposal 2).
+    /// Its own standard deviation: robust, because single nights of a neighbour are no scatter of a quiet
+    /// one. Squares of distances that are cut off carry the tails that a median of distances does not see
+    /// (Huber's proposal 2).
     fn own(&self) -> Option<f64> {
         if self.distances.len() <= 3 {
             return None;

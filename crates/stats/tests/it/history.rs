@@ -175,7 +175,10 @@ proptest! {
 
     #[test]
     fn any_costs_have_a_history(
-        costs in proptest::collection::vec(proptest::array::uniform10(prop_oneof![Just(f64::NAN), -100.0_f64..100.0, Just(0.0)]), 0..40),
+        costs in proptest::collection::vec(
+            proptest::array::uniform10(prop_oneof![Just(f64::NAN), -100.0_f64..100.0, Just(0.0)]),
+            0..40,
+        ),
         boundary in 0_usize..40,
     ) {
         let history = folded(&costs, &[boundary], &|_, _| None);

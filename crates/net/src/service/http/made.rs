@@ -34,8 +34,8 @@ pub struct MadePage {
     pub body: Arc<[u8]>,
 }
 
-/// A program that makes pages. It is called by the thread of the connection: an architecture with a thread for
-/// each lets nobody wait for the page of another.
+/// A program that makes pages. It is called by the thread of the connection: with an architecture that has a
+/// thread for each, nobody waits for the page of another.
 pub trait PageMaker: Send + Sync {
     /// Makes a page. It may take long, and it must not panic.
     fn page(&self, request: &PageRequest<'_>) -> MadePage;

@@ -7,7 +7,7 @@ use ::history::{HistoryAnswer, MachineHistory, Store, StoredCheck};
 use ::report::Style;
 use ::report::document::terminal::Length;
 use ::report::formats::BuildResults;
-use ::report::history::{Alarm, CheckAnswer, check_document};
+use ::report::history::{CheckAnswer, CostAlarm, check_document};
 use inspect::blame::BlameAnswer;
 use judge::Findings;
 use judge::compare::Comparison;
@@ -22,8 +22,8 @@ const WIDTH: usize = 72;
 /// The options of the nightly check.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct CheckArgs {
-    /// Check the newest run: what certainly changed is an alarm, with exit code 4; what only looks changed, and
-    /// was not measured again, is exit code 3
+    /// Check the newest run: exit code 4 if a cost certainly changed, and 3 if one looks changed and nobody
+    /// measured it again
     #[arg(long)]
     check: bool,
     /// Command that measures series that look changed again, base and head in one run, before an alarm is
@@ -34,8 +34,8 @@ pub(super) struct CheckArgs {
     /// are the run files of the two nights. No shell is used.
     #[arg(long, value_name = "COMMAND", requires = "check")]
     confirm: Option<String>,
-    /// Command that is executed for each alarm and looks for its cause, as osdyno lab bisect; {workload} becomes
-    /// the workload
+    /// Command that is executed for each alarm and looks for its cause, as osdyno lab bisect; {workload}
+    /// becomes the workload
     #[arg(long, value_name = "COMMAND", requires = "check")]
     bisect: Option<String>,
 }
@@ -150,11 +150,11 @@ impl Suspected {
 }
 
 /// Changes of every machine that were raised by its newest run.
-fn alarms(answer: &HistoryAnswer, functions: &[(String, String)]) -> Vec<Alarm> {
+fn alarms(answer: &HistoryAnswer, functions: &[(String, String)]) -> Vec<CostAlarm> {
     let of_machine = |machine: &MachineHistory| {
         let newest = machine.nights.len().saturating_sub(1);
         let raised = machine.changes.iter().filter(move |change| change.raised == newest);
-        raised.map(|change| Alarm::new(machine, change, functions)).collect::<Vec<_>>()
+        raised.map(|change| CostAlarm::new(machine, change, functions)).collect::<Vec<_>>()
     };
     answer.machines.iter().take(1).flat_map(of_machine).collect()
 }

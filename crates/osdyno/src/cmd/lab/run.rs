@@ -54,7 +54,7 @@ pub(super) fn run(args: Args, console: &Console) -> Done {
     let variants = args.variants.all();
     let mut guests = kernels(&args, &variants)?;
     guests.extend(args.native.targets(&variants, args.machine.memory)?);
-    run::run(args.run.beside(guests).over_boots(args.boots), console)
+    run::run(&args.run.beside(guests).over_boots(args.boots), console)
 }
 
 /// The guests of an emulated machine.
