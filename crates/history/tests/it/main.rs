@@ -220,3 +220,25 @@ fn a_measurement_that_was_made_again_raises_or_dismisses() {
     let dismissed = answer(path);
     assert!(dismissed.machines[0].changes.is_empty() && dismissed.machines[0].suspected.is_empty());
 }
+
+/// Its numbers stand in docs/performance.md: `cargo test --release -p history -- --ignored --nocapture`.
+#[test]
+#[ignore = "a benchmark"]
+fn ten_thousand_runs_of_four_machines() {
+    let processors = ["EPYC", "Xeon", "Graviton", "Ryzen"];
+    let folder = tempfile::tempdir().expect("a folder");
+    for night in 0..10_000 {
+        let processor = processors[night as usize % processors.len()];
+        Simulated { processor, ..of_night(night) }.write(folder.path());
+    }
+    let timed = |what: &str| {
+        let begun = std::time::Instant::now();
+        let store = open(folder.path());
+        let opened = begun.elapsed();
+        let answer = history(&store);
+        println!("{what}: folder {opened:?}, history {:?}", begun.elapsed() - opened);
+        assert_eq!((answer.runs, answer.machines.len()), (10_000, processors.len()));
+    };
+    timed("without an index");
+    timed("with an index");
+}
