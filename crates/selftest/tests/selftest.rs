@@ -161,7 +161,7 @@ fn a_rule_that_is_too_eager_breaks_the_budget() {
     let eager = HistorySettings { alarms_per_year: 500.0, margin: 0.001, ..HistorySettings::default() };
     let counts = years_with(YearsPlan { years: 3, seed: 3 }, &eager, &|| {});
     assert!(counts[1].promises()[0].is_missed(), "{:?}", counts[1]);
-    let blind = HistorySettings { suspicion: 1e-9, sought: 1e-9, ..HistorySettings::default() };
+    let blind = HistorySettings { suspicion: 1e-9, sought: 10.0, ..HistorySettings::default() };
     let counts = years_with(YearsPlan { years: 10, seed: 3 }, &blind, &|| {});
     assert!(counts[0].promises()[1].is_missed(), "{:?}", counts[0]);
 }
