@@ -5,7 +5,7 @@
 //! precision to that trial, and a median wastes a third of the others. Below ten trials nothing is trimmed,
 //! and this is the mean with Student's t.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::cell::Cell;
 
@@ -151,13 +151,16 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// An estimate with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The estimate.
+    #[serde(deserialize_with = "crate::number::unknown")]
     pub value: f64,
     /// Lower end.
+    #[serde(deserialize_with = "crate::number::low")]
     pub low: f64,
     /// Upper end.
+    #[serde(deserialize_with = "crate::number::high")]
     pub high: f64,
 }
 

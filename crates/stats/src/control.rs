@@ -13,14 +13,14 @@
 //! never below what references could hide if all of the noise that was removed were a growth: see
 //! [`ReferenceUncertainty`].
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{Rows, column};
 use crate::centre::{Centre, Student, influences};
 use crate::flat::{Flatness, Layout, ReferenceUncertainty};
 
 /// The effect of the references of a series on its verdict.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adjustment {
     /// Standard error of the changes after the removal, as a share of that before; 1 where nothing was
     /// removed.
@@ -47,7 +47,7 @@ impl Adjustment {
 }
 
 /// The use of one reference.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceUse {
     /// Whether it was used, or why not.
     pub standing: ReferenceStanding,
@@ -57,7 +57,7 @@ pub struct ReferenceUse {
 }
 
 /// Whether a reference was used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReferenceStanding {
     /// The part that the cost shares with it was removed.

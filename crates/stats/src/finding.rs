@@ -1,12 +1,12 @@
 //! Findings beside the verdict: steps, lines, modes, spikes, the difference between the two ways.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::centre::Interval;
 use crate::verdict::Class;
 
 /// A jump between two neighbouring n that every gate accepted.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The first n after the jump.
     pub n: u64,
@@ -21,7 +21,7 @@ pub struct Step {
 }
 
 /// A stretch of n between two steps, or all of it where there is none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
     /// Smallest n.
     pub n_low: u64,
@@ -35,14 +35,14 @@ pub struct Segment {
 }
 
 /// The n at which the model has no bound: a search for a free entry among a limited number.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asymptote {
     /// c in a + b/(1 − n/c), in n.
     pub n: Interval,
 }
 
 /// Where a line bends: a + b·n, with another b from here on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bend {
     /// Its n.
     pub n: Interval,
@@ -53,7 +53,7 @@ pub struct Bend {
 }
 
 /// The exponent with which a cost grows near one n, whatever its shape: the slope of log cost on log n.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocalExponent {
     /// Middle of the range that shows it.
     pub n: f64,
@@ -62,7 +62,7 @@ pub struct LocalExponent {
 }
 
 /// The largest change of direction of a cost that both rises and falls for certain.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// Where the cost is highest, or lowest.
     pub n: f64,
@@ -73,13 +73,14 @@ pub struct Turn {
 }
 
 /// One of two lines, each judged by itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedLine {
     /// Share of the measurements that lie on it.
     pub share: f64,
     /// Its class.
     pub class: Class,
     /// Largest change along it, as in `crate::Verdict::bound`.
+    #[serde(deserialize_with = "crate::number::high")]
     pub bound: f64,
     /// Cost at its end over cost at its beginning.
     pub growth: Interval,
@@ -92,7 +93,7 @@ pub struct FittedLine {
 }
 
 /// Two lines on which the measurements lie.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lines {
     /// The cheaper one at the largest n.
     pub lower: FittedLine,
@@ -106,7 +107,7 @@ pub struct Lines {
 }
 
 /// Two values around which the measurements of one range of n gather.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Modes {
     /// Smallest n.
     pub n_low: u64,
@@ -125,7 +126,7 @@ pub struct Modes {
 }
 
 /// Single measurements far above their neighbours. They are in every mean and in no median.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spikes {
     /// How many.
     pub count: usize,
@@ -142,7 +143,7 @@ pub struct Spikes {
 }
 
 /// An n at which trial after trial has a spike.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeated {
     /// Its n.
     pub n: u64,
@@ -153,7 +154,7 @@ pub struct Repeated {
 }
 
 /// The kind of the regularity of spikes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Period {
     /// So many n from one to the next.
     Sizes(f64),

@@ -16,6 +16,7 @@
 //! | several systems | `multiplicity`, `geometric_mean`, `rank`, `noise_floor` |
 //! | many hosts | `fleet` |
 //! | a run among others, over any n | `cells` |
+//! | a run in fewer values, and its verdicts in JSON | `reduction`, `number` |
 //! | many runs over time | `history` |
 //! | may a build fail | `gate` |
 //!
@@ -55,10 +56,12 @@ mod model_selection;
 mod modes;
 mod multiplicity;
 mod noise_floor;
+mod number;
 mod part;
 mod prior;
 mod range;
 mod rank;
+mod reduction;
 mod references;
 mod scaling;
 mod search;
@@ -105,6 +108,7 @@ pub use part::{TrialPart, mean_of_trials, part_of_whole};
 pub use prior::moderate;
 pub use range::steady_range;
 pub use rank::{Match, Rank, ranks};
+pub use reduction::{REDUCED_FROM, ReducedCell, reduction};
 pub use scaling::{Scaling, ScalingBend, ScalingClass, ScalingLaw, ScalingTrial, Speedup, scaling};
 pub use sweep::{N_MAX, Sweep};
 pub use threshold::{Attempt, Threshold, threshold};

@@ -82,6 +82,11 @@ impl<'a> Sweep<'a> {
         }
     }
 
+    /// n of all values, in the order they were measured.
+    pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.values.len()).map(|place| self.n(place))
+    }
+
     /// Whether n falls.
     pub(crate) fn is_down(&self) -> bool {
         match self.sizes {

@@ -7,7 +7,7 @@ use crate::control::Adjustment;
 use crate::finding::{Asymptote, Bend, Lines, LocalExponent, Modes, Segment, Spikes, Step, Turn};
 
 /// One range of n and its cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// Smallest n.
     pub n_low: u64,
@@ -20,7 +20,7 @@ pub struct Block {
 }
 
 /// The claims that the data support about one series, with intervals.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The class.
     pub class: Class,
@@ -39,10 +39,13 @@ pub struct Verdict {
     /// Trials that carry it.
     pub trials: usize,
     /// Simultaneous upper bound of the change against the baseline, as a share: "flat within x".
+    #[serde(deserialize_with = "crate::number::high")]
     pub bound: f64,
     /// Simultaneous lower bound of the largest change, up or down; at most 0 when none is certain.
+    #[serde(deserialize_with = "crate::number::low")]
     pub certain: f64,
     /// Estimate of the largest change, as a share; negative where the cost falls.
+    #[serde(deserialize_with = "crate::number::unknown")]
     pub peak: f64,
     /// Trials after which the verdict may be definite, when more would help.
     pub trials_needed: Option<u32>,
@@ -92,7 +95,7 @@ pub struct Verdict {
 }
 
 /// A remark about the numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Warning {
     /// Fewer than ten trials.
     FewTrials {
