@@ -239,6 +239,7 @@ impl Points {
             n_step,
             sizes,
             batch: 1,
+            counts: Vec::new(),
             values: self.values,
         }
     }

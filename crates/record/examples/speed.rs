@@ -55,6 +55,7 @@ fn series(trial: u32, direction: Direction, n: u64, seed: &mut u64) -> Series {
         n_step,
         sizes: Vec::new(),
         batch: 1,
+        counts: Vec::new(),
         values: (0..n).map(|_| value()).collect(),
     }
 }

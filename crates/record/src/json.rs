@@ -144,7 +144,7 @@ fn parse_fields(text: &[u8]) -> Result<Line, LineError> {
     Ok(match tag {
         b"series" => Line::Series(serde_json::from_slice(text)?),
         b"run" | b"system" | b"workload" | b"trial" | b"generator" | b"limited" | b"histogram"
-        | b"profile" | b"noise-floor" | b"end"
+        | b"profile" | b"judged" | b"noise-floor" | b"end"
             if text.len() > LINE_BYTES_MAX =>
         {
             return Err(LineError::TooLong(text.len()));
@@ -157,6 +157,7 @@ fn parse_fields(text: &[u8]) -> Result<Line, LineError> {
         b"limited" => Line::Limited(serde_json::from_slice(text)?),
         b"histogram" => Line::Histogram(serde_json::from_slice(text)?),
         b"profile" => Line::Profile(serde_json::from_slice(text)?),
+        b"judged" => Line::Judged(serde_json::from_slice(text)?),
         b"noise-floor" => Line::NoiseFloor(serde_json::from_slice(text)?),
         b"end" => Line::End(serde_json::from_slice(text)?),
         // Damage also looks like an unknown type; only valid JSON is a line of a later version.

@@ -16,6 +16,7 @@ mod examination;
 #[cfg(feature = "file")]
 mod frame;
 mod json;
+mod judged;
 mod line;
 mod load;
 #[cfg(feature = "file")]
@@ -40,6 +41,7 @@ mod writer;
 
 pub use examination::{Condition, ConditionWeight, Examination, Steadiness};
 pub use json::{LINE_BYTES_MAX, LineError, SentLine, parse_line, write_line};
+pub use judged::JudgedSeries;
 pub use line::{End, EndStatus, Line, Run, SCHEMA, Tool};
 pub use load::{
     FailureCount, GeneratorLevel, GeneratorPart, Histogram, Limitation, LimitedBy, Purpose, Tester,
@@ -62,5 +64,5 @@ pub use {
     loss::{LOSSES_MAX, Loss, Losses, Reason},
     merge::{MergeError, MergeInput, Merged, MergedFile, merge},
     reader::{Reader, read},
-    writer::{Storage, Writer},
+    writer::{Storage, Writer, write_dense},
 };

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::seed;
 use crate::{
-    GeneratorLevel, Histogram, Limitation, NoiseFloor, Profile, Series, System, Trial, TrialKey, Workload,
+    GeneratorLevel, Histogram, JudgedSeries, Limitation, NoiseFloor, Profile, Series, System, Trial,
+    TrialKey, Workload,
 };
 
 /// Version of the stream. It rises when a line changes its meaning or loses a field; readers accept every
@@ -33,6 +34,8 @@ pub enum Line {
     Histogram(Histogram),
     /// The profile of one series of one trial.
     Profile(Profile),
+    /// The verdict of a series whose measurements were reduced.
+    Judged(JudgedSeries),
     /// The noise floor that this run found by measuring a system against itself.
     NoiseFloor(NoiseFloor),
     /// Last line of a run that ended by itself.
@@ -55,7 +58,12 @@ impl Line {
             | Line::Limited(Limitation { of, .. })
             | Line::Histogram(Histogram { of, .. })
             | Line::Profile(Profile { of, .. }) => Some(of.clone()),
-            Line::Run(_) | Line::System(_) | Line::Workload(_) | Line::NoiseFloor(_) | Line::End(_) => None,
+            Line::Run(_)
+            | Line::System(_)
+            | Line::Workload(_)
+            | Line::Judged(_)
+            | Line::NoiseFloor(_)
+            | Line::End(_) => None,
         }
     }
 
@@ -66,6 +74,7 @@ impl Line {
             Line::Workload(workload) => Some(&workload.name),
             Line::Trial(trial) => Some(&trial.order.workload),
             Line::Series(series) => Some(&series.workload),
+            Line::Judged(judged) => Some(&judged.of.workload),
             Line::Generator(GeneratorLevel { of, .. })
             | Line::Limited(Limitation { of, .. })
             | Line::Histogram(Histogram { of, .. })

@@ -315,6 +315,11 @@ impl Scan {
         let mut of: Option<TrialKey> = None;
         for line in Reader::open(&self.input.path)? {
             let mut line = line?;
+            if let Line::Judged(_) = line {
+                self.rename(&mut line);
+                writer.append(&[line])?;
+                continue;
+            }
             let Some(key) = line.trial() else { continue };
             if of.as_ref() != Some(&key) && !frame.is_empty() {
                 writer.append(&frame)?;
@@ -344,6 +349,7 @@ impl Scan {
             Line::Limited(limitation) => rename(&mut limitation.of.system),
             Line::Histogram(histogram) => rename(&mut histogram.of.system),
             Line::Profile(profile) => rename(&mut profile.of.system),
+            Line::Judged(judged) => rename(&mut judged.of.system),
             Line::Run(_) | Line::System(_) | Line::Workload(_) | Line::NoiseFloor(_) | Line::End(_) => {}
         }
     }

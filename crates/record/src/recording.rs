@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 
+use crate::series::REDUCED_OF_SERIES_MAX;
 use crate::{
-    Direction, End, EndStatus, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Outcome, Profile,
-    Run, Series, SeriesKey, SeriesKind, System, Trial, TrialKey, TrialParameters, Workload,
+    Direction, End, EndStatus, GeneratorLevel, Histogram, JudgedSeries, Limitation, Line, NoiseFloor,
+    Outcome, Profile, Run, Series, SeriesKey, SeriesKind, System, Trial, TrialKey, TrialParameters, Workload,
 };
 
 /// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so
@@ -42,6 +43,9 @@ pub enum Exclusion {
     /// A declared sum beyond the [`SUMS_MAX`] of its workload. Listed once for the sum, not once a trial.
     #[error("its workload declares more than {SUMS_MAX} sums")]
     TooMany,
+    /// A reduced series whose trials stand for more measurements than a reader has room for.
+    #[error("its trials stand for too many measurements")]
+    TooLong,
 }
 
 /// All of a run, in memory.
@@ -71,6 +75,8 @@ pub struct Recording {
     pub end: Option<End>,
     /// Series that are not to be judged, by key and trial.
     pub excluded: Vec<Excluded>,
+    /// The verdicts of the series whose measurements were reduced, as recorded.
+    pub judged: BTreeMap<SeriesKey, JudgedSeries>,
     series: BTreeMap<SeriesKey, Vec<Series>>,
 }
 
@@ -97,6 +103,7 @@ impl Recording {
             profiles: Vec::new(),
             end: None,
             excluded: Vec::new(),
+            judged: BTreeMap::new(),
             series: BTreeMap::new(),
         };
         recording.extend(lines);
@@ -117,12 +124,16 @@ impl Recording {
                 Line::Series(mut one) => {
                     one.values.shrink_to_fit();
                     one.sizes.shrink_to_fit();
+                    one.counts.shrink_to_fit();
                     series.entry(SeriesKey::from_series(&one)).or_default().push(one);
                 }
                 Line::Generator(level) => self.generators.push(level),
                 Line::Limited(limitation) => self.limitations.push(limitation),
                 Line::Histogram(histogram) => self.histograms.push(histogram),
                 Line::Profile(profile) => self.profiles.push(profile),
+                Line::Judged(judged) => {
+                    self.judged.entry(judged.of.clone()).or_insert(judged);
+                }
                 Line::NoiseFloor(found) => floor = Some(found),
                 Line::End(end) => self.end = Some(end),
             }
@@ -153,6 +164,7 @@ impl Recording {
         self.profiles.extend(others.profiles);
         self.excluded.extend(others.excluded);
         self.excluded.sort_by_cached_key(|one| (SeriesKey::from_series(&one.series), one.series.trial));
+        self.judged.extend(others.judged);
         self.series.extend(others.series);
     }
 
@@ -165,6 +177,7 @@ impl Recording {
         let has_workload =
             |system: &&System| self.workloads.iter().any(|one| is_wanted(&system.name, &one.name));
         let series = self.series.iter().filter(|(key, _)| is_wanted(&key.system, &key.workload));
+        let judged = self.judged.iter().filter(|(key, _)| is_wanted(&key.system, &key.workload));
         Recording {
             run: self.run.clone(),
             systems: self.systems.iter().filter(has_workload).cloned().collect(),
@@ -177,6 +190,7 @@ impl Recording {
             profiles: self.profiles.iter().filter(|one| of(&one.of)).cloned().collect(),
             end: self.end.clone(),
             excluded: self.excluded.iter().filter(|one| of_series(&one.series)).cloned().collect(),
+            judged: judged.map(|(key, judged)| (key.clone(), judged.clone())).collect(),
             series: series.map(|(key, trials)| (key.clone(), trials.clone())).collect(),
         }
     }
@@ -193,12 +207,18 @@ impl Recording {
     /// The boot of its system in which the trial of a series was measured; 0 if unknown.
     #[must_use]
     pub fn boot(&self, series: &Series) -> u32 {
+        self.trial_of(series).map_or(0, |trial| trial.order.boot)
+    }
+
+    /// The trial of a series.
+    #[must_use]
+    pub fn trial_of(&self, series: &Series) -> Option<&Trial> {
         let is_its = |trial: &&Trial| {
             let order = &trial.order;
             (order.trial, &order.system) == (series.trial, &series.system)
                 && (&order.workload, &order.variant) == (&series.workload, &series.variant)
         };
-        self.trials.iter().find(is_its).map_or(0, |trial| trial.order.boot)
+        self.trials.iter().find(is_its)
     }
 
     /// Every series that may be judged with its trials, by trial number; the keys ascend.
@@ -274,13 +294,15 @@ fn exclude(trials: &[Trial], series: &mut BTreeMap<SeriesKey, Vec<Series>>, excl
     }
     for trials in series.values_mut() {
         trials.sort_by_key(|series| series.trial);
-        let mut last = None;
+        let (mut last, mut reduced) = (None, 0_usize);
         for series in mem::take(trials) {
+            reduced += if series.is_reduced() { series.measurements() } else { 0 };
             let Series { system, workload, variant, trial, .. } = &series;
             let twice = last.replace(*trial) == Some(*trial);
             let reason = match verdicts.get(&(system, workload, variant, *trial)) {
                 _ if twice => Some(Exclusion::Twice),
                 None => Some(Exclusion::NoTrial),
+                _ if reduced > REDUCED_OF_SERIES_MAX => Some(Exclusion::TooLong),
                 Some(verdict) => verdict.clone(),
             };
             match reason {
@@ -317,7 +339,7 @@ fn sum(workloads: &[Workload], series: &mut BTreeMap<SeriesKey, Vec<Series>>, ex
             }
             let made: Vec<_> = sums
                 .into_iter()
-                .filter(|((key, _), _)| series.get(key).is_none_or(Vec::is_empty))
+                .filter(|((key, trial), _)| !is_measured(series, key, *trial))
                 .map(|((key, _), parts)| (key, total(&kind.name, &parts, parts.len() == kind.sum_of.len())))
                 .collect();
             for (key, (sum, exclusion)) in made {
@@ -330,6 +352,16 @@ fn sum(workloads: &[Workload], series: &mut BTreeMap<SeriesKey, Vec<Series>>, ex
                 }
             }
         }
+    }
+}
+
+/// Whether the sum of a trial need not be made, because sums were measured. A reduced run has them of those
+/// trials where they could be made.
+fn is_measured(series: &BTreeMap<SeriesKey, Vec<Series>>, key: &SeriesKey, trial: u32) -> bool {
+    let all = series.get(key).map_or(&[][..], Vec::as_slice);
+    match all.iter().any(Series::is_reduced) {
+        true => all.binary_search_by_key(&trial, |one| one.trial).is_ok(),
+        false => !all.is_empty(),
     }
 }
 
@@ -384,17 +416,20 @@ fn total(name: &str, parts: &[&Series], complete: bool) -> (Series, Option<Exclu
     let first = parts[0];
     let mut sum = Series { name: name.into(), ..head(first) };
     let alike = |part: &&Series| {
-        (part.n_first, part.n_step, &part.sizes) == (first.n_first, first.n_step, &first.sizes)
+        (part.n_first, part.n_step, &part.sizes, &part.counts)
+            == (first.n_first, first.n_step, &first.sizes, &first.counts)
     };
     if !complete || !parts.iter().all(alike) {
         return (sum, Some(Exclusion::Parts));
     }
     sum.sizes.clone_from(&first.sizes);
+    sum.counts.clone_from(&first.counts);
     sum.values.clone_from(&first.values);
     for part in &parts[1..] {
         sum.batch = sum.batch.max(part.batch);
         sum.values.truncate(part.values.len());
         sum.sizes.truncate(part.values.len());
+        sum.counts.truncate(part.values.len());
         sum.values.iter_mut().zip(&part.values).for_each(|(sum, value)| *sum += value);
     }
     (sum, None)
@@ -409,6 +444,7 @@ fn head(series: &Series) -> Series {
         name: series.name.clone(),
         sizes: Vec::new(),
         values: Vec::new(),
+        counts: Vec::new(),
         ..*series
     }
 }

@@ -3,6 +3,7 @@
 //! Readers trust them. Statistics looks up values by n in a list that rises; a list that does not would make
 //! verdicts of other values than those in the report.
 
+use crate::series::{REDUCED_OF_TRIAL_MAX, total};
 use crate::{Direction, Line, NRange, Profile, ProfileWindow, Series, TrialKey};
 
 /// The largest n: the largest signed integer of 64 bits, the type of other readers.
@@ -23,7 +24,12 @@ pub(crate) fn check(line: &Line) -> Result<(), String> {
 
 /// The rule that a series breaks.
 fn series_rule(series: &Series) -> Option<String> {
-    let Series { n_first, n_step, sizes, values, .. } = series;
+    let Series { n_first, n_step, sizes, values, counts, .. } = series;
+    if !counts.is_empty()
+        && let Some(rule) = reduced_rule(series)
+    {
+        return Some(rule);
+    }
     if sizes.is_empty() {
         return even_rule(*n_first, *n_step, values.len(), series.direction);
     }
@@ -39,6 +45,23 @@ fn series_rule(series: &Series) -> Option<String> {
         Direction::Down => (sizes.windows(2).find(|pair| pair[1] > pair[0]), "must not rise"),
     };
     goes_back.map(|pair| format!("its sizes go from {} to {} and {must}", pair[0], pair[1]))
+}
+
+/// The rule that a reduced series breaks: its measurements were evenly spaced, as many as the counts say.
+fn reduced_rule(series: &Series) -> Option<String> {
+    let Series { n_first, n_step, sizes, values, counts, .. } = series;
+    if counts.len() != values.len() || sizes.len() != values.len() {
+        let (counts, sizes, values) = (counts.len(), sizes.len(), values.len());
+        return Some(format!("{counts} counts and {sizes} sizes for {values} values; each value needs one"));
+    }
+    if counts.contains(&0) {
+        return Some("a value stands for 0 measurements".to_owned());
+    }
+    let measurements = total(counts);
+    if measurements > REDUCED_OF_TRIAL_MAX {
+        return Some(format!("it stands for {measurements} measurements, more than {REDUCED_OF_TRIAL_MAX}"));
+    }
+    even_rule(*n_first, *n_step, measurements, series.direction)
 }
 
 /// The same of sizes that are evenly spaced: they keep to their direction and to 64 bits.

@@ -1,5 +1,6 @@
 //! The measurements of one kind that one trial made, and their unit.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -34,7 +35,16 @@ pub struct Series {
     pub batch: u32,
     /// Seconds per operation, or the unit in `SeriesKind::unit`.
     pub values: Vec<f64>,
+    /// Where the measurements were reduced, how many of them each value stands for, as their median: they
+    /// began at `n_first` and followed each other by `n_step`. Empty in a series of measurements.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<u32>,
 }
+
+/// The most measurements that a reduced series, and all trials of one, may stand for. A few bytes could
+/// claim any number of them, and a reader needs room for each.
+pub(crate) const REDUCED_OF_TRIAL_MAX: usize = 1 << 24;
+pub(crate) const REDUCED_OF_SERIES_MAX: usize = 1 << 27;
 
 impl Series {
     /// Objects alive when value `i` was taken. A file may claim anything; values out of range are clamped.
@@ -47,16 +57,43 @@ impl Series {
         self.n_first.saturating_add_signed(self.n_step.saturating_mul(steps))
     }
 
+    /// Whether its values are medians of several measurements.
+    #[must_use]
+    pub fn is_reduced(&self) -> bool {
+        !self.counts.is_empty()
+    }
+
+    /// How many measurements were made.
+    #[must_use]
+    pub fn measurements(&self) -> usize {
+        if self.is_reduced() { total(&self.counts) } else { self.values.len() }
+    }
+
+    /// A value for each measurement: of those that were reduced, the median that stands for it.
+    #[must_use]
+    pub fn every_value(&self) -> Cow<'_, [f64]> {
+        if !self.is_reduced() {
+            return Cow::Borrowed(&self.values);
+        }
+        let each = self.values.iter().zip(&self.counts);
+        Cow::Owned(each.flat_map(|(value, count)| std::iter::repeat_n(*value, *count as usize)).collect())
+    }
+
     /// All values, each with its n: (objects, cost of the operation).
     pub fn points(&self) -> impl Iterator<Item = (u64, f64)> {
         self.values.iter().enumerate().map(|(i, value)| (self.n(i), *value))
     }
 }
 
+/// The sum of such counts.
+pub(crate) fn total(counts: &[u32]) -> usize {
+    counts.iter().fold(0, |sum: usize, count| sum.saturating_add(*count as usize))
+}
+
 /// Names one series of a run across its trials.
 ///
 /// It shows as `bind/v6 close`, and with `{:#}` in full as `local bind/v6 close down`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SeriesKey {
     /// Its system.
     pub system: String,

@@ -113,6 +113,7 @@ fn lines() -> Vec<Line> {
                     n_step: 1,
                     sizes: Vec::new(),
                     batch: 1,
+                    counts: Vec::new(),
                     values: (0..VALUES).map(value).collect(),
                 }));
             }

@@ -75,6 +75,7 @@ mod tests {
             n_step: 1,
             sizes: Vec::new(),
             batch: 1,
+            counts: Vec::new(),
             values: values.to_vec(),
         })
     }

@@ -295,6 +295,7 @@ fn series(
             n_step,
             sizes: Vec::new(),
             batch,
+            counts: Vec::new(),
             values,
         }
     };

@@ -279,6 +279,47 @@ fn with_seed(mut line: Line, seed: u64) -> Line {
     line
 }
 
+/// A series of five measurements in two medians.
+fn reduced() -> Line {
+    let Line::Series(series) = sample::series(1, "bind", Direction::Up, &[1e-6, 2e-6]) else {
+        panic!("a series")
+    };
+    Line::Series(Series { sizes: vec![1, 4], counts: vec![2, 3], ..series })
+}
+
+fn judged() -> Line {
+    let Line::Series(series) = reduced() else { panic!("a series") };
+    Line::Judged(JudgedSeries {
+        of: SeriesKey::from_series(&series),
+        by: "0.1.0".into(),
+        margin: 0.1,
+        looks: 3,
+        verdict: serde_json::json!({ "class": "flat", "bound": 0.1 + 0.2, "growth": null }),
+    })
+}
+
+#[test]
+fn a_reduced_series_and_its_verdict_survive() {
+    for line in [reduced(), judged()] {
+        assert_eq!(parse_line(&sample::json(&line)).unwrap(), line);
+    }
+    let Line::Series(series) = reduced() else { panic!("a series") };
+    assert_eq!(series.measurements(), 5);
+    assert_eq!(series.every_value(), &[1e-6, 1e-6, 2e-6, 2e-6, 2e-6][..]);
+    let broken = [
+        Series { counts: vec![2], ..series.clone() },
+        Series { counts: vec![5, 0], ..series.clone() },
+        Series { counts: vec![1 << 24, 1], ..series.clone() },
+        Series { sizes: Vec::new(), ..series.clone() },
+        Series { n_step: i64::MAX, ..series.clone() },
+        Series { direction: Direction::Down, sizes: vec![4, 1], ..series },
+    ];
+    for series in broken {
+        let text = sample::json(&Line::Series(series));
+        assert!(matches!(parse_line(&text), Err(LineError::Broken(_))), "{text}");
+    }
+}
+
 /// Outcomes as well, because the sample has only two.
 #[test]
 fn the_specification_names_every_field() {
@@ -296,6 +337,8 @@ fn the_specification_names_every_field() {
         floor,
         everything(),
         Line::Profile(sample::profile()),
+        reduced(),
+        judged(),
     ]) {
         let line: serde_json::Value = serde_json::from_str(&sample::json(&line)).unwrap();
         let mut names = vec![line["type"].clone(), line["outcome"]["ended"].clone()];
@@ -305,8 +348,16 @@ fn the_specification_names_every_field() {
                 serde_json::Value::Object(fields) => {
                     for (name, value) in fields {
                         // Their keys are data.
-                        if !["environment", "activity", "settings", "limits", "expect_by_variant", "remedies"]
-                            .contains(&name.as_str())
+                        if ![
+                            "environment",
+                            "activity",
+                            "settings",
+                            "limits",
+                            "expect_by_variant",
+                            "remedies",
+                            "verdict",
+                        ]
+                        .contains(&name.as_str())
                         {
                             values.push(value);
                         } else if name == "limits" {

@@ -39,6 +39,7 @@ fn recording(values: &[f64]) -> Recording {
                 n_step,
                 sizes: Vec::new(),
                 batch: 1,
+                counts: Vec::new(),
                 values: values.to_vec(),
             }));
         }

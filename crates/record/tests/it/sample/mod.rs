@@ -159,6 +159,7 @@ pub(crate) fn series(number: u32, name: &str, direction: Direction, values: &[f6
         n_step,
         sizes: Vec::new(),
         batch: 1,
+        counts: Vec::new(),
         values: values.to_vec(),
     })
 }

@@ -155,6 +155,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
                     n_step: 0,
                     sizes: levels.clone(),
                     batch: 1,
+                    counts: Vec::new(),
                     values: values.collect(),
                 }));
             }

@@ -141,6 +141,7 @@ pub(crate) fn lines(system: System, workloads: &[Emulated], trials: u32, seed: u
                     n_step,
                     sizes: Vec::new(),
                     batch: 1,
+                    counts: Vec::new(),
                     values,
                 }));
             }

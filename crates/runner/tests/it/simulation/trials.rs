@@ -111,6 +111,7 @@ fn series(behaviour: &Behaviour, order: &TrialParameters, n: u64, random: &mut f
         n_step: 1,
         sizes: Vec::new(),
         batch: 1,
+        counts: Vec::new(),
         values: (0..n).map(|at| value(at, normal(random))).collect(),
     }
 }
