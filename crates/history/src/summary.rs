@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use judge::Findings;
+use judge::reduction::{compared_values, sweep_of_every};
 use record::{Direction, End, Loss, Recording, Series, System, Unit};
 use serde::{Deserialize, Serialize};
 use stats::{CellCost, Class, Sweep, cell_costs};
@@ -159,12 +160,9 @@ impl SeriesSummary {
     fn new(recording: &Recording, finding: &judge::Finding) -> Option<SeriesSummary> {
         let key = &finding.key;
         let trials = recording.trials_of(key);
-        let costs = trials.iter().map(|series| costs(finding, series)).collect::<Vec<_>>();
-        let sweeps: Vec<Sweep<'_>> = trials
-            .iter()
-            .zip(&costs)
-            .map(|(series, costs)| judge::series::sweep(series).with_values(costs))
-            .collect();
+        let costs = trials.iter().map(|series| costs(recording, finding, series)).collect::<Vec<_>>();
+        let sweeps: Vec<Sweep<'_>> =
+            trials.iter().zip(&costs).map(|(series, costs)| sweep_of_every(series, costs)).collect();
         let cells = cell_costs(&sweeps, finding.levels, finding.tick_seconds);
         let system = recording.systems.iter().position(|system| system.name == key.system)?;
         (!cells.is_empty()).then(|| SeriesSummary {
@@ -191,7 +189,7 @@ impl SeriesSummary {
 }
 
 /// The values of a trial as costs; those that a load generator limited are none of the system.
-fn costs(finding: &judge::Finding, series: &Series) -> Vec<f64> {
+fn costs(recording: &Recording, finding: &judge::Finding, series: &Series) -> Vec<f64> {
     let is_rate = finding.unit.more_is_better();
     let limited = finding.limited.as_ref();
     let cost = |(n, value): (u64, f64)| match () {
@@ -199,7 +197,9 @@ fn costs(finding: &judge::Finding, series: &Series) -> Vec<f64> {
         () if is_rate => value.recip(),
         () => value,
     };
-    series.points().map(cost).collect()
+    let values = compared_values(recording, series);
+    let sweep = sweep_of_every(series, &values);
+    sweep.sizes().zip(sweep.values.iter().copied()).map(cost).collect()
 }
 
 /// The settings of a workload on a system, and the loads beside its trials.

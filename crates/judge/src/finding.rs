@@ -9,6 +9,7 @@ use record::{
 use stats::{Class, JudgeSettings, Scaling, Verdict};
 
 use crate::bounds::{BoundsOf, GeneratorRemark, LimitedLevels};
+use crate::reduction::{self, recorded_verdict};
 use crate::scaling::{self, NotScaled};
 use crate::series::{Referenced, is_of, is_of_levels, measured, median, references, sweep};
 use crate::stops::{self, Stop};
@@ -214,7 +215,7 @@ fn finding(
     let measured = measured(recording, &key);
     let Judged { verdict, tick_seconds, levels } = judged(recording, &measured, kind, tick_seconds, settings);
     let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
-    let values = measured.iter().map(|series| sweep(series).values.len()).sum();
+    let values = measured.iter().map(|series| measurements(series)).sum();
     let are_zero = measured.iter().flat_map(|series| &series.values).all(|&value| value == 0.0);
     let scaling = scaling::of_series(recording, system, workload, &key, settings);
     let not_scaled = scaling.as_ref().and_then(|scaling| scaling.as_ref().err());
@@ -243,6 +244,11 @@ fn finding(
     }
 }
 
+/// The measurements of one trial that count.
+fn measurements(series: &Series) -> usize {
+    if series.is_reduced() { series.measurements() } else { sweep(series).values.len() }
+}
+
 /// The result of statistics for one series.
 pub(crate) struct Judged {
     pub(crate) verdict: Option<Verdict>,
@@ -265,9 +271,21 @@ pub(crate) fn judged(
     let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
     let timed = matches!(kind.unit, Unit::Seconds | Unit::None) && !levels;
     let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
+    let key = measured.first().map(|series| SeriesKey::from_series(series));
+    let recorded = key.as_ref().and_then(|key| recorded_verdict(recording, key, settings));
+    if recorded.is_some() {
+        return Judged { verdict: recorded, tick_seconds, levels };
+    }
     let trials = Referenced::new(recording, measured.to_vec());
     let settings = JudgeSettings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
-    Judged { verdict: stats::judge(&trials.sweeps(), &settings), tick_seconds, levels }
+    let verdict = stats::judge(&trials.sweeps(), &settings);
+    // Single measurements are not in medians.
+    let before = key.and_then(|key| recording.judged.get(&key)).and_then(reduction::parse);
+    let verdict = match (verdict, before) {
+        (Some(verdict), Some(Verdict { spikes, modes, .. })) => Some(Verdict { spikes, modes, ..verdict }),
+        (verdict, _) => verdict,
+    };
+    Judged { verdict, tick_seconds, levels }
 }
 
 /// The names for a reader of all series that a workload may have.

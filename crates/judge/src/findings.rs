@@ -1,13 +1,14 @@
 //! The findings of a run: every series judged once, every outcome counted.
 
-use record::{End, EndStatus, HeldBackground, Recording, Run, SeriesKey, System, Workload};
-use stats::Class;
+use record::{End, EndStatus, HeldBackground, Recording, Run, Series, SeriesKey, System, Workload};
+use stats::{Class, JudgeSettings};
 
 use crate::compare::Comparison;
-use crate::finding::{ALPHA, Finding, MARGIN};
+use crate::finding::{ALPHA, Finding, MARGIN, looks};
 use crate::fleet::Fleet;
 use crate::judgements::Judgements;
 use crate::place::Place;
+use crate::reduction::recorded_verdict;
 use crate::settlement::{Settlement, settlement};
 use crate::undecided::is_companion;
 
@@ -61,6 +62,13 @@ pub enum Note {
         workload: String,
         /// The series without a value.
         series: Vec<String>,
+    },
+    /// The record has medians in place of measurements.
+    Reduced {
+        /// How many series.
+        series: usize,
+        /// So many of them are judged from the medians, because the record has no verdict with this margin.
+        judged_again: usize,
     },
     /// The record has no end: the run was killed.
     CutOff,
@@ -150,7 +158,7 @@ impl Findings {
             systems: recording.systems.clone(),
             backgrounds: backgrounds(recording),
             clients: clients(recording),
-            notes: notes(recording, &workloads),
+            notes: notes(recording, &workloads).into_iter().chain(reduced(recording, margin)).collect(),
             workloads: workloads.into_iter().cloned().collect(),
             margin,
             alpha: ALPHA,
@@ -237,6 +245,16 @@ fn notes(recording: &Recording, workloads: &[&Workload]) -> Vec<Note> {
         .chain(end)
         .chain(readiness)
         .collect()
+}
+
+/// Whether measurements were reduced.
+fn reduced(recording: &Recording, margin: f64) -> Option<Note> {
+    let settings = JudgeSettings { margin, looks: looks(&recording.run), ..JudgeSettings::default() };
+    let is_reduced = |trials: &[Series]| trials.iter().any(Series::is_reduced);
+    let keys = || recording.series().filter(|(_, trials)| is_reduced(trials)).map(|(key, _)| key);
+    let judged_again = keys().filter(|key| recorded_verdict(recording, key, &settings).is_none()).count();
+    let series = keys().count();
+    (series > 0).then_some(Note::Reduced { series, judged_again })
 }
 
 /// The series of a workload that only trials at an offered load have, where there are other trials alone.

@@ -20,6 +20,7 @@
 
 pub mod bisect;
 pub mod bounds;
+mod compact;
 pub mod compare;
 pub mod environment;
 mod finding;
@@ -33,6 +34,7 @@ pub mod hints;
 mod judgements;
 pub mod noise_floor;
 mod place;
+pub mod reduction;
 mod scaling;
 pub mod series;
 mod settlement;
@@ -41,6 +43,7 @@ mod undecided;
 pub mod verdict;
 
 pub use bounds::LimitedLevels;
+pub use compact::compact;
 pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED, series_labels};
 pub use findings::{Findings, Note, SystemBackground};

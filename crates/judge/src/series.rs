@@ -1,7 +1,11 @@
 //! The measurements of a series as input of statistics.
 
+use std::borrow::Cow;
+
 use record::{Direction, Recording, Series, SeriesKey, SeriesKind, Workload};
 use stats::Sweep;
+
+use crate::reduction::sweep_of_every;
 
 /// The measurements of one series, trial by trial.
 pub fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
@@ -20,7 +24,7 @@ pub(crate) fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a
 
 /// The trials of a series, with the references that were timed among their values.
 pub(crate) struct Referenced<'a> {
-    trials: Vec<&'a Series>,
+    trials: Vec<(&'a Series, Cow<'a, [f64]>)>,
     references: Vec<Vec<Sweep<'a>>>,
 }
 
@@ -28,13 +32,17 @@ impl<'a> Referenced<'a> {
     /// Finds the references.
     pub(crate) fn new(recording: &'a Recording, trials: Vec<&'a Series>) -> Referenced<'a> {
         let references = trials.iter().map(|series| sweeps_of_references(recording, series)).collect();
+        let trials = trials.into_iter().map(|series| (series, series.every_value())).collect();
         Referenced { trials, references }
     }
 
     /// The sweeps for statistics.
     pub(crate) fn sweeps(&self) -> Vec<Sweep<'_>> {
         let trials = self.trials.iter().zip(&self.references);
-        trials.map(|(series, references)| sweep(series).with_controls(references)).collect()
+        let sweep = |(series, values)| sweep_of_every(series, values);
+        trials
+            .map(|((series, values), references)| sweep((*series, values)).with_controls(references))
+            .collect()
     }
 }
 
@@ -59,11 +67,13 @@ fn sweeps_of_references<'a>(recording: &'a Recording, series: &Series) -> Vec<Sw
 
 /// Whether the n of a series are levels: they are listed, and each is there once.
 pub(crate) fn is_of_levels(measured: &[&Series]) -> bool {
-    let once = |series: &&&Series| series.sizes.is_sorted_by(|a, b| a < b) && !series.sizes.is_empty();
+    let once = |series: &&&Series| {
+        series.sizes.is_sorted_by(|a, b| a < b) && !series.sizes.is_empty() && !series.is_reduced()
+    };
     !measured.is_empty() && measured.iter().all(|series| once(&series))
 }
 
-/// The measurements of one trial.
+/// The measurements of one trial, or the medians that stand for them.
 pub fn sweep(series: &Series) -> Sweep<'_> {
     match series.sizes.as_slice() {
         [] => Sweep::even(series.n_first, series.n_step, &series.values),

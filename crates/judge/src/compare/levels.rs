@@ -12,7 +12,8 @@ use super::result::{LevelValue, OfferedLoad};
 use super::sample::Sample;
 use crate::bounds::BoundsOf;
 use crate::generator::is_of_server;
-use crate::series::{is_of_levels, median, sweep};
+use crate::reduction::{compared_values, sweep_of_every};
+use crate::series::{is_of_levels, median};
 use crate::stops;
 
 /// A load with more levels than these counts as a curve.
@@ -54,7 +55,7 @@ pub(super) fn sample<'a>(
     let is_load = is_of_levels(&counted) && counted.iter().all(|s| s.sizes.len() <= LEVELS_MAX);
     let values = match of_curve {
         _ if is_load => by_level(&counted),
-        OfCurve::Windows => by_window(&counted),
+        OfCurve::Windows => by_window(recording, &counted),
         OfCurve::EveryN => BTreeMap::new(),
     };
     let kind = recording.kind(&key);
@@ -127,11 +128,12 @@ fn is_value(value: f64) -> bool {
 }
 
 /// By level the median of each trial of a curve in the tenth of n below it, where it has all of these n.
-fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
+fn by_window(recording: &Recording, all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let mut levels: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     for series in all {
-        let sweep = sweep(series);
-        let ends = [0, series.values.len().saturating_sub(1)].map(|place| series.n(place));
+        let values = compared_values(recording, series);
+        let sweep = sweep_of_every(series, &values);
+        let ends = [0, sweep.values.len().saturating_sub(1)].map(|place| sweep.n(place));
         let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
         // The cold n at the start of a curve and after its turn are left out as in a verdict.
         let (start, end) = stats::steady_range(high, series.direction == Direction::Down);

@@ -8,7 +8,7 @@ use stats::{Scaling, Sweep, Verdict};
 
 use super::result::{LevelValue, OfferedLoad};
 use crate::bounds::LimitedLevels;
-use crate::series::sweep;
+use crate::reduction::{compared_values, sweep_of_every};
 use crate::stops::Stop;
 
 /// The sample of one contender in one series.
@@ -60,7 +60,7 @@ impl Costs<'_> {
     /// The sweeps for statistics; an empty one stands for a missing trial.
     pub(super) fn sweep(&self) -> Sweep<'_> {
         let sweep = match self.series {
-            Some(series) => sweep(series).with_values(&self.values),
+            Some(series) => sweep_of_every(series, &self.values),
             None => Sweep::listed(&self.levels, &self.values),
         };
         sweep.of_boot(self.boot)
@@ -91,15 +91,18 @@ impl<'a> Sample<'a> {
         let Some(series) = place.ok().map(|place| &trials[place]) else { return Costs::default() };
         let is_rate = self.unit.more_is_better();
         let limited = |n: u64| self.limited.as_ref().is_some_and(|limited| limited.at(n));
+        let values = compared_values(self.recording, series);
+        if self.limited.is_none() && !is_rate && except.is_empty() {
+            return Costs { series: Some(series), values, ..Costs::default() };
+        }
+        let sweep = sweep_of_every(series, &values);
         let cost = |(n, value): (u64, f64)| match is_rate {
             _ if limited(n) || except.contains(&n) => f64::NAN,
             true => value.recip(),
             false => value,
         };
-        let values = match self.limited.is_some() || is_rate || !except.is_empty() {
-            true => series.points().map(cost).collect(),
-            false => Cow::Borrowed(series.values.as_slice()),
-        };
+        let points = sweep.sizes().zip(sweep.values.iter().copied());
+        let values = points.map(cost).collect();
         Costs { series: Some(series), values, ..Costs::default() }
     }
 

@@ -1,5 +1,7 @@
 //! The cost of every series over the hosts.
 
+use std::borrow::Cow;
+
 use record::{Recording, Series, SeriesKey};
 use stats::{Class, HostCosts, HostEffect, HostSweeps, NoCost, Sweep, host_costs, moderated, pooled};
 
@@ -8,7 +10,8 @@ use super::outliers::{self, OnHosts};
 use super::place::{Hosts, configuration};
 use crate::finding::{ALPHA, Finding};
 use crate::findings::Findings;
-use crate::series::{measured, sweep};
+use crate::reduction::{compared_values, sweep_of_every};
+use crate::series::measured;
 
 /// One series of one configuration: the finding of each host that was to measure it.
 struct OverHosts<'a> {
@@ -97,25 +100,26 @@ fn over_hosts<'a>(
 /// The measurements of one trial; those that a load generator limited are none of the system.
 struct CostsOfTrial<'a> {
     series: &'a Series,
-    without_limited: Option<Vec<f64>>,
+    values: Cow<'a, [f64]>,
 }
 
 impl CostsOfTrial<'_> {
     fn sweep(&self, recording: &Recording, has_boots: bool) -> Sweep<'_> {
-        let all = sweep(self.series);
-        let values = self.without_limited.as_deref();
         let boot = if has_boots { recording.boot(self.series) } else { 0 };
-        values.map_or(all, |values| all.with_values(values)).of_boot(boot)
+        sweep_of_every(self.series, &self.values).of_boot(boot)
     }
 }
 
 fn costs_of<'a>(recording: &'a Recording, finding: &Finding) -> Vec<CostsOfTrial<'a>> {
     let limited = finding.limited.as_ref();
     let of_trial = |series: &'a Series| {
-        let value = |(n, value): (u64, f64)| {
-            if limited.is_some_and(|limited| limited.at(n)) { f64::NAN } else { value }
-        };
-        CostsOfTrial { series, without_limited: limited.map(|_| series.points().map(value).collect()) }
+        let mut values = compared_values(recording, series);
+        if let Some(limited) = limited {
+            let n: Vec<u64> = sweep_of_every(series, &values).sizes().collect();
+            let each = values.to_mut().iter_mut().zip(n);
+            each.filter(|(_, n)| limited.at(*n)).for_each(|(value, _)| *value = f64::NAN);
+        }
+        CostsOfTrial { series, values }
     };
     measured(recording, &finding.key).into_iter().map(of_trial).collect()
 }

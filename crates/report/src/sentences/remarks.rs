@@ -83,6 +83,13 @@ pub fn notes(findings: &Findings) -> Vec<String> {
              offered; --trials 2 measures at it, and --trials 5 compares.",
             list(series)
         ),
+        Note::Reduced { judged_again: 0, .. } => {
+            "The file has medians in place of points, and the verdicts of the points.".to_owned()
+        }
+        Note::Reduced { series, judged_again } => format!(
+            "The file has medians in place of points: {judged_again} of {series} series are judged from \
+             medians, without references, because it has no verdict of them with this margin."
+        ),
         Note::CutOff => "The run was cut off; all trials that it finished are here.".to_string(),
         Note::OutOfTime => "The time was used up; a larger --budget would decide more.".to_string(),
         Note::EndedEarly { status } => format!("The run ended early ({}).", status.as_str()),
