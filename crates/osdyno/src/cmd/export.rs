@@ -5,21 +5,29 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use record::Recording;
+use judge::Findings;
+use record::{Line, Reader, Recording};
 use report::export::{Format, Partition, PartitionKey, SideTable};
 
 use super::{Done, read, refuse_input, write_file};
 use crate::console::{Console, results};
 use crate::failure::Failure;
 
-/// Export the measurements of a run, or another of its tables, as CSV, JSON or Parquet
+/// Export the measurements of a run, or another of its tables, as CSV, JSON or Parquet; or the run without its points
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run file
     run: PathBuf,
     /// Output format: csv, json, parquet, or hyperfine, the JSON of that program for the commands of a run
-    #[arg(long, value_parser = parse_format)]
-    format: ExportFormat,
+    #[arg(long, value_parser = parse_format, required_unless_present = "compact")]
+    format: Option<ExportFormat>,
+    /// Write a run file that has medians in place of points: all verdicts and comparisons stay the same
+    ///
+    /// The file keeps the verdict of each series, the environment, trials and loads; every verb reads it. Below
+    /// n = 100 each n has its point, above that one median stands for 2 to 5 % of n. Single points, references
+    /// and verdicts with another --margin need the points.
+    #[arg(long, requires = "out", conflicts_with_all = ["format", "table", "partition"])]
+    compact: bool,
     /// Table to export
     #[arg(long, value_enum, default_value = "values")]
     table: Table,
@@ -105,31 +113,53 @@ pub(crate) fn export(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.out {
         refuse_input(path, std::slice::from_ref(&args.run))?;
     }
+    match (args.format, &args.out) {
+        (Some(format), _) => export_table(args, format, console),
+        (None, Some(path)) => {
+            let recording = read(&args.run)?;
+            write_compact(&args.run, &recording, &Findings::from_recording(&recording), (path, args.force))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        (None, None) => Err(Failure::Usage("--compact needs a file, --out FILE".to_owned())),
+    }
+}
+
+/// Writes the run without its points, which `recording` and `findings` were read from and made of.
+pub(super) fn write_compact(
+    run: &Path,
+    recording: &Recording,
+    findings: &Findings,
+    (path, force): (&Path, bool),
+) -> Result<(), Failure> {
+    let lines = Reader::open(run)?.collect::<Result<Vec<Line>, record::Error>>()?;
+    let lines = judge::compact(recording, findings, lines);
+    write_file(path, force, |out| record::write_dense(&lines, out))
+}
+
+fn export_table(args: &Args, format: ExportFormat, console: &Console) -> Done {
     let is_tree = !args.partition.is_empty();
-    if is_tree
-        && !(args.format == ExportFormat::Table(Format::Parquet) && matches!(args.table, Table::Values))
-    {
+    if is_tree && !(format == ExportFormat::Table(Format::Parquet) && matches!(args.table, Table::Values)) {
         let text = "--partition divides the measurements, as --format parquet; no other table or format";
         return Err(Failure::Usage(text.to_owned()));
     }
-    if args.format == ExportFormat::Hyperfine && !matches!(args.table, Table::Values) {
+    if format == ExportFormat::Hyperfine && !matches!(args.table, Table::Values) {
         return Err(Failure::Usage("--format hyperfine writes times, and no other --table".to_owned()));
     }
     let recording = read(&args.run)?;
-    if args.format == ExportFormat::Hyperfine && !report::export::has_commands(&recording) {
+    if format == ExportFormat::Hyperfine && !report::export::has_commands(&recording) {
         let text = "no command was measured in this run; osdyno run -- COMMAND measures one";
         return Err(Failure::Refused(text.to_owned()));
     }
     match &args.out {
         Some(folder) if !args.partition.is_empty() => write_tree(args, &recording, folder)?,
-        Some(path) => write_file(path, args.force, |out| write(args, &recording, out))?,
+        Some(path) => write_file(path, args.force, |out| write(args, format, &recording, out))?,
         None => {
-            if args.format == ExportFormat::Table(Format::Parquet) && console.terminal {
+            if format == ExportFormat::Table(Format::Parquet) && console.terminal {
                 let text = "Parquet is binary; name a file with --out, or pipe it into a program";
                 return Err(Failure::Usage(text.to_owned()));
             }
             let mut out = BufWriter::new(results());
-            write(args, &recording, &mut out)?;
+            write(args, format, &recording, &mut out)?;
             out.flush()?;
         }
     }
@@ -164,8 +194,8 @@ fn write_tree(args: &Args, recording: &Recording, folder: &Path) -> Result<(), F
     Ok(())
 }
 
-fn write(args: &Args, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
-    let ExportFormat::Table(format) = args.format else {
+fn write(args: &Args, format: ExportFormat, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+    let ExportFormat::Table(format) = format else {
         return report::export::write_hyperfine(recording, out);
     };
     let table = match args.table {

@@ -18,6 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use self::command::{CommandArgs, Levels};
 pub(super) use self::screen::Screen;
+use super::export::write_compact;
 use super::formats::ResultFormat;
 use super::gate::{RunGate, RunGateArgs};
 use super::hosts::FleetArgs;
@@ -45,6 +46,13 @@ pub(crate) struct Args {
     /// Time limit for all trials together, such as 2m
     #[arg(short, long, value_name = "TIME", value_parser = units::time)]
     budget: Option<Duration>,
+    /// Content of the run file: points, or compact, medians that give the same verdicts in a fiftieth of the
+    /// room
+    ///
+    /// While it measures, the file has all points, so that nothing is lost in a crash. At the end `compact`
+    /// replaces them, as osdyno export --compact does; an interrupted run keeps its points.
+    #[arg(long, value_name = "CONTENT", value_enum, default_value = "points")]
+    keep: Keep,
     /// Largest n, instead of that of the preset
     #[arg(short, value_name = "N", value_parser = units::counts::<u64>(1..=10_000_000))]
     n: Option<u64>,
@@ -176,6 +184,15 @@ pub(crate) struct Args {
     command: CommandArgs,
 }
 
+/// The content of a run file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Keep {
+    /// Every measurement
+    Points,
+    /// Medians and verdicts
+    Compact,
+}
+
 impl Args {
     /// Adds these systems beside this one, unless the user names others or measures one of them against
     /// itself.
@@ -271,6 +288,10 @@ pub(crate) fn run(args: &Args, console: &Console) -> Done {
         print_noise_floor(&ran.recording, format, console)?;
     }
     warn_refused(compared.as_ref());
+    let compacted = match args.keep {
+        Keep::Compact if !ran.interrupted => write_compact(&file, &ran.recording, &findings, (&file, true)),
+        Keep::Compact | Keep::Points => Ok(()),
+    };
     let kept = ran.floor_kept.and_then(|kept| kept.inspect_err(|error| warn(&error.to_string())).ok());
     // JSON has only one answer: `osdyno blame` prints the other.
     let blame_page = blame_page.filter(|_| format == Format::Text);
@@ -286,6 +307,7 @@ pub(crate) fn run(args: &Args, console: &Console) -> Done {
     print_places(&places, format)?;
     wait_for(ran.removal, &interrupt);
     written?;
+    compacted?;
     let blamed = blamed?;
     let code = match (ran.interrupted, is_complete(&plan, &ran.recording)) {
         (true, _) => return Ok(ExitCode::from(INTERRUPTED)),

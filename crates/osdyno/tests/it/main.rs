@@ -16,6 +16,7 @@ mod background;
 mod browser;
 mod clients;
 mod command;
+mod compact;
 mod compare;
 mod conformance;
 mod cores;
