@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Scatter of real runs, for `osdyno selftest --years`.
 
-nights.py OSDYNO FOLDER...   the runs of each folder are runs of one machine without a change between them
+nights.py OSDYNO FOLDER...      the runs of each folder are runs of one machine without a change between them
+nights.py OSDYNO --pairs RUN    a run of one system against itself: osdyno run --system base= --system head=
 
-Prints, for each series, the natural logarithm of its cost in each run, less the median of its folder.
+Prints, for each series, the natural logarithm of its cost in each run, less the median of its folder; or head
+divided by base, with its 95 % interval.
 """
 import json
 import math
@@ -12,8 +14,29 @@ import subprocess
 import sys
 
 
+def ratios(answer):
+    """Every ratio over all n in an answer of compare."""
+    if isinstance(answer, dict):
+        overall = answer.get("overall")
+        if isinstance(overall, dict) and overall.get("ratio"):
+            yield overall["ratio"]
+        answer = list(answer.values())
+    if isinstance(answer, list):
+        for part in answer:
+            yield from ratios(part)
+
+
+def pairs(osdyno, run):
+    done = subprocess.run([osdyno, "compare", run, "--format", "json"], capture_output=True)
+    for ratio in ratios(json.loads(done.stdout)):
+        if ratio["low"] and ratio["high"] and ratio["low"] < ratio["high"]:
+            print(f"{ratio['value']:.5f},{ratio['low']:.5f},{ratio['high']:.5f}")
+
+
 def main():
     osdyno, *folders = sys.argv[1:]
+    if folders[:1] == ["--pairs"]:
+        return pairs(osdyno, folders[1])
     rows = {}
     for folder in folders:
         done = subprocess.run([osdyno, "history", folder, "--format", "json"], capture_output=True, check=True)

@@ -72,7 +72,7 @@ fn of_machine(store: &Store, course: &MachineCourse<'_>, all: &[MachineCourse<'_
     MachineHistory {
         machine: course.machine.clone(),
         nights: course.runs.iter().map(night).collect(),
-        changes: changes(course, &series, &machine),
+        changes: changes(store, course, &series, &machine),
         suspected: suspected.collect(),
         boundaries,
         series,
@@ -110,6 +110,7 @@ const SECONDS_OF_DAY: f64 = 86_400.0;
 
 /// The changes of a machine, the newest first. One of nearly all series is one change.
 fn changes(
+    store: &Store,
     course: &MachineCourse<'_>,
     series: &[SeriesHistory],
     machine: &[CourseChange],
@@ -118,13 +119,13 @@ fn changes(
     for change in machine {
         let begins = |one: &&SeriesHistory| one.segments.iter().any(|segment| segment.first == change.night);
         let names = series.iter().filter(|one| !one.detail).filter(begins).map(|one| one.series.clone());
-        changes.push(cost_change(course, change, names.collect()));
+        changes.push(cost_change(store, course, change, names.collect()));
     }
     for one in series.iter().filter(|one| !one.detail) {
         for segment in one.segments.iter().filter(|segment| !segment.is_of_machine) {
             let Some((ratio, raised)) = segment.ratio.zip(segment.raised) else { continue };
             let change = CourseChange { ratio, night: segment.first, raised, is_of_machine: false };
-            changes.push(cost_change(course, &change, vec![one.series.clone()]));
+            changes.push(cost_change(store, course, &change, vec![one.series.clone()]));
         }
     }
     let size = |change: &CostChange| change.ratio.value.ln().abs();
@@ -132,33 +133,33 @@ fn changes(
     changes
 }
 
-fn cost_change(course: &MachineCourse<'_>, change: &CourseChange, series: Vec<String>) -> CostChange {
+fn cost_change(
+    store: &Store,
+    course: &MachineCourse<'_>,
+    change: &CourseChange,
+    series: Vec<String>,
+) -> CostChange {
     CostChange {
         series,
         is_of_machine: change.is_of_machine,
         ratio: change.ratio,
         night: change.night,
         raised: change.raised,
-        differences: differences(course, change.night),
+        differences: differences(store, course, change.night),
     }
 }
 
-/// The kept facts that differ between a run and the one before it.
-fn differences(course: &MachineCourse<'_>, night: usize) -> Vec<Difference> {
-    let facts = |night: usize| course.runs.get(night).map(|one| &one.run.systems[one.system].facts);
-    let (Some(before), Some(after)) = (night.checked_sub(1).and_then(facts), facts(night)) else {
-        return Vec::new();
+/// The facts that differ between a run and the one before it: all that the heads of their files have.
+fn differences(store: &Store, course: &MachineCourse<'_>, night: usize) -> Vec<Difference> {
+    let system = |night: usize| {
+        let one = course.runs.get(night)?;
+        store.systems(one.stored)?.into_iter().nth(one.system)
     };
-    let keys = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
-    let mut differences: Vec<Difference> = keys
-        .filter(|key| before.get(*key) != after.get(*key))
-        .map(|key| Difference {
-            key: key.clone(),
-            values: vec![before.get(key).cloned(), after.get(key).cloned()],
-        })
-        .collect();
-    differences.sort_by_key(|one| (judge::environment::importance(&one.key), one.key.clone()));
-    differences
+    let (before, after) = (night.checked_sub(1).and_then(system), system(night));
+    match (before, after) {
+        (Some(before), Some(after)) => judge::environment::differences(&[&before, &after]),
+        _ => Vec::new(),
+    }
 }
 
 fn one_series(

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use record::{Line, System};
 use serde::{Deserialize, Serialize};
 use stats::Interval;
 
@@ -110,6 +111,16 @@ impl Store {
     /// The path of a run's file.
     pub fn path(&self, run: &StoredRun) -> PathBuf {
         self.folder.join(&run.state.file)
+    }
+
+    /// The systems of a run with all of their facts, from the head of its file: the index keeps a few facts.
+    pub(crate) fn systems(&self, run: &StoredRun) -> Option<Vec<System>> {
+        let lines = record::Reader::open(self.path(run)).ok()?.map_while(Result::ok);
+        let head = lines.take_while(|line| !matches!(line, Line::Trial(_) | Line::Series(_)));
+        Some(
+            head.filter_map(|line| if let Line::System(system) = line { Some(system) } else { None })
+                .collect(),
+        )
     }
 
     /// Puts the runs in order and leaves out copies: of two files with one run, the longer one counts.
@@ -264,7 +275,7 @@ impl Store {
     }
 
     /// Series of a run that were measured again.
-    pub(crate) fn checks_of(&self, run: &RunSummary) -> &[StoredCheck] {
+    pub fn checks_of(&self, run: &RunSummary) -> &[StoredCheck] {
         self.checks.get(&run.id).map_or(&[], Vec::as_slice)
     }
 

@@ -95,8 +95,6 @@ fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, AnyError
         "-Ctarget-feature=+crt-static".to_owned(),
         // A list of addresses as bits: 0.7 MB less than an entry for each.
         "-Clink-arg=-Wl,-z,pack-relative-relocs".to_owned(),
-        // A panic aborts, so nothing unwinds: the tables for that are 1.4 MB.
-        "-Cforce-unwind-tables=no".to_owned(),
         remap(checkout, "/osdyno"),
         remap(&home, "/cargo"),
     ];

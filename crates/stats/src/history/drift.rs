@@ -6,7 +6,7 @@ use super::window::{Value, line};
 use crate::centre::{Interval, Student, exp};
 use crate::gate::Decision;
 
-/// Fewer nights say nothing of a year.
+/// Fewer nights, or nights of fewer days, say nothing of a year.
 const NIGHTS_LEAST: usize = 20;
 /// A slow change that matters, a year.
 const LIMIT: f64 = 0.10;
@@ -15,7 +15,8 @@ const ALPHA: f64 = 0.05;
 
 /// The drift of a segment by a straight line, with the correlation of successive nights.
 pub(super) fn drift(values: &[Value], scale: Scale, correlation: f64) -> Option<CourseDrift> {
-    if values.len() < NIGHTS_LEAST {
+    let days = values.last().zip(values.first()).map_or(0.0, |(last, first)| last.day - first.day);
+    if values.len() < NIGHTS_LEAST || days + 1.0 < NIGHTS_LEAST as f64 {
         return None;
     }
     let line = line(values);

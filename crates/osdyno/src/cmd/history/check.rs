@@ -51,7 +51,7 @@ impl CheckArgs {
         let mut answer = ::history::history(&store);
         let mut functions = Vec::new();
         if let (Some(command), Some(machine)) = (&self.confirm, answer.machines.first()) {
-            let suspected = Suspected::new(machine);
+            let suspected = Suspected::new(machine, &store)?;
             if !suspected.series.is_empty() {
                 functions = self.measure_again(command, &store, machine, &suspected)?;
                 store = super::open(folder)?;
@@ -125,7 +125,8 @@ struct Suspected {
 }
 
 impl Suspected {
-    fn new(machine: &MachineHistory) -> Suspected {
+    /// Those that were measured again after this night are known.
+    fn new(machine: &MachineHistory, store: &Store) -> Result<Suspected, Failure> {
         let head = machine.nights.len().saturating_sub(1);
         let is_raised = |series: &::history::SeriesHistory| {
             series
@@ -137,8 +138,14 @@ impl Suspected {
             .series
             .iter()
             .filter(|series| !series.detail && (series.is_suspected || is_raised(series)));
+        let (_, run) = store.find(&machine.nights[head].run)?;
+        let is_known = |series: &::history::SeriesHistory| {
+            let mut checks = store.checks_of(run).iter();
+            checks.any(|check| check.workload == series.workload && check.series == series.series)
+        };
+        let looks_changed = looks_changed.filter(|series| !is_known(series));
         let series = looks_changed.map(|series| (series.workload.clone(), series.series.clone()));
-        Suspected { series: series.collect(), base: head.saturating_sub(1), head }
+        Ok(Suspected { series: series.collect(), base: head.saturating_sub(1), head })
     }
 
     fn workloads(&self) -> Vec<String> {
