@@ -9,9 +9,9 @@ use crate::findings::Findings;
 use crate::reduction::{is_reducible, parse, reduced};
 use crate::series::measured;
 
-/// Reduces the lines of a run, which `recording` was read from and `findings` were made of. References are left
-/// out: a verdict needs them, and nothing else does. A variant of which a verdict cannot be recorded keeps its
-/// measurements.
+/// Reduces the lines of a run, which `recording` was read from and `findings` were made of. References are
+/// left out: a verdict needs them, and nothing else does. A variant of which a verdict cannot be recorded
+/// keeps its measurements.
 pub fn compact(
     recording: &Recording,
     findings: &Findings,

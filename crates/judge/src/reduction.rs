@@ -1,8 +1,8 @@
 //! Runs in fewer values: the median of each cell of n in place of the measurements.
 //!
-//! Numbers that leave a run, for a comparison or a history, are made from the reduction of each series, whether
-//! the record still has its measurements or not. The verdict of a series needs all measurements, and so a
-//! reduced record has the verdict itself.
+//! Numbers that leave a run, for a comparison or a history, are made from the reduction of each series,
+//! whether the record still has its measurements or not. The verdict of a series needs all measurements, and
+//! so a reduced record has the verdict itself.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ pub(crate) fn is_reducible(series: &Series) -> bool {
         || series.sizes.is_empty() && series.n_step != 0 && series.values.len() >= REDUCED_FROM
 }
 
-/// A value for each measurement as runs are compared by them: the median of its cell, where the series is long.
+/// A value for each measurement as runs are compared by them: where the series is long, the median of its
+/// cell.
 pub fn compared_values<'a>(recording: &Recording, series: &'a Series) -> Cow<'a, [f64]> {
     if !is_reducible(series) {
         return Cow::Borrowed(&series.values);

@@ -5,8 +5,8 @@
 //! holds several of them, and only the narrow last blocks of a sweep are narrower than one. A sweep of 20,000
 //! values has 260 cells.
 //!
-//! A reduction is a function of the measurements alone, and does not change what it made: whoever compares
-//! runs by their reductions gets the same numbers from the measurements and from a file that no longer has
+//! A reduction is a function of the measurements alone, and does not change one that it made: a comparison of
+//! runs by their reductions has the same numbers from the measurements and from a file that no longer has
 //! them.
 
 use crate::median::grouped_median;

@@ -13,7 +13,7 @@ use super::{Done, read, refuse_input, write_file};
 use crate::console::{Console, results};
 use crate::failure::Failure;
 
-/// Export the measurements of a run, or another of its tables, as CSV, JSON or Parquet; or the run without its points
+/// Export the measurements of a run, or another of its tables, as CSV, JSON or Parquet; or the run in medians
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run file
@@ -23,9 +23,9 @@ pub(crate) struct Args {
     format: Option<ExportFormat>,
     /// Write a run file that has medians in place of points: all verdicts and comparisons stay the same
     ///
-    /// The file keeps the verdict of each series, the environment, trials and loads; every verb reads it. Below
-    /// n = 100 each n has its point, above that one median stands for 2 to 5 % of n. Single points, references
-    /// and verdicts with another --margin need the points.
+    /// The file keeps the verdict of each series, the environment, trials and loads; every verb reads it.
+    /// Below n = 100 each n has its point, above that one median stands for 2 to 5 % of n. Single points,
+    /// references and verdicts with another --margin need the points.
     #[arg(long, requires = "out", conflicts_with_all = ["format", "table", "partition"])]
     compact: bool,
     /// Table to export

@@ -106,7 +106,7 @@ mod tests {
         let flow = session.on_input(request.as_bytes(), &mut output);
         let mut all = Vec::new();
         while !output.is_empty() {
-            let mut chunk = Vec::new();
+            let mut chunk = Vec::with_capacity(4096);
             output.fill(&mut chunk).expect("memory");
             all.extend(chunk);
         }
