@@ -16,7 +16,6 @@ mod examination;
 #[cfg(feature = "file")]
 mod frame;
 mod json;
-mod judged;
 mod line;
 mod load;
 #[cfg(feature = "file")]
@@ -41,14 +40,13 @@ mod writer;
 
 pub use examination::{Condition, ConditionWeight, Examination, Steadiness};
 pub use json::{LINE_BYTES_MAX, LineError, SentLine, parse_line, write_line};
-pub use judged::JudgedSeries;
 pub use line::{End, EndStatus, Line, Run, SCHEMA, Tool};
 pub use load::{
     FailureCount, GeneratorLevel, GeneratorPart, Histogram, Limitation, LimitedBy, Purpose, Tester,
 };
 pub use profile::{Count, Frame, InUse, NRange, Profile, ProfileOrder, ProfileWindow, ProfiledSeries, Stack};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
-pub use series::{Series, SeriesKey, Unit};
+pub use series::{JudgedSeries, Series, SeriesKey, Unit};
 pub use system::{
     FleetPlace, NoiseFloor, ProcessorBorder, ProcessorKind, Processors, ResourceLimit, System, resource,
 };
