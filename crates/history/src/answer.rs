@@ -23,6 +23,13 @@ pub struct HistoryAnswer {
 }
 
 impl HistoryAnswer {
+    /// The machines of the newest run: one, or the hosts of a fleet.
+    pub fn of_newest(&self) -> impl Iterator<Item = &MachineHistory> {
+        let newest = |machine: &MachineHistory| machine.nights.last().map(|night| night.run.clone());
+        let run = self.machines.first().and_then(newest);
+        self.machines.iter().filter(move |machine| newest(machine) == run)
+    }
+
     /// Leaves out changes and boundaries before a day, as `2026-11-01`.
     pub fn keep_changes_since(&mut self, day: &str) {
         for machine in &mut self.machines {
@@ -69,14 +76,18 @@ pub struct MachineHistory {
     pub machine: MachineKey,
     /// Its runs, in the order of time.
     pub nights: Vec<Night>,
-    /// Known changes beside the system, in the order of time.
+    /// Changes of something beside the system, in the order of time.
     ///
     /// Costs before and after are not set against each other.
     pub boundaries: Vec<Boundary>,
     /// Changes of costs that were raised, the newest first.
     pub changes: Vec<CostChange>,
-    /// Names of series whose newest cost looks changed, and must be measured again to be certain.
-    pub suspected: Vec<String>,
+    /// Series of the newest run that a measurement side by side would test, the most certain first.
+    ///
+    /// A run without any change has some of these.
+    pub suspected: Vec<SuspectedSeries>,
+    /// Slow change of the machine's speed, which all series share.
+    pub drift: Option<CostDrift>,
     /// Every series.
     pub series: Vec<SeriesHistory>,
 }
@@ -98,8 +109,8 @@ pub struct Night {
     pub tags: Vec<String>,
 }
 
-/// A known change beside the system under test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A change of something beside the system under test.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Boundary {
     /// Its first run, as its place among the runs of the machine.
     pub night: usize,
@@ -109,13 +120,15 @@ pub struct Boundary {
     pub from: String,
     /// After.
     pub to: String,
+    /// Cost after divided by cost before, of a level that moved.
+    pub ratio: Option<Interval>,
     /// Series that begin anew.
     ///
     /// Empty where all do.
     pub series: Vec<String>,
 }
 
-/// The kind of a known change.
+/// The kind of a change beside the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundaryKind {
@@ -127,6 +140,8 @@ pub enum BoundaryKind {
     Compiler,
     /// Version of a workload.
     Workload,
+    /// A level that moved though base and head, measured side by side, do not differ.
+    NotInSystem,
 }
 
 /// A change of one cost, or of all costs of a machine.
@@ -139,11 +154,15 @@ pub struct CostChange {
     /// Whether nearly all series of the machine changed at once.
     pub is_of_machine: bool,
     /// Cost after divided by cost before.
+    ///
+    /// The interval holds it in 95 %, and in 99.7 % where base and head were measured side by side.
     pub ratio: Interval,
     /// First run with the new cost, as its place among the runs of the machine.
     pub night: usize,
     /// Run after which it was certain.
     pub raised: usize,
+    /// Whether base and head were measured again, side by side; otherwise several runs made it certain.
+    pub is_side_by_side: bool,
     /// Facts of the system that differ between the last run before and the first one after.
     pub differences: Vec<Difference>,
 }
@@ -181,10 +200,23 @@ pub struct SeriesHistory {
     pub steady: Vec<Option<f64>>,
     /// Parts between which its cost changed, in the order of time.
     pub segments: Vec<HistorySegment>,
-    /// Slow change of its cost within the newest segment.
+    /// Slow change of its cost beside that of the machine, over all segments.
     pub drift: Option<CostDrift>,
-    /// Whether its newest cost looks changed.
-    pub is_suspected: bool,
+}
+
+/// A series that looks changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SuspectedSeries {
+    /// Its name for a reader.
+    pub series: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Cost of the newest runs over that before.
+    pub ratio: Interval,
+    /// The first run that looks changed, as its place among the runs of the machine.
+    pub night: usize,
+    /// A run of the old level, certainly before the change.
+    pub base: usize,
 }
 
 /// A part of a history in which a cost did not change.

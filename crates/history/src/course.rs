@@ -101,8 +101,9 @@ fn series<'a>(runs: &[RunOfMachine<'a>]) -> Vec<SeriesCourse<'a>> {
 /// So many of the first runs say which cells of n a series has, and the usual costs there.
 const FIRST: usize = 5;
 
-/// The cost of each run over the same n: the mean of its distances from the usual cost of each cell, which a
-/// run with fewer cells has too. Later runs change nothing of this, because the first ones say what is usual.
+/// The cost of each run over the same n: the mean of its distances from the usual cost of each cell. A cell
+/// that a run did not reach counts as in the run before: otherwise a run that ends below a step would look as
+/// if the step were gone. Later runs change nothing of this, because the first ones say what is usual.
 fn values(nights: &[Option<&SeriesSummary>]) -> Vec<Option<f64>> {
     let first: Vec<&&SeriesSummary> = nights.iter().flatten().take(FIRST).collect();
     let mut costs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -113,10 +114,13 @@ fn values(nights: &[Option<&SeriesSummary>]) -> Vec<Option<f64>> {
     let mean = |costs: &[f64]| costs.iter().sum::<f64>() / costs.len().max(1) as f64;
     let usual: BTreeMap<u32, f64> = costs.iter().map(|(cell, costs)| (*cell, mean(costs))).collect();
     let level = mean(&usual.values().copied().collect::<Vec<_>>());
-    let value = |series: &SeriesSummary| {
-        let away = series.costs().filter_map(|cost| Some(cost.log_cost - usual.get(&cost.cell)?));
-        let away: Vec<f64> = away.collect();
-        (2 * away.len() >= usual.len() && !away.is_empty()).then(|| level + mean(&away))
+    let mut away: BTreeMap<u32, f64> = usual.keys().map(|cell| (*cell, 0.0)).collect();
+    let mut value = |series: &SeriesSummary| {
+        let own = series.costs().filter_map(|cost| Some((cost.cell, cost.log_cost - usual.get(&cost.cell)?)));
+        let own: Vec<(u32, f64)> = own.collect();
+        let is_enough = 2 * own.len() >= usual.len() && !own.is_empty();
+        away.extend(own.into_iter().filter(|_| is_enough));
+        is_enough.then(|| level + away.values().sum::<f64>() / away.len() as f64)
     };
-    nights.iter().map(|series| series.and_then(value)).collect()
+    nights.iter().map(|series| series.and_then(&mut value)).collect()
 }

@@ -4,28 +4,42 @@ use std::collections::HashSet;
 
 use judge::Difference;
 use record::Unit;
-use stats::{
-    CourseChange, CourseOfSeries, CourseSegment, HistoryFold, HistorySettings, Interval, NightOfMachine,
-};
+use stats::{ChangeGround, Interval, LevelChange, LevelHistory, LevelSegment, Suspicion, YearlyDrift};
 
 use crate::answer::{
     Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun,
-    LeftOutRunReason, MachineHistory, Night, SeriesHistory,
+    LeftOutRunReason, MachineHistory, Night, SeriesHistory, SuspectedSeries,
 };
 use crate::course::{MachineCourse, RunOfMachine, SeriesCourse};
-use crate::store::{Store, StoredCheck};
+use crate::lineage::Lineage;
+use crate::store::Store;
+use crate::summary::SeriesSummary;
 
 /// Version of the answer.
 const SCHEMA: u32 = 1;
 
 /// The history of a folder.
 pub fn history(store: &Store) -> HistoryAnswer {
+    answer(store, false)
+}
+
+/// The same before series that look changed in the newest run are measured again: none of them is raised yet.
+pub fn before_confirming(store: &Store) -> HistoryAnswer {
+    answer(store, true)
+}
+
+fn answer(store: &Store, confirms: bool) -> HistoryAnswer {
     let courses = MachineCourse::all(store);
+    let lineages = Lineage::all(&courses);
+    let mut machines: Vec<MachineHistory> =
+        lineages.iter().flat_map(|lineage| of_lineage(store, lineage, &courses, confirms)).collect();
+    let newest = |machine: &MachineHistory| machine.nights.last().map(|night| night.started_at.clone());
+    machines.sort_by_key(|machine| std::cmp::Reverse(newest(machine)));
     HistoryAnswer {
         schema: SCHEMA,
         folder: store.folder().display().to_string(),
         runs: store.summaries().filter(|(_, run)| run.counts()).count(),
-        machines: courses.iter().map(|course| of_machine(store, course, &courses)).collect(),
+        machines,
         left_out: left_out(store),
     }
 }
@@ -36,117 +50,225 @@ fn left_out(store: &Store) -> Vec<LeftOutRun> {
         reason,
         error: error.to_owned(),
     };
-    let unreadable = store.unreadable.iter();
-    let unreadable = unreadable.map(|(file, error)| one(file, LeftOutRunReason::Unreadable, error));
+    let unreadable = store.unreadable.iter().map(|stored| {
+        let error = stored.run.as_ref().err().map_or("", String::as_str);
+        one(&stored.state.file, LeftOutRunReason::Unreadable, error)
+    });
     let not_counted = store.summaries().filter(|(_, run)| !run.counts());
     let not_counted = not_counted.map(|(stored, run)| match run.end {
         Some(_) => one(&stored.state.file, LeftOutRunReason::Damaged, ""),
         None => one(&stored.state.file, LeftOutRunReason::NotEnded, ""),
     });
-    let copies = store.copies.iter().map(|file| one(file, LeftOutRunReason::Copy, ""));
+    let copies = store.copies.iter().map(|stored| one(&stored.state.file, LeftOutRunReason::Copy, ""));
     unreadable.chain(not_counted).chain(copies).collect()
 }
 
-fn of_machine(store: &Store, course: &MachineCourse<'_>, all: &[MachineCourse<'_>]) -> MachineHistory {
-    let night = |one: &RunOfMachine<'_>| Night {
-        run: one.run.id.clone(),
-        file: one.stored.state.file.clone(),
-        started_at: one.run.started_at.clone(),
-        started_seconds: one.run.started_seconds,
-        kernel: one.run.systems[one.system].kernel(),
-        tags: store.tags_of(one.run).to_vec(),
-    };
-    let boundaries = boundaries(course, all);
-    let (main, machine) = folded(course, &boundaries, false);
-    let (details, _) = folded(course, &boundaries, true);
-    let mut taken = HashSet::new();
-    let series: Vec<SeriesHistory> = course
-        .series
-        .iter()
-        .zip(main.into_iter().zip(details))
-        .map(|(series, (main, detail))| {
-            one_series(series, if series.newest.detail { detail } else { main }, &mut taken)
-        })
-        .collect();
-    let suspected = series.iter().filter(|one| one.is_suspected && !one.detail).map(|one| one.series.clone());
-    MachineHistory {
-        machine: course.machine.clone(),
-        nights: course.runs.iter().map(night).collect(),
-        changes: changes(store, course, &series, &machine),
-        suspected: suspected.collect(),
-        boundaries,
-        series,
-    }
-}
-
-/// The courses of the series of a machine: of those that alarms are about, or of the details beside them. The
-/// others are empty.
-fn folded(
-    course: &MachineCourse<'_>,
-    boundaries: &[Boundary],
-    are_details: bool,
-) -> (Vec<CourseOfSeries>, Vec<CourseChange>) {
-    let first = course.runs.first().map_or(0.0, |one| one.run.started_seconds);
-    let days: Vec<f64> =
-        course.runs.iter().map(|one| (one.run.started_seconds - first) / SECONDS_OF_DAY).collect();
-    let values = |series: &SeriesCourse<'_>| match series.newest.detail == are_details {
-        true => series.values.clone(),
-        false => vec![None; days.len()],
-    };
-    let series: Vec<Vec<Option<f64>>> = course.series.iter().map(values).collect();
-    let mut fold = HistoryFold::new(series.len(), HistorySettings::default());
-    for (place, day) in days.iter().enumerate() {
-        let log_costs: Vec<Option<f64>> = series.iter().map(|values| values[place]).collect();
-        let is_boundary =
-            boundaries.iter().any(|one| one.night == place && one.series.is_empty() && place > 0);
-        let night = NightOfMachine { day: *day, log_costs: &log_costs, is_boundary };
-        fold.add(&night, &mut |series| check(course, series, place));
-    }
-    let answer = fold.answer();
-    (answer.series, answer.machine)
-}
-
-const SECONDS_OF_DAY: f64 = 86_400.0;
-
-/// The changes of a machine, the newest first. One of nearly all series is one change.
-fn changes(
+/// The histories of machines that were measured under one name.
+fn of_lineage(
     store: &Store,
-    course: &MachineCourse<'_>,
-    series: &[SeriesHistory],
-    machine: &[CourseChange],
-) -> Vec<CostChange> {
-    let mut changes: Vec<CostChange> = Vec::new();
-    for change in machine {
-        let begins = |one: &&SeriesHistory| one.segments.iter().any(|segment| segment.first == change.night);
-        let names = series.iter().filter(|one| !one.detail).filter(begins).map(|one| one.series.clone());
-        changes.push(cost_change(store, course, change, names.collect()));
-    }
-    for one in series.iter().filter(|one| !one.detail) {
-        for segment in one.segments.iter().filter(|segment| !segment.is_of_machine) {
-            let Some((ratio, raised)) = segment.ratio.zip(segment.raised) else { continue };
-            let change = CourseChange { ratio, night: segment.first, raised, is_of_machine: false };
-            changes.push(cost_change(store, course, &change, vec![one.series.clone()]));
+    lineage: &Lineage<'_, '_>,
+    all: &[MachineCourse<'_>],
+    confirms: bool,
+) -> Vec<MachineHistory> {
+    let boundaries: Vec<Vec<Boundary>> =
+        lineage.courses.iter().map(|course| boundaries(course, all)).collect();
+    let main = lineage.levels(&boundaries, false, confirms);
+    let details = lineage.levels(&boundaries, true, false);
+    let of_machine = |(machine, boundaries): (usize, Vec<Boundary>)| {
+        let of = OfMachine { store, lineage, course: lineage.courses[machine], machine };
+        of.history(&main, &details, boundaries)
+    };
+    boundaries.into_iter().enumerate().map(of_machine).collect()
+}
+
+/// One machine of a lineage.
+struct OfMachine<'s, 'c, 'a> {
+    store: &'s Store,
+    lineage: &'s Lineage<'c, 'a>,
+    course: &'c MachineCourse<'a>,
+    machine: usize,
+}
+
+impl OfMachine<'_, '_, '_> {
+    fn history(&self, main: &LevelHistory, details: &LevelHistory, known: Vec<Boundary>) -> MachineHistory {
+        let mut taken = HashSet::new();
+        let series: Vec<SeriesHistory> = self
+            .course
+            .series
+            .iter()
+            .enumerate()
+            .map(|(own, series)| {
+                let levels = if series.newest.detail { details } else { main };
+                self.series(series, self.lineage.place_of(self.machine, own), levels, &mut taken)
+            })
+            .collect();
+        let mut boundaries = known;
+        boundaries.extend(main.changes.iter().filter_map(|change| self.moved(change)));
+        boundaries.sort_by_key(|boundary| boundary.night);
+        let is_newest = self.lineage.newest() == Some(self.machine);
+        let suspected = main.suspected.iter().filter(|_| is_newest);
+        MachineHistory {
+            machine: self.course.machine.clone(),
+            nights: self.course.runs.iter().map(|one| self.night(one)).collect(),
+            changes: self.changes(main, &series),
+            suspected: suspected.filter_map(|suspicion| self.suspected(suspicion)).collect(),
+            drift: main.machine_drifts.get(self.machine).copied().flatten().map(cost_drift),
+            boundaries,
+            series,
         }
     }
-    let size = |change: &CostChange| change.ratio.value.ln().abs();
-    changes.sort_by(|a, b| b.night.cmp(&a.night).then(size(b).total_cmp(&size(a))));
-    changes
+
+    fn night(&self, one: &RunOfMachine<'_>) -> Night {
+        Night {
+            run: one.run.id.clone(),
+            file: one.stored.state.file.clone(),
+            started_at: one.run.started_at.clone(),
+            started_seconds: one.run.started_seconds,
+            kernel: one.run.systems[one.system].kernel(),
+            tags: self.store.tags_of(one.run).to_vec(),
+        }
+    }
+
+    fn label(&self, place: usize) -> Option<&SeriesSummary> {
+        let own = self.lineage.series_at(self.machine, place)?;
+        self.course.series.get(own).map(|series| series.newest)
+    }
+
+    fn suspected(&self, suspicion: &Suspicion) -> Option<SuspectedSeries> {
+        let series = self.label(suspicion.series)?;
+        Some(SuspectedSeries {
+            series: series.label.clone(),
+            workload: series.workload.clone(),
+            ratio: suspicion.ratio,
+            night: self.lineage.from(self.machine, suspicion.from)?,
+            base: self.lineage.to(self.machine, suspicion.base)?,
+        })
+    }
+
+    /// A level that moved, though base and head do not differ.
+    fn moved(&self, change: &LevelChange) -> Option<Boundary> {
+        if change.is_alarm() || change.machine != self.machine {
+            return None;
+        }
+        Some(Boundary {
+            night: self.lineage.from(self.machine, change.from)?,
+            kind: BoundaryKind::NotInSystem,
+            from: String::new(),
+            to: String::new(),
+            ratio: Some(change.ratio),
+            series: change
+                .series
+                .and_then(|place| self.label(place))
+                .map(|one| one.label.clone())
+                .into_iter()
+                .collect(),
+        })
+    }
+
+    /// The changes that were raised on this machine, the newest first. One of nearly all series is one
+    /// change.
+    fn changes(&self, levels: &LevelHistory, series: &[SeriesHistory]) -> Vec<CostChange> {
+        let change = |change: &LevelChange| {
+            let night = self.lineage.from(self.machine, change.from)?;
+            let begins = |one: &&SeriesHistory| one.segments.iter().any(|segment| segment.first == night);
+            let names = match change.series {
+                None => series
+                    .iter()
+                    .filter(|one| !one.detail)
+                    .filter(begins)
+                    .map(|one| one.series.clone())
+                    .collect(),
+                Some(place) => self.label(place).map(|one| one.label.clone()).into_iter().collect(),
+            };
+            Some(CostChange {
+                series: names,
+                is_of_machine: change.series.is_none(),
+                ratio: ratio(change),
+                night,
+                raised: self.lineage.to(self.machine, change.raised)?,
+                is_side_by_side: matches!(change.ground, ChangeGround::SideBySide(_)),
+                differences: differences(self.store, self.course, night),
+            })
+        };
+        let raised =
+            levels.changes.iter().filter(|change| change.is_alarm() && change.machine == self.machine);
+        let mut changes: Vec<CostChange> = raised.filter_map(change).collect();
+        let size = |change: &CostChange| change.ratio.value.ln().abs();
+        changes.sort_by(|a, b| b.night.cmp(&a.night).then(size(b).total_cmp(&size(a))));
+        changes
+    }
+
+    fn series(
+        &self,
+        series: &SeriesCourse<'_>,
+        place: usize,
+        levels: &LevelHistory,
+        taken: &mut HashSet<String>,
+    ) -> SeriesHistory {
+        let newest = series.newest;
+        let of = &levels.series[place];
+        let unit = newest.unit;
+        let steady = self.lineage.nights_of(self.machine).map(|night| of.steady[night]);
+        let steady = steady.map(|log| log.is_finite().then(|| in_unit(log.exp(), unit)));
+        let own = of.segments.iter().filter(|segment| segment.machine == self.machine);
+        SeriesHistory {
+            series: newest.label.clone(),
+            id: unique(&newest.label, taken),
+            workload: newest.workload.clone(),
+            variant: newest.variant.clone(),
+            name: newest.name.clone(),
+            direction: newest.direction,
+            settings: newest.settings.clone(),
+            version: newest.version,
+            unit,
+            detail: newest.detail,
+            class: newest.class,
+            values: series.values.iter().map(|log| log.map(|log| in_unit(log.exp(), unit))).collect(),
+            steady: steady.collect(),
+            segments: own.filter_map(|segment| self.segment(segment, place, levels, unit)).collect(),
+            drift: of.drift.map(cost_drift),
+        }
+    }
+
+    fn segment(
+        &self,
+        segment: &LevelSegment,
+        place: usize,
+        levels: &LevelHistory,
+        unit: Unit,
+    ) -> Option<HistorySegment> {
+        let begins = |change: &&LevelChange| {
+            let is_its = match change.series {
+                Some(series) => series == place,
+                None => change.machine == self.machine,
+            };
+            is_its && change.is_alarm() && change.from == segment.first
+        };
+        let change = levels.changes.iter().find(begins).filter(|_| !segment.starts_epoch);
+        let Interval { value, low, high } = segment.level;
+        let [value, low, high] = [value, low, high].map(|log| in_unit(log.exp(), unit));
+        Some(HistorySegment {
+            first: self.lineage.from(self.machine, segment.first)?,
+            last: self.lineage.to(self.machine, segment.last)?,
+            nights: segment.measured,
+            value: Interval { value, low: low.min(high), high: low.max(high) },
+            ratio: change.map(ratio),
+            raised: change.and_then(|change| self.lineage.to(self.machine, change.raised)),
+            is_of_machine: change.is_some_and(|change| change.series.is_none()),
+        })
+    }
 }
 
-fn cost_change(
-    store: &Store,
-    course: &MachineCourse<'_>,
-    change: &CourseChange,
-    series: Vec<String>,
-) -> CostChange {
-    CostChange {
-        series,
-        is_of_machine: change.is_of_machine,
-        ratio: change.ratio,
-        night: change.night,
-        raised: change.raised,
-        differences: differences(store, course, change.night),
+/// The size of a change: as it was measured side by side, where it was.
+fn ratio(change: &LevelChange) -> Interval {
+    match change.ground {
+        ChangeGround::SideBySide(ratio) => ratio,
+        ChangeGround::Nights | ChangeGround::Machine(_) => change.ratio,
     }
+}
+
+fn cost_drift(drift: YearlyDrift) -> CostDrift {
+    CostDrift { ratio_per_year: drift.ratio, reaches_limit: drift.decision }
 }
 
 /// The facts that differ between a run and the one before it: all that the heads of their files have.
@@ -162,61 +284,9 @@ fn differences(store: &Store, course: &MachineCourse<'_>, night: usize) -> Vec<D
     }
 }
 
-fn one_series(
-    series: &SeriesCourse<'_>,
-    course: CourseOfSeries,
-    taken: &mut HashSet<String>,
-) -> SeriesHistory {
-    let newest = series.newest;
-    let drift = course
-        .drift
-        .map(|drift| CostDrift { ratio_per_year: drift.ratio_per_year, reaches_limit: drift.reaches_limit });
-    let mut steady = vec![None; series.values.len()];
-    for (night, cost) in &course.steady {
-        steady[*night] = Some(in_unit(*cost, newest.unit));
-    }
-    SeriesHistory {
-        series: newest.label.clone(),
-        id: unique(&newest.label, taken),
-        workload: newest.workload.clone(),
-        variant: newest.variant.clone(),
-        name: newest.name.clone(),
-        direction: newest.direction,
-        settings: newest.settings.clone(),
-        version: newest.version,
-        unit: newest.unit,
-        detail: newest.detail,
-        class: newest.class,
-        values: series.values.iter().map(|cost| cost.map(|cost| in_unit(cost.exp(), newest.unit))).collect(),
-        steady,
-        segments: course.segments.iter().map(|segment| segment_of(segment, newest.unit)).collect(),
-        drift,
-        is_suspected: course.is_suspected,
-    }
-}
-
 /// A cost as a value: where more is better, a rate.
 fn in_unit(cost: f64, unit: Unit) -> f64 {
     if unit.more_is_better() { cost.recip() } else { cost }
-}
-
-fn segment_of(segment: &CourseSegment, unit: Unit) -> HistorySegment {
-    let Interval { value, low, high } = segment.cost;
-    let ends = [in_unit(low, unit), in_unit(high, unit)];
-    let change = segment.change;
-    HistorySegment {
-        first: segment.first,
-        last: segment.last,
-        nights: segment.nights,
-        value: Interval {
-            value: in_unit(value, unit),
-            low: ends[0].min(ends[1]),
-            high: ends[0].max(ends[1]),
-        },
-        ratio: change.map(|change| change.ratio),
-        raised: change.map(|change| change.raised),
-        is_of_machine: change.is_some_and(|change| change.is_of_machine),
-    }
 }
 
 /// A name for addresses: letters, digits and lines, and a number where two are the same.
@@ -243,6 +313,7 @@ fn boundaries(course: &MachineCourse<'_>, all: &[MachineCourse<'_>]) -> Vec<Boun
             kind,
             from: from.clone(),
             to: to.clone(),
+            ratio: None,
             series: Vec::new(),
         }));
     }
@@ -265,6 +336,7 @@ fn machine_before(course: &MachineCourse<'_>, all: &[MachineCourse<'_>]) -> Opti
         kind: BoundaryKind::Machine,
         from: before.machine.title(),
         to: course.machine.title(),
+        ratio: None,
         series: Vec::new(),
     })
 }
@@ -285,13 +357,7 @@ fn workload_before(series: &SeriesCourse<'_>, course: &MachineCourse<'_>) -> Opt
         kind: BoundaryKind::Workload,
         from: before.id.version.to_string(),
         to: series.id.version.to_string(),
+        ratio: None,
         series: vec![series.newest.label.clone()],
     })
-}
-
-/// The measurement of a series that was made again after a run.
-fn check(course: &MachineCourse<'_>, series: usize, night: usize) -> Option<Interval> {
-    let of = course.series.get(series)?.newest;
-    let checks = course.runs.get(night)?.checks;
-    checks.iter().find(|one| one.workload == of.workload && one.series == of.label).map(StoredCheck::ratio)
 }

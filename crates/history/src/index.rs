@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::RunSummary;
+use crate::store::replace;
 
 /// The file of the index. Its name begins with a dot, because it is none of the user's.
 const NAME: &str = ".osdyno-index";
@@ -87,6 +88,11 @@ impl Index {
         }
     }
 
+    /// Adds summaries that the program has already.
+    pub(crate) fn know<'a>(&mut self, runs: impl Iterator<Item = &'a StoredRun>) {
+        self.known.extend(runs.map(|run| (run.state.clone(), run.clone())));
+    }
+
     /// Takes the summary of a file, if the file did not change since.
     pub(crate) fn take(&mut self, state: &FileState) -> Option<StoredRun> {
         self.known.remove(state)
@@ -113,10 +119,7 @@ impl Index {
     fn write_anew(&self, all: &[StoredRun]) -> io::Result<()> {
         let mut text = format!("{HEAD}\n").into_bytes();
         lines(all, &mut text)?;
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let mut unfinished = tempfile::Builder::new().prefix(NAME).tempfile_in(folder)?;
-        unfinished.write_all(&text)?;
-        unfinished.persist(&self.path).map(drop).map_err(|error| error.error)
+        replace(&self.path, &text)
     }
 }
 

@@ -14,15 +14,16 @@ mod course;
 mod decide;
 mod error;
 mod index;
+mod lineage;
 mod machine;
 mod store;
 mod summary;
 
 pub use answer::{
     Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun,
-    LeftOutRunReason, MachineHistory, Night, SeriesHistory,
+    LeftOutRunReason, MachineHistory, Night, SeriesHistory, SuspectedSeries,
 };
-pub use decide::history;
+pub use decide::{before_confirming, history};
 pub use error::Error;
 pub use index::{FileState, StoredRun};
 pub use machine::{MachineKey, Surroundings};

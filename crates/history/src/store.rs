@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use record::{Line, System};
 use serde::{Deserialize, Serialize};
 use stats::Interval;
+use tempfile::NamedTempFile;
 
 use crate::index::{FileState, Index, StoredRun};
 use crate::{Error, RunSummary};
@@ -32,9 +33,9 @@ pub struct Store {
     /// Every run, in the order of time, each once.
     pub runs: Vec<StoredRun>,
     /// Files that hold the same run as another one.
-    pub copies: Vec<String>,
-    /// Files that are no run, each with the reason.
-    pub unreadable: Vec<(String, String)>,
+    pub copies: Vec<StoredRun>,
+    /// Files that are no run.
+    pub unreadable: Vec<StoredRun>,
     /// The tags of runs, by run.
     pub tags: BTreeMap<String, Vec<String>>,
     /// Series that were measured again after a run, by run.
@@ -46,6 +47,8 @@ pub struct Store {
 /// A series that looked changed after a run and was measured again, base and head in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredCheck {
+    /// Name of the system, of which a run of a fleet has many.
+    pub system: String,
     /// Name of the workload.
     pub workload: String,
     /// Name of the series for a reader.
@@ -57,6 +60,10 @@ pub struct StoredCheck {
 }
 
 impl StoredCheck {
+    fn is_of(&self, other: &StoredCheck) -> bool {
+        (&self.system, &self.workload, &self.series) == (&other.system, &other.workload, &other.series)
+    }
+
     pub(crate) fn ratio(&self) -> Interval {
         let [value, low, high] = self.ratio;
         Interval { value, low, high }
@@ -72,14 +79,27 @@ impl Store {
     /// # Errors
     /// [`Error::Folder`]. A file that is no run is in [`Store::unreadable`].
     pub fn open(folder: &Path, progress: ReadProgress<'_>) -> Result<Store, Error> {
+        Store::read(folder, Index::open(folder), progress)
+    }
+
+    /// Reads the folder again. Files that this store knows are not read, even where there is no index.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`].
+    pub fn refreshed(&self) -> Result<Store, Error> {
+        let mut index = Index::open(&self.folder);
+        index.know([&self.runs, &self.copies, &self.unreadable].into_iter().flatten());
+        Store::read(&self.folder, index, &|_, _| {})
+    }
+
+    fn read(folder: &Path, mut index: Index, progress: ReadProgress<'_>) -> Result<Store, Error> {
         let mut states = Vec::new();
         find_files(folder, folder, 0, &mut states)
             .map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
         states.sort_by(|a, b| a.file.cmp(&b.file));
-        let mut index = Index::open(folder);
         let mut all: Vec<Option<StoredRun>> = states.iter().map(|state| index.take(state)).collect();
         let new: Vec<usize> = (0..all.len()).filter(|&place| all[place].is_none()).collect();
-        let read: Vec<StoredRun> = read_all(folder, new.iter().map(|&place| &states[place]), progress);
+        let read = read_all(folder, new.iter().map(|&place| &states[place]), progress);
         let written = read.clone();
         new.iter().zip(read).for_each(|(&place, run)| all[place] = Some(run));
         let all: Vec<StoredRun> = all.into_iter().flatten().collect();
@@ -127,12 +147,9 @@ impl Store {
     fn sort(&mut self, all: Vec<StoredRun>) {
         let mut places: HashMap<String, usize> = HashMap::new();
         for stored in all {
-            let run = match &stored.run {
-                Ok(run) => run,
-                Err(reason) => {
-                    self.unreadable.push((stored.state.file.clone(), reason.clone()));
-                    continue;
-                }
+            let Ok(run) = &stored.run else {
+                self.unreadable.push(stored);
+                continue;
             };
             match places.get(&run.id).map(|&place| &mut self.runs[place]) {
                 None => {
@@ -145,7 +162,7 @@ impl Store {
                     if trials(&copy) > trials(known) {
                         std::mem::swap(known, &mut copy);
                     }
-                    self.copies.push(copy.state.file);
+                    self.copies.push(copy);
                 }
             }
         }
@@ -231,8 +248,7 @@ impl Store {
         }
         let target = self.folder.join(format!("{id}.{EXTENSION}"));
         let failed = |source| Error::Write { path: target.clone(), source };
-        let mut unfinished =
-            tempfile::Builder::new().prefix(".").tempfile_in(&self.folder).map_err(failed)?;
+        let mut unfinished = unfinished(&self.folder).map_err(failed)?;
         let mut source = fs::File::open(path).map_err(failed)?;
         io::copy(&mut source, &mut unfinished).map_err(failed)?;
         unfinished.as_file().sync_all().map_err(failed)?;
@@ -249,12 +265,7 @@ impl Store {
     /// [`Error::Tag`] for a name that is no file name; [`Error::Write`].
     pub fn tag(&self, tag: &str, run: &RunSummary) -> Result<(), Error> {
         let path = self.path_of_tag(tag)?;
-        let folder = self.folder.join(TAGS);
-        let failed = |source| Error::Write { path: path.clone(), source };
-        fs::create_dir_all(&folder).map_err(failed)?;
-        let mut unfinished = tempfile::Builder::new().prefix(".").tempfile_in(&folder).map_err(failed)?;
-        writeln!(unfinished, "{}", run.id).map_err(failed)?;
-        unfinished.persist(&path).map(drop).map_err(|error| failed(error.error))
+        replace(&path, format!("{}\n", run.id).as_bytes()).map_err(|source| Error::Write { path, source })
     }
 
     /// Takes a tag away.
@@ -275,7 +286,7 @@ impl Store {
     }
 
     /// Series of a run that were measured again.
-    pub fn checks_of(&self, run: &RunSummary) -> &[StoredCheck] {
+    pub(crate) fn checks_of(&self, run: &RunSummary) -> &[StoredCheck] {
         self.checks.get(&run.id).map_or(&[], Vec::as_slice)
     }
 
@@ -291,18 +302,19 @@ impl Store {
         Ok(folder.join(format!("{run}-{number}.{EXTENSION}")))
     }
 
-    /// Keeps the measurements that were made again after a run.
+    /// Keeps measurements that were made again after a run, beside those that were kept before.
     ///
     /// # Errors
     /// [`Error::Write`].
-    pub fn keep_checks(&self, run: &RunSummary, checks: &[StoredCheck]) -> Result<(), Error> {
-        let folder = self.folder.join(CHECKS);
-        let path = folder.join(format!("{}.json", run.id));
+    pub fn keep_checks(&self, run: &RunSummary, new: &[StoredCheck]) -> Result<(), Error> {
+        let path = self.folder.join(CHECKS).join(format!("{}.json", run.id));
         let failed = |source| Error::Write { path: path.clone(), source };
-        fs::create_dir_all(&folder).map_err(failed)?;
-        let mut unfinished = tempfile::Builder::new().prefix(".").tempfile_in(&folder).map_err(failed)?;
-        serde_json::to_writer_pretty(&mut unfinished, checks).map_err(|error| failed(error.into()))?;
-        unfinished.persist(&path).map(drop).map_err(|error| failed(error.error))
+        // Somebody else may have measured meanwhile.
+        let kept = checks(&self.folder).remove(&run.id).unwrap_or_default();
+        let is_new = |kept: &StoredCheck| new.iter().any(|new| new.is_of(kept));
+        let all: Vec<&StoredCheck> = kept.iter().filter(|kept| !is_new(kept)).chain(new).collect();
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| failed(error.into()))?;
+        replace(&path, &text).map_err(failed)
     }
 
     /// The runs that began more than so many seconds before the newest one, and have no tag.
@@ -321,6 +333,25 @@ impl Store {
         let path = self.path(run);
         fs::remove_file(&path).map_err(|source| Error::Write { path, source })
     }
+}
+
+/// A file that gets its name when all of it is written. As every file, others may read it as the umask
+/// allows.
+fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".osdyno-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Writes a file as a whole, in place of one that may be there, and makes its folder.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut unfinished = unfinished(folder)?;
+    unfinished.write_all(bytes)?;
+    unfinished.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Finds run files in a folder and those in it. Links to folders are not followed: they may lead in a circle.

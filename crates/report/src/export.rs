@@ -29,6 +29,7 @@ use std::str::FromStr;
 
 use record::Recording;
 
+pub(crate) use csv::field;
 pub use hyperfine::{has_commands, write_hyperfine};
 pub use partition::{Partition, PartitionKey};
 pub use tables::SideTable;

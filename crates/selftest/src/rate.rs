@@ -43,6 +43,18 @@ impl RateTarget {
 }
 
 impl Rate {
+    /// Counts one more.
+    pub(crate) fn add(&mut self, is_counted: bool) {
+        self.count += usize::from(is_counted);
+        self.of += 1;
+    }
+
+    /// Adds the counts of others.
+    pub(crate) fn join(&mut self, other: Rate) {
+        self.count += other.count;
+        self.of += other.of;
+    }
+
     /// As a share.
     pub fn value(self) -> f64 {
         self.count as f64 / self.of.max(1) as f64

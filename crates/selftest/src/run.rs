@@ -18,6 +18,23 @@ pub struct Plan {
     pub seed: u64,
 }
 
+/// Does the work on every processor, and returns the result of each. The threads share the work by
+/// themselves.
+pub(crate) fn on_every_processor<T: Send>(work: &(dyn Fn() -> T + Sync)) -> Vec<T> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
+        let mut results = vec![work()];
+        for other in others {
+            match other.join() {
+                Ok(result) => results.push(result),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
+    })
+}
+
 /// Replicates that one thread makes in a row.
 const BATCH: u64 = 20;
 
@@ -42,18 +59,7 @@ pub fn run(cells: &[TruthCell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<
             done(last - first);
         }
     };
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut finished: Vec<(usize, CellCounts)> = thread::scope(|scope| {
-        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
-        let mut finished = work();
-        for other in others {
-            match other.join() {
-                Ok(more) => finished.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        finished
-    });
+    let mut finished: Vec<(usize, CellCounts)> = on_every_processor(&work).into_iter().flatten().collect();
     finished.sort_unstable_by_key(|(place, _)| *place);
     let mut all_counts: Vec<CellCounts> = cells.iter().map(CellCounts::new).collect();
     for (place, counts) in finished {

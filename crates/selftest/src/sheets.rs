@@ -48,7 +48,8 @@ pub fn word(class: Class) -> &'static str {
     }
 }
 
-fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) -> Sheet {
+/// A table with its title and columns.
+pub(crate) fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) -> Sheet {
     Sheet { title, head: head.iter().map(|name| (*name).to_owned()).collect(), rows }
 }
 
@@ -57,10 +58,10 @@ fn promises(title: &'static str, rows: &[CellRow]) -> Sheet {
         vec![
             row.claim.to_owned(),
             target(row.target),
-            rate(row.all, row.interval),
+            rate_words(row.all, row.interval),
             row.all.of.to_string(),
             row.cells.to_string(),
-            format!("{} {}", rate(row.worst_rate, row.worst_interval), row.worst),
+            format!("{} {}", rate_words(row.worst_rate, row.worst_interval), row.worst),
             standing(row.standing).to_owned(),
         ]
     };
@@ -196,7 +197,8 @@ fn percent(share: f64) -> String {
     }
 }
 
-fn rate(rate: Rate, (low, high): (f64, f64)) -> String {
+/// A rate with its interval.
+pub(crate) fn rate_words(rate: Rate, (low, high): (f64, f64)) -> String {
     format!("{:.1} % ({:.1}–{:.1})", 100.0 * rate.value(), 100.0 * low, 100.0 * high)
 }
 
@@ -209,7 +211,8 @@ pub fn standing(standing: Standing) -> &'static str {
     }
 }
 
-fn target(target: RateTarget) -> String {
+/// A target.
+pub(crate) fn target(target: RateTarget) -> String {
     match target {
         RateTarget::AtMost(most) => format!("≤ {} %", (1000.0 * most).round() / 10.0),
         RateTarget::AtLeast(least) => format!("≥ {:.0} %", 100.0 * least),

@@ -82,6 +82,15 @@ pub(crate) fn row(claim: &'static str, target: RateTarget, rates: Vec<(String, R
     })
 }
 
+/// The standing of one rate.
+pub(crate) fn of_rate(target: RateTarget, rate: Rate, interval: (f64, f64)) -> Standing {
+    match target {
+        target if target.excess(rate.value()) <= 0.0 => Standing::Kept,
+        target if target.touches(interval) => Standing::Open,
+        _ => Standing::Missed,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use stats::{Answer, Class};

@@ -131,7 +131,7 @@ impl CholeskyFactor {
     }
 
     /// Half the logarithm of the determinant of the matrix.
-    fn half_log_determinant(&self) -> f64 {
+    pub(crate) fn half_log_determinant(&self) -> f64 {
         self.0.iter().filter_map(|row| row.last()).map(|diagonal| diagonal.ln()).sum()
     }
 

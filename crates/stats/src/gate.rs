@@ -212,6 +212,17 @@ impl RatioClaim {
 }
 
 impl RatioEvidence {
+    /// The ratio with the interval of this error rate, two-sided; `None` where no interval of it exists,
+    /// because there are too few trials.
+    pub fn interval(&self, level: f64) -> Option<Interval> {
+        if !self.is_enough || self.chance_least > level {
+            return None;
+        }
+        let Centre { value, .. } = self.ratio;
+        let reach = self.ratio.reach(&Student::new(level)).max(self.tick);
+        Some(exp(Interval { value, low: value - reach, high: value + reach }))
+    }
+
     /// Whether the values are too short for the clock to show a change by that share.
     pub fn is_coarser_than(&self, margin: f64) -> bool {
         self.tick > margin.ln_1p()
@@ -254,7 +265,7 @@ fn apart(series: &[RatioEvidence], place: usize) -> Option<(Centre, f64)> {
 }
 
 /// Standard deviations in the median absolute deviation of normal values, the other way round.
-const NORMAL_MAD: f64 = 1.4826;
+pub(crate) const NORMAL_MAD: f64 = 1.4826;
 
 fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);

@@ -98,8 +98,9 @@ pub use gate::{
 };
 pub use geometric_mean::geometric_mean;
 pub use history::{
-    CourseChange, CourseDrift, CourseOfSeries, CourseSegment, HistoryFold, HistoryOfMachine, HistorySettings,
-    MeasureAgain, NightOfMachine, confirms,
+    CONFIRM_ALPHA, ChangeGround, Confirmation, Confirmed, HistoryFold, HistorySettings, LevelChange,
+    LevelHistory, LevelSegment, NightCosts, SeriesLevels, Suspicion, YEARLY_DRIFT, YearlyDrift, confirm,
+    history,
 };
 pub use judge::{JudgeSettings, judge};
 pub use multiplicity::answers;

@@ -98,7 +98,10 @@ impl Site {
         if let Some((_, snapshot)) = kept.as_ref().filter(is_fresh) {
             return Ok(Arc::clone(snapshot));
         }
-        let store = Store::open(&self.folder, &|_, _| {})?;
+        let store = match kept.as_ref() {
+            Some((_, known)) => known.store.refreshed()?,
+            None => Store::open(&self.folder, &|_, _| {})?,
+        };
         let is_known = |(_, known): &&(Instant, Arc<Snapshot>)| known.store == store;
         let snapshot = match kept.as_ref().filter(is_known) {
             Some((_, known)) => Arc::clone(known),

@@ -82,6 +82,29 @@ fn known_changes_are_boundaries_and_no_alarms() {
 }
 
 #[test]
+fn machines_by_turns_find_a_change_together() {
+    let night = |night: u64| {
+        let is_xeon = night.is_multiple_of(3);
+        let mut factors: Vec<(usize, f64)> =
+            if is_xeon { (0..SERIES).map(|series| (series, 1.6)).collect() } else { Vec::new() };
+        factors.extend((night >= 40).then_some((2, 1.10)));
+        Simulated { processor: if is_xeon { "Xeon" } else { "EPYC" }, factors, ..of_night(night) }
+    };
+    let folder = folder((0..60).map(night));
+    let answer = answer(folder.path());
+    let changes: Vec<_> = answer.machines.iter().flat_map(|machine| &machine.changes).collect();
+    let [change] = &changes[..] else { panic!("one change: {changes:?}") };
+    assert_eq!(change.series, ["w2"]);
+    let segments = |machine: &history::MachineHistory| machine.series[2].segments.len();
+    assert!(answer.machines.iter().all(|machine| machine.boundaries.len() <= 1 && segments(machine) == 2));
+    let machine = answer.machines.iter().find(|one| !one.changes.is_empty()).expect("a machine");
+    assert!(
+        machine.nights[change.night].started_at.as_str() >= of_night(39).started_at().as_str(),
+        "{change:?}"
+    );
+}
+
+#[test]
 fn later_runs_do_not_change_earlier_alarms_and_the_index_changes_nothing() {
     let folder = folder(changed());
     let with_index = answer(folder.path());
@@ -145,6 +168,23 @@ fn an_index_that_is_torn_stale_or_not_ours_is_as_good_as_none() {
 }
 
 #[test]
+fn a_folder_is_read_again_without_its_files() {
+    let folder = folder((0..4).map(of_night));
+    let path = folder.path();
+    fs::write(path.join("noise.osdyno"), b"no run").expect("a file");
+    let store = open(path);
+    assert_eq!(store.refreshed().expect("a folder"), store);
+    // As in a folder that nobody may write: no index, and files that would be found out to be another run.
+    fs::remove_file(path.join(".osdyno-index")).expect("a file");
+    let known = path.join("night-0002.osdyno");
+    let before = fs::metadata(&known).expect("a file").modified().expect("a time");
+    let bytes = fs::read(&known).expect("a file");
+    fs::write(&known, vec![0; bytes.len()]).expect("a file");
+    fs::File::options().write(true).open(&known).and_then(|file| file.set_modified(before)).expect("a time");
+    assert_eq!(store.refreshed().expect("a folder").runs, store.runs);
+}
+
+#[test]
 fn two_programs_may_look_and_add_at_the_same_time() {
     let folder = folder((0..8).map(of_night));
     let path = folder.path();
@@ -203,13 +243,20 @@ fn a_measurement_that_was_made_again_raises_or_dismisses() {
     let folder = folder(nights);
     let path = folder.path();
     let before = answer(path);
-    assert_eq!(before.machines[0].suspected, ["w1"]);
+    let suspected = &before.machines[0].suspected[0];
+    assert_eq!((suspected.series.as_str(), suspected.night, suspected.base), ("w1", 20, 17), "{suspected:?}");
     assert!(before.machines[0].changes.is_empty());
     let keep = |value: f64| {
         let store = open(path);
         let (_, head) = store.baseline("last").expect("a run");
         let ratio = [value, value * 0.99, value * 1.01];
-        let check = StoredCheck { workload: "w1".into(), series: "w1".into(), ratio, file: String::new() };
+        let check = StoredCheck {
+            system: "local".into(),
+            workload: "w1".into(),
+            series: "w1".into(),
+            ratio,
+            file: String::new(),
+        };
         store.keep_checks(head, &[check]).expect("room");
     };
     keep(1.08);
@@ -218,7 +265,22 @@ fn a_measurement_that_was_made_again_raises_or_dismisses() {
     assert_eq!((raised.machines[0].changes[0].night, raised.machines[0].changes[0].raised), (20, 20));
     keep(1.0);
     let dismissed = answer(path);
-    assert!(dismissed.machines[0].changes.is_empty() && dismissed.machines[0].suspected.is_empty());
+    let machine = &dismissed.machines[0];
+    assert!(machine.changes.is_empty(), "{:?}", machine.changes);
+    assert!(machine.suspected.iter().all(|one| one.series != "w1"), "{:?}", machine.suspected);
+    // Another series of the same night is added, and takes nothing away.
+    keep(1.08);
+    let store = open(path);
+    let (_, head) = store.baseline("last").expect("a run");
+    let other = StoredCheck {
+        system: "local".into(),
+        workload: "w4".into(),
+        series: "w4".into(),
+        ratio: [1.0, 0.99, 1.01],
+        file: String::new(),
+    };
+    store.keep_checks(head, &[other]).expect("room");
+    assert_eq!(answer(path).machines[0].changes.len(), 1);
 }
 
 /// Its numbers stand in docs/performance.md: `cargo test --release -p history -- --ignored --nocapture`.

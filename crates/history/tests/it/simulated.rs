@@ -21,8 +21,8 @@ pub(crate) struct Simulated {
     pub(crate) version: u32,
     /// Factors of the costs of some series.
     pub(crate) factors: Vec<(usize, f64)>,
-    /// Systems beside the first, with the factor of their costs; a run of several is paired.
-    pub(crate) others: Vec<(&'static str, f64)>,
+    /// Systems beside the first, with the series that costs more or less there; a run of several is paired.
+    pub(crate) others: Vec<(&'static str, (usize, f64))>,
     /// Whether it was killed.
     pub(crate) is_cut_off: bool,
 }
@@ -61,15 +61,15 @@ impl Simulated {
         serde_json::from_value(run).unwrap()
     }
 
-    /// The names of its systems, with the factor of their costs.
-    fn systems(&self) -> Vec<(&'static str, f64)> {
+    /// The names of its systems, with the factor of one series there.
+    fn systems(&self) -> Vec<(&'static str, (usize, f64))> {
         let first = if self.others.is_empty() { "local" } else { "base" };
-        [(first, 1.0)].into_iter().chain(self.others.iter().copied()).collect()
+        [(first, (0, 1.0))].into_iter().chain(self.others.iter().copied()).collect()
     }
 
     fn lines(&self) -> Vec<Line> {
         let mut random = fastrand::Rng::with_seed(self.night);
-        let system = |(name, _): &(&str, f64)| {
+        let system = |(name, _): &(&str, (usize, f64))| {
             json!({
                 "type": "system", "name": name, "prefix": [], "environment": {
                     "cpu.model": self.processor, "cpu.count": "2", "cpu.microcode": self.microcode,
@@ -90,13 +90,10 @@ impl Simulated {
             let own = (0.01 * normal(&mut random)).exp();
             let factor: f64 = self.factors.iter().filter(|one| one.0 == series).map(|one| one.1).product();
             for trial in 1..=TRIALS {
-                for (system, of_system) in self.systems() {
-                    self.trial(
-                        &mut lines,
-                        (system, &name, trial),
-                        shared * own * factor * of_system,
-                        &mut random,
-                    );
+                for (system, (changed, by)) in self.systems() {
+                    let of_system = if changed == series { by } else { 1.0 };
+                    let factor = shared * own * factor * of_system;
+                    self.trial(&mut lines, (system, &name, trial), factor, &mut random);
                 }
             }
         }

@@ -8,6 +8,7 @@ use stats::{Answer, Interval, Rank, Scaling, Verdict};
 
 use crate::bounds::LimitedLevels;
 use crate::environment::Difference;
+use crate::finding::looks;
 use crate::stops::{Cause, Stop};
 
 /// The smallest difference that matters, as a share.
@@ -307,6 +308,19 @@ impl Comparison {
     pub fn judged(&self) -> (usize, usize) {
         let answers = || self.rankings.iter().flat_map(Ranking::others).filter(|entry| !entry.is_one_sided());
         (answers().filter(|standing| standing.overall.is_some()).count(), answers().count())
+    }
+
+    /// How often the data were looked at before the run ended.
+    pub(crate) fn looks(&self) -> u32 {
+        self.contenders.iter().map(|contender| looks(&contender.run)).max().unwrap_or(1)
+    }
+
+    /// Cost of the second system over that of the first in a series, as a confirming measurement of a
+    /// history: its interval has the error rate [`stats::CONFIRM_ALPHA`] over all looks.
+    pub fn confirmation(&self, label: &str) -> Option<Interval> {
+        let ranking = self.rankings.iter().find(|ranking| ranking.label == label)?;
+        let ratio = ranking.others().next()?.overall.as_ref()?;
+        ratio.evidence.interval(stats::CONFIRM_ALPHA / f64::from(self.looks()))
     }
 }
 

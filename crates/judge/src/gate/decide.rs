@@ -242,11 +242,6 @@ impl Against<'_> {
     }
 }
 
-/// How often the data are looked at before the run ends.
-fn looks_of(compared: &Comparison) -> u32 {
-    compared.contenders.iter().map(|contender| looks(&contender.run)).max().unwrap_or(1)
-}
-
 /// Decides a claim about ratios. Memory and counts do not drift with the machine as times do, so each kind is
 /// decided by itself, and those that are there share the error rate.
 fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> CountedSeries {
@@ -262,7 +257,7 @@ fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> CountedSerie
     let families: Vec<Vec<Against<'_>>> =
         FigureKind::ALL.into_iter().map(of_kind).filter(|all| !all.is_empty()).collect();
     let claims = gate.ratio_claims() * families.len();
-    let tests = looks_of(compared).saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX));
+    let tests = compared.looks().saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX));
     let ratio = RatioClaim { margin, is_either_way: claim.kind == ClaimKind::Changed };
     let of_family = |entries: Vec<Against<'_>>| {
         let evidence: Vec<RatioEvidence> = entries
@@ -348,7 +343,7 @@ fn grows(verdict: Option<&Verdict>, unit: Unit) -> Grows {
 
 /// Decides which costs grow that did not grow before.
 fn growths(claim: &GateClaim, compared: &Comparison) -> CountedSeries {
-    let looks = looks_of(compared);
+    let looks = compared.looks();
     let is_too_short = |one: &Against<'_>| is_below_resolution(one.second.verdict.as_ref());
     let (counted, too_short) = compared.counted(claim, is_too_short);
     let decide = |one: Against<'_>| {

@@ -17,7 +17,6 @@ use ::selftest::scalings;
 use ::selftest::sheets::{Sheet, sheets, standing, word};
 use ::selftest::table::{CellRow, Rate, RateTarget, Standing, table};
 use ::selftest::text;
-use ::selftest::years::YearsPlan;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -54,10 +53,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CELL:REPLICATE", conflicts_with_all = ["nightly", "only"])]
     dump: Option<String>,
 
-    /// Instead, simulate so many years of nights with the scatter of real runs: false alarms of osdyno
-    /// history, changes that it finds, and the same of other rules
+    /// Instead, simulate so many years of each kind, of nights as real runs scatter: the alarms of osdyno
+    /// history, and those of other rules
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["replicates", "nightly", "only", "dump"])]
-    years: Option<NonZero<u64>>,
+    years: Option<NonZero<usize>>,
 
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
@@ -74,16 +73,6 @@ enum Format {
     Markdown,
 }
 
-impl Format {
-    fn shared(self) -> super::Format {
-        match self {
-            Format::Text => super::Format::Text,
-            Format::Json => super::Format::Json,
-            Format::Markdown => super::Format::Markdown,
-        }
-    }
-}
-
 /// Replicates of the published table: a rate of 5 % then has a standard error of half a point.
 const NIGHTLY: u64 = 2_000;
 
@@ -95,10 +84,8 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(number) = args.years {
-        let bar = bar(number.get(), console);
-        let plan = YearsPlan { years: number.get(), seed: args.seed };
-        return years::run(plan, args.format.shared(), console, &bar);
+    if let Some(count) = args.years {
+        return years::years(count.get(), args.seed, args.format, console);
     }
     let (cells, scalings) = cells(&args.only)?;
     let plan =
@@ -156,11 +143,11 @@ fn replicate(wanted: &str) -> Result<(TruthCell, u64), Failure> {
     })
 }
 
-fn bar(replicates: u64, console: &Console) -> ProgressBar {
+fn bar(steps: u64, console: &Console) -> ProgressBar {
     let target = if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let style = ProgressStyle::with_template("  judging    {bar:24}  {percent:>3} %   {eta} left");
     let style = style.map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
-    ProgressBar::with_draw_target(Some(replicates), target)
+    ProgressBar::with_draw_target(Some(steps), target)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
@@ -313,12 +300,7 @@ impl<'a> SelftestAnswer<'a> {
             let _ = text::cells(self.all_counts, &mut cells);
             document.push(Element::Code(String::from_utf8_lossy(&cells).into_owned()));
         }
-        for Sheet { title, head, rows } in sheets(self.all_counts, self.scalings) {
-            let columns = head.into_iter().map(Into::into).collect();
-            let mut table = Table { is_split: true, ..Table::of_columns(columns) };
-            rows.into_iter().for_each(|row| table.push(row));
-            document.push(Section { blocks: vec![table.into()], ..Section::new(title) });
-        }
+        sheets(self.all_counts, self.scalings).into_iter().for_each(|sheet| document.push(section(sheet)));
         let with = |standing| self.rows.iter().filter(|row| row.standing == standing).count();
         let [kept, open, missed] = [Standing::Kept, Standing::Open, Standing::Missed].map(with);
         let plan = Plan { seed: self.seed, replicates: self.replicates };
@@ -326,6 +308,14 @@ impl<'a> SelftestAnswer<'a> {
         document.say(format!("{extent}: {kept} promises kept, {open} open, {missed} missed"));
         document
     }
+}
+
+/// A table under its title.
+fn section(Sheet { title, head, rows }: Sheet) -> Section {
+    let columns = head.into_iter().map(Into::into).collect();
+    let mut table = Table { is_split: true, ..Table::of_columns(columns) };
+    rows.into_iter().for_each(|row| table.push(row));
+    Section { blocks: vec![table.into()], ..Section::new(title) }
 }
 
 impl RateAnswer {

@@ -35,7 +35,7 @@ pub struct Choice {
     pub name: String,
     /// This value of it.
     pub value: String,
-    /// The words for a reader who does not see its place.
+    /// The words that a screen reader says in its place.
     pub label: String,
     /// Whether it is made.
     pub is_made: bool,

@@ -47,7 +47,7 @@ pub(super) fn write_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write)
 }
 
 /// RFC 4180, 2.5 to 2.7: quoted only where it must be, quotes doubled.
-fn field(text: &str) -> Cow<'_, str> {
+pub(crate) fn field(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"', '\r', '\n']) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {

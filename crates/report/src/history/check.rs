@@ -33,8 +33,8 @@ pub struct CheckAnswer {
     pub series: usize,
     /// Certain changes that the newest run showed.
     pub alarms: Vec<CostAlarm>,
-    /// Names of series that look changed and were not measured again.
-    pub suspected: Vec<String>,
+    /// Names of series that look changed, and were measured again without a decision.
+    pub undecided: Vec<String>,
     /// The command that repeats this check.
     pub command: String,
 }
@@ -60,6 +60,8 @@ pub struct CostAlarm {
     pub function: Option<String>,
     /// Whether nearly all series of the machine changed at once.
     pub is_of_machine: bool,
+    /// Whether base and head were measured again, side by side.
+    pub is_side_by_side: bool,
 }
 
 impl CostAlarm {
@@ -77,6 +79,7 @@ impl CostAlarm {
             differences: words::differences(change),
             function: function.map(|(_, function)| function.clone()),
             is_of_machine: change.is_of_machine,
+            is_side_by_side: change.is_side_by_side,
         }
     }
 }
@@ -86,7 +89,7 @@ impl CheckAnswer {
     pub fn new(
         answer: &HistoryAnswer,
         alarms: Vec<CostAlarm>,
-        suspected: Vec<String>,
+        undecided: Vec<String>,
         command: String,
     ) -> CheckAnswer {
         let machine = answer.machines.first();
@@ -101,13 +104,13 @@ impl CheckAnswer {
             series: machine
                 .map_or(0, |machine| machine.series.iter().filter(|series| !series.detail).count()),
             alarms,
-            suspected,
+            undecided,
             command,
         }
     }
 
     fn summary(&self) -> String {
-        match (self.alarms.len(), self.suspected.len()) {
+        match (self.alarms.len(), self.undecided.len()) {
             (0, 0) => format!("no cost changed ({})", things(self.series, "series", "series")),
             (0, some) => format!("{} may have changed", things(some, "cost", "costs")),
             (some, _) => format!("{} changed", things(some, "cost", "costs")),
@@ -128,9 +131,8 @@ pub fn document(answer: &CheckAnswer) -> Document {
     if answer.alarms.len() > most {
         document.say(format!("and {} more: osdyno history {}", answer.alarms.len() - most, answer.folder));
     }
-    if !answer.suspected.is_empty() {
-        let text = format!("{}: --confirm COMMAND does that.", words::suspected(&answer.suspected));
-        document.say(Text::toned(text, Tone::Open));
+    if !answer.undecided.is_empty() {
+        document.say(Text::toned(words::undecided(&answer.undecided), Tone::Open));
     }
     document.say(format!("To repeat: {}", answer.command));
     document
@@ -142,7 +144,8 @@ fn sentence(alarm: &CostAlarm) -> Text {
         false => list(&alarm.series),
     };
     let tone = if alarm.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
-    let mut text = format!(" since {} (run {}); {}.", alarm.since, alarm.since_run, alarm.differences);
+    let how = if alarm.is_side_by_side { ", measured again side by side" } else { "" };
+    let mut text = format!(" since {} (run {}){how}; {}.", alarm.since, alarm.since_run, alarm.differences);
     if let Some(function) = &alarm.function {
         text.push_str(&format!(" {function} holds most of its growth."));
     }

@@ -9,9 +9,10 @@ use std::io::{self, Write};
 use history::{HistoryAnswer, LeftOutRunReason, MachineHistory, RunSummary, SeriesHistory, SystemSummary};
 
 use crate::document::{Cell, Column, Document, Element, Fold, Narrow, Section, Table, Text, Tone};
+use crate::export::field;
 use crate::formats::openmetrics::{UNITS, family, labels, unit_of};
 use crate::html::plot::sparkline;
-use stats::Class;
+use stats::{Class, Decision};
 
 use crate::quantity::Quantity;
 use crate::sentences;
@@ -41,16 +42,18 @@ pub fn document(answer: &HistoryAnswer) -> Document {
     document
 }
 
-/// The counts of a history, and the worst of it.
+/// The counts of a history.
 fn summary(answer: &HistoryAnswer) -> String {
-    let changes: usize = answer.machines.iter().map(|machine| machine.changes.len()).sum();
-    let runs = things(answer.runs, "run", "runs");
     let machines = things(answer.machines.len(), "machine", "machines");
-    let changes = match changes {
+    format!("{} on {machines}: {}", things(answer.runs, "run", "runs"), changes_counted(answer))
+}
+
+/// The changes of all machines, counted.
+fn changes_counted(answer: &HistoryAnswer) -> String {
+    match answer.machines.iter().map(|machine| machine.changes.len()).sum() {
         0 => "no cost changed".to_owned(),
         some => things(some, "change of cost", "changes of cost"),
-    };
-    format!("{runs} on {machines}: {changes}")
+    }
 }
 
 /// Files that do not count, by reason.
@@ -81,8 +84,8 @@ pub fn section(machine: &MachineHistory, link: &dyn Fn(&SeriesHistory) -> Option
     } else {
         section.push(changes(machine));
     }
-    if !machine.suspected.is_empty() {
-        section.say(Text::toned(words::suspected(&machine.suspected), Tone::Open));
+    if let Some(drift) = machine.drift.as_ref().filter(|drift| drift.reaches_limit == Decision::Certain) {
+        section.say(Text::toned(format!("The machine {}", words::drift(drift)), Tone::Notable));
     }
     for boundary in &machine.boundaries {
         let text = format!("{}; costs begin anew", words::boundary(machine, boundary));
@@ -229,20 +232,9 @@ pub fn classes(run: &RunSummary) -> String {
 
 /// How many runs a list shows, and how the history of the folder stands.
 pub fn counted(answer: &HistoryAnswer, shown: usize, of: usize) -> String {
-    let shown = if shown == of {
-        things(of, "run", "runs")
-    } else {
-        format!("{shown} of {}", things(of, "run", "runs"))
-    };
-    let changes: usize = answer.machines.iter().map(|machine| machine.changes.len()).sum();
-    format!(
-        "{shown}; {}",
-        if changes == 0 {
-            "no cost changed".to_owned()
-        } else {
-            things(changes, "change of cost", "changes of cost")
-        }
-    )
+    let runs = things(of, "run", "runs");
+    let runs = if shown == of { runs } else { format!("{shown} of {runs}") };
+    format!("{runs}; {}", changes_counted(answer))
 }
 
 /// Writes a row for each value of each run: CSV as RFC 4180 has it.
@@ -267,7 +259,7 @@ pub fn write_csv(answer: &HistoryAnswer, out: &mut dyn Write) -> io::Result<()> 
                     &night.kernel,
                 ];
                 let mut line = String::new();
-                cells.iter().for_each(|cell| line.extend([&quoted(cell), ","]));
+                cells.iter().for_each(|cell| line.extend([field(cell).as_ref(), ","]));
                 writeln!(out, "{line}{value},{segment}")?;
             }
         }
@@ -309,11 +301,4 @@ pub fn write_openmetrics(answer: &HistoryAnswer, out: &mut dyn Write) -> io::Res
     let help = "Cost after a change divided by the cost before it.";
     family("osdyno_history_change_ratio", "ratio", help, changes, out)?;
     writeln!(out, "# EOF")
-}
-
-fn quoted(cell: &str) -> String {
-    match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    }
 }

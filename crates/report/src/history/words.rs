@@ -59,21 +59,18 @@ pub(super) fn changed(change: &CostChange) -> String {
     }
 }
 
-/// Series that look changed are named up to this number.
-const SUSPECTED_MOST: usize = 4;
+/// Undecided series are named up to this number.
+const UNDECIDED_MOST: usize = 4;
 
-/// Series whose newest cost looks changed.
-pub(super) fn suspected(names: &[String]) -> String {
-    let shown = &names[..names.len().min(SUSPECTED_MOST)];
+/// Series that look changed, and were measured again without a decision.
+pub(super) fn undecided(names: &[String]) -> String {
+    let shown = &names[..names.len().min(UNDECIDED_MOST)];
     let of = match names.len() - shown.len() {
         0 => list(shown),
         more => format!("{} and {more} more", shown.join(", ")),
     };
     let verb = if names.len() == 1 { "looks" } else { "look" };
-    format!(
-        "{of} {verb} changed in the newest run, and {} to be measured again",
-        if names.len() == 1 { "is" } else { "are" }
-    )
+    format!("{of} {verb} changed, and measuring again left it open: a longer run decides.")
 }
 
 /// A known change beside the system.
@@ -83,6 +80,12 @@ pub(super) fn boundary(machine: &MachineHistory, boundary: &Boundary) -> String 
         BoundaryKind::Microcode => "microcode",
         BoundaryKind::Compiler => "compiler of osdyno",
         BoundaryKind::Workload => "version of the workload",
+        BoundaryKind::NotInSystem => {
+            let ratio = boundary.ratio.map(change_with_interval).unwrap_or_default();
+            let series = list(&boundary.series);
+            let when = time(machine, boundary.night);
+            return format!("{when}: {series} {ratio}, and base and head side by side do not differ");
+        }
     };
     let of = match boundary.series.as_slice() {
         [] => String::new(),

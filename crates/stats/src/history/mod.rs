@@ -1,127 +1,242 @@
-//! The course of costs over many runs: segments, the changes between them, and slow drift.
+//! Changes of level of many series over nights: alarms with a budget.
 //!
-//! Runs, here nights, are taken one after the other, and each step sees no later night: a change that was
-//! raised never moves because of nights that came after it. The method is Page's continuous inspection (1954)
-//! in its form for an unknown level, the generalized likelihood ratio over windows (Lai 1995), made robust:
+//! | question | modules |
+//! |---|---|
+//! | which part of a night is the machine's | `common` |
+//! | level before a night, and noise of a series | `track` |
+//! | has the level changed, and since when | `evidence` |
+//! | nights in order, changes as they are raised | `fold` |
+//! | levels, ratios and intervals of the result | `answer` |
+//! | slow drift | `slope` |
 //!
-//! - A night that disturbs all series is one observation: its median distance is taken from every series.
-//!   Where that distance stays, it is one change of the machine.
-//! - A night in which the series scatter more than usual counts less, and no distance counts for more than
-//!   [`CLIP`] standard deviations: an outlier is no change.
-//! - The scale of a series is that of its nights around their segments, moderated by the other series (Smyth
-//!   2004), with the correlation of successive nights.
-//! - A line through the nights before and after explains slow drift; a change is raised only if a step
-//!   explains them better.
-//!
-//! The error rate is that of a year: see [`HistorySettings::alarms_per_year`].
+//! A history is a fold over nights. A change is raised on one night from that night and those before it, and
+//! no later night moves or removes it: only the interval of its ratio becomes narrower.
 
-mod drift;
+mod answer;
+mod common;
+mod evidence;
 mod fold;
-mod scale;
-mod window;
+mod slope;
+mod track;
 
-use serde::Serialize;
-
-pub use fold::{HistoryFold, MeasureAgain, NightOfMachine};
+pub use fold::HistoryFold;
 
 use crate::centre::Interval;
 use crate::gate::Decision;
 
-/// The error rates of a history.
+/// One night of comparable runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NightCosts {
+    /// Which machine ran, from 0. Each has levels of its own; a change of the system shows on all of them,
+    /// so that nights which alternate between two processor models find it together. With one machine, 0.
+    pub machine: usize,
+    /// When, in days from any origin; nights are in order.
+    pub day: f64,
+    /// By series: the natural logarithm of its cost, where it was measured.
+    pub logs: Vec<Option<f64>>,
+    /// Whether a known change comes before this night on this machine, such as a replaced processor or
+    /// another compiler. Levels start anew, and no alarm is raised; how noisy a series is remains known.
+    pub starts_epoch: bool,
+    /// Whether changes that it shows are measured again before they are raised. Nights alone then raise a
+    /// change of one series only if its confirming measurement ends open.
+    pub is_measured_again: bool,
+    /// Confirming measurements made after this night, of what [`LevelHistory::suspected`] named.
+    pub confirmations: Vec<Confirmation>,
+}
+
+/// A confirming measurement: `Suspicion::base` beside the newest night, interleaved in one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Confirmation {
+    /// The series.
+    pub series: usize,
+    /// Cost of the newest night as a share of that of the base, with its interval at the error rate
+    /// [`CONFIRM_ALPHA`].
+    pub ratio: Interval,
+}
+
+/// How a confirming measurement ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmed {
+    /// The change is real: raise it.
+    Raised,
+    /// There is none of a size that matters, or one in the other direction.
+    Dismissed,
+    /// Neither; more trials would decide. The series remains suspected.
+    Open,
+}
+
+/// Error rate of the interval of a confirming measurement, over all its looks. Six suspicions a night are two
+/// thousand a year; what is beyond [`HistorySettings::confirmed`] on the side of the suspicion is rarer by
+/// far.
+pub const CONFIRM_ALPHA: f64 = 0.003;
+
+/// Rates and sizes. The defaults keep the promises of `osdyno selftest --years`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistorySettings {
-    /// False alarms in a year of nights, over all series together.
+    /// False alarms a year, over all series together, that nights alone may raise.
     pub alarms_per_year: f64,
-    /// Share of quiet nights of one series that look changed, and are to be measured again. A series that
-    /// scatters much looks changed more often: see `sought`.
-    pub suspicion: f64,
-    /// A change of this share looks changed within three nights, in 95 of 100.
-    pub sought: f64,
-    /// Changes of less than this share are never raised.
+    /// A change by less than this (logarithm) is never raised from nights alone: machines wander by as much.
     pub margin: f64,
+    /// A change is confirmed if it is certainly beyond this (logarithm): builds that mean the same are placed
+    /// in memory differently.
+    pub confirmed: f64,
+    /// The least deviation (logarithm) that is suspected.
+    pub least: f64,
+    /// A suspicion is dismissed if the change is certainly below this (logarithm).
+    pub dismissed: f64,
+    /// Standard errors beyond which a deviation of one, two, and three or more nights is suspected.
+    pub suspect: [f64; 3],
 }
 
 impl Default for HistorySettings {
-    fn default() -> HistorySettings {
-        HistorySettings { alarms_per_year: 0.5, suspicion: 0.02, sought: 0.05, margin: 0.02 }
+    fn default() -> Self {
+        HistorySettings {
+            alarms_per_year: 0.25,
+            margin: 0.01,
+            confirmed: 0.005,
+            least: 0.01,
+            dismissed: 0.035,
+            suspect: [1.4, 1.0, 0.6],
+        }
     }
 }
 
-/// The history of one lineage.
+/// The result of a fold over nights.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HistoryOfMachine {
-    /// Each series.
-    pub series: Vec<CourseOfSeries>,
-    /// Changes of nearly all series at once.
-    pub machine: Vec<CourseChange>,
+pub struct LevelHistory {
+    /// By series.
+    pub series: Vec<SeriesLevels>,
+    /// By machine: the slow drift of its speed, which all series share and which is not in theirs.
+    pub machine_drifts: Vec<Option<YearlyDrift>>,
+    /// Changes in the order in which they were raised. One that all series share is here once. Alarms are
+    /// those for which [`LevelChange::is_alarm`] holds; those of the newest night have `raised` equal to it.
+    pub changes: Vec<LevelChange>,
+    /// The series to measure again after the newest night, the most certain first.
+    pub suspected: Vec<Suspicion>,
 }
 
-/// One series over the nights.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CourseOfSeries {
-    /// Its segments, in the order of time.
-    pub segments: Vec<CourseSegment>,
-    /// Its cost in each night in which it was measured, without the distance that all series had in common.
-    pub steady: Vec<(usize, f64)>,
-    /// Slow change within the newest segment; none with too few nights.
-    pub drift: Option<CourseDrift>,
-    /// Whether its newest night looks changed.
-    pub is_suspected: bool,
+/// One series over its nights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesLevels {
+    /// By machine, in order; those on which the series was measured.
+    pub segments: Vec<LevelSegment>,
+    /// By night: the natural logarithm of its cost without the part that all series share; not a number where
+    /// it was not measured.
+    pub steady: Vec<f64>,
+    /// The slow drift of its cost against that of the machine; `None` with fewer than ten nights or less than
+    /// a month.
+    pub drift: Option<YearlyDrift>,
+    /// How far a night lies from its level (standard deviation of the logarithm), without the common part.
+    pub noise: f64,
 }
 
-/// Nights between which a cost did not change.
+/// Nights between two changes, on one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CourseSegment {
+pub struct LevelSegment {
+    /// The machine.
+    pub machine: usize,
     /// First night.
     pub first: usize,
-    /// Last night.
+    /// Last night, included.
     pub last: usize,
-    /// Nights in which it was measured.
-    pub nights: usize,
-    /// The cost.
-    pub cost: Interval,
-    /// The change against the segment before; none at the beginning and behind a boundary.
-    pub change: Option<CourseChange>,
+    /// Nights of them on which the series was measured.
+    pub measured: usize,
+    /// The level (natural logarithm) with its 95 % interval.
+    pub level: Interval,
+    /// Whether it begins with a known change, or the history, instead of one that was raised.
+    pub starts_epoch: bool,
 }
 
-/// A change of cost.
+/// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CourseChange {
-    /// Cost after it divided by the cost before, as far as it was known when the change was raised.
-    pub ratio: Interval,
-    /// First night with the new cost.
-    pub night: usize,
-    /// Night after which it was raised.
+pub struct LevelChange {
+    /// The series; `None` for a change of (nearly) all series together, which is one of the machine's speed.
+    pub series: Option<usize>,
+    /// The machine on which it was raised; a change of one series holds on all machines.
+    pub machine: usize,
+    /// The first night of the new level. It does not move later.
+    pub from: usize,
+    /// The night on which it was raised, at or after `from`.
     pub raised: usize,
-    /// Whether it is one of the machine.
-    pub is_of_machine: bool,
+    /// New cost as a share of the old one, with its 95 % interval: of up to 30 nights on each side.
+    pub ratio: Interval,
+    /// Its evidence.
+    pub ground: ChangeGround,
 }
 
-/// A slow change of cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CourseDrift {
-    /// Cost after a year divided by the cost before it.
-    pub ratio_per_year: Interval,
-    /// Whether it reaches 10 % in a year.
-    pub reaches_limit: Decision,
+/// The evidence of a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ChangeGround {
+    /// Several nights, beyond the threshold that the budget of alarms allows.
+    Nights,
+    /// A confirming measurement, whose ratio this is.
+    SideBySide(Interval),
+    /// The level of the nights changed, but a confirming measurement found no difference: the machine, not
+    /// the system. A boundary of segments, and no alarm.
+    Machine(Interval),
 }
 
-/// Distances beyond so many standard deviations count as these.
-pub(crate) const CLIP: f64 = 4.0;
+impl LevelChange {
+    /// Whether this is an alarm about the system, or about the machine as a whole.
+    pub fn is_alarm(&self) -> bool {
+        !matches!(self.ground, ChangeGround::Machine(_))
+    }
+}
 
-/// A measurement of base and head counts as certain at this many times the reach of its 95 % interval: one of
-/// 10 000 is wrong, because a series may be measured again in each of many nights.
-const REACH: f64 = 2.0;
+/// A possible change that the newest night shows, to be measured again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Suspicion {
+    /// The series.
+    pub series: usize,
+    /// The night from which the change would hold.
+    pub from: usize,
+    /// A night of the old level, certainly before the change: measure it beside the newest one.
+    pub base: usize,
+    /// New cost as a share of the old one, as the nights show it, with its 95 % interval.
+    pub ratio: Interval,
+    /// Standard errors from no change.
+    pub errors: f64,
+}
 
-/// The conclusion from base and head in one run, by head divided by base with its 95 % interval: a change if
-/// it is certain and its estimate reaches half of the margin, which the nights claimed already.
-pub fn confirms(ratio: Interval, settings: &HistorySettings) -> Decision {
-    let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(f64::ln);
-    let [low, high] = [low, high].map(|end| value + REACH * (end - value));
-    let margin = settings.margin.ln_1p();
-    match () {
-        () if (low > 0.0 || high < 0.0) && value.abs() >= margin / 2.0 => Decision::Certain,
-        () if ratio.high.ln() < margin && ratio.low.ln() > -margin => Decision::Excluded,
-        () => Decision::Undecided,
+/// A drift per year, from levels that wander and steps that are not counted as drift.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct YearlyDrift {
+    /// Cost after a year as a share of that before, with its 95 % interval.
+    pub ratio: Interval,
+    /// Whether it drifts by [`YEARLY_DRIFT`] a year: certain if the interval excludes none and the estimate
+    /// is nearer to that, excluded if a drift of so much in either direction is.
+    pub decision: Decision,
+}
+
+/// A drift per year that matters (logarithm): 10 %.
+pub const YEARLY_DRIFT: f64 = 0.095_310_179_804_324_87;
+/// Nights on which a level is estimated. A drift of 10 % a year moves a level by 0.4 % in half of it, far
+/// below the margin.
+const LEVEL_NIGHTS: usize = 30;
+
+/// Folds the nights of one lineage. A night whose `logs` are shorter than those of others misses the rest.
+pub fn history(nights: &[NightCosts], settings: &HistorySettings) -> LevelHistory {
+    let series = nights.iter().map(|night| night.logs.len()).max().unwrap_or(0);
+    let mut fold = HistoryFold::new(series, *settings);
+    for night in nights {
+        fold.night(night);
+    }
+    fold.answer()
+}
+
+/// Combines a suspicion with its confirming ratio, whose interval has the error rate [`CONFIRM_ALPHA`]. A
+/// dismissal needs less certainty than an alarm, because a change that is there is suspected again: half of
+/// the interval's reach, which is 5 % on one side.
+pub fn confirm(suspicion: &Suspicion, ratio: Interval, settings: &HistorySettings) -> Confirmed {
+    let sign = if suspicion.ratio.value > 1.0 { 1.0 } else { -1.0 };
+    let log = |value: f64| sign * value.ln();
+    let (value, near, far) = (log(ratio.value), log(ratio.low), log(ratio.high));
+    // Not a number compares to nothing, and leaves it open.
+    if near.min(far) > settings.confirmed {
+        Confirmed::Raised
+    } else if value.midpoint(near.max(far)) < settings.dismissed {
+        Confirmed::Dismissed
+    } else {
+        Confirmed::Open
     }
 }

@@ -1,192 +1,198 @@
-//! Courses of costs over nights: what is raised, and that it stays raised as it was.
+//! Histories whose changes are known.
 
 use proptest::prelude::*;
-use stats::{Decision, HistoryFold, HistoryOfMachine, HistorySettings, Interval, NightOfMachine, confirms};
+use stats::{
+    ChangeGround, Confirmation, Confirmed, Decision, HistorySettings, Interval, LevelHistory, NightCosts,
+    SeriesLevels, YEARLY_DRIFT, confirm, history,
+};
 
-const SERIES: usize = 10;
+use crate::simulation::normal;
 
-fn normal(random: &mut fastrand::Rng) -> f64 {
-    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
+const SERIES: usize = 12;
+
+fn levels(nights: &[NightCosts]) -> LevelHistory {
+    history(nights, &HistorySettings::default())
 }
 
-/// Nights of quiet series around -10, with 1 % of scatter, and 2 % that all series share.
-fn quiet(nights: usize, seed: u64) -> Vec<[f64; SERIES]> {
+/// Nights with noise of 1 % and a common part of 2 %, and whatever `more` adds to a series on a night.
+fn nights(count: usize, seed: u64, more: impl Fn(usize, usize) -> f64) -> Vec<NightCosts> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let night = |_| {
-        let shared = 0.02 * normal(&mut random);
-        std::array::from_fn(|_| -10.0 + shared + 0.01 * normal(&mut random))
-    };
-    (0..nights).map(night).collect()
+    (0..count)
+        .map(|night| {
+            let shared = 0.02 * normal(&mut random);
+            let log = |series: usize| Some(shared + 0.01 * normal(&mut random) + more(night, series));
+            let logs = (0..SERIES).map(log).collect();
+            NightCosts {
+                machine: 0,
+                day: night as f64,
+                logs,
+                starts_epoch: false,
+                is_measured_again: false,
+                confirmations: Vec::new(),
+            }
+        })
+        .collect()
 }
 
-fn folded(
-    nights: &[[f64; SERIES]],
-    boundaries: &[usize],
-    again: &dyn Fn(usize, usize) -> Option<Interval>,
-) -> HistoryOfMachine {
-    let mut fold = HistoryFold::new(SERIES, HistorySettings::default());
-    for (night, costs) in nights.iter().enumerate() {
-        let log_costs: Vec<Option<f64>> =
-            costs.iter().map(|cost| cost.is_finite().then_some(*cost)).collect();
-        let is_boundary = boundaries.contains(&night);
-        fold.add(&NightOfMachine { day: night as f64, log_costs: &log_costs, is_boundary }, &mut |series| {
-            again(series, night)
-        });
-    }
-    fold.answer()
-}
-
-fn alone(nights: &[[f64; SERIES]]) -> HistoryOfMachine {
-    folded(nights, &[], &|_, _| None)
+fn step(size: f64) -> impl Fn(usize, usize) -> f64 {
+    move |night, series| if series == 3 && night >= 60 { size } else { 0.0 }
 }
 
 #[test]
-fn a_change_of_one_series_is_raised_once_with_its_night_and_size() {
-    let mut nights = quiet(60, 1);
-    nights[40..].iter_mut().for_each(|night| night[3] += 0.08);
-    let history = alone(&nights);
-    assert!(history.machine.is_empty());
-    for (series, course) in history.series.iter().enumerate() {
-        let changes: Vec<_> = course.segments.iter().filter_map(|segment| segment.change).collect();
-        if series != 3 {
-            assert!(changes.is_empty(), "{series}: {changes:?}");
-            continue;
+fn a_step_in_one_series_is_raised_once_and_where_it_is() {
+    let found = levels(&nights(120, 1, step(0.08)));
+    let [change] = found.changes[..] else { panic!("{:?}", found.changes) };
+    assert_eq!((change.series, change.from, change.ground), (Some(3), 60, ChangeGround::Nights));
+    assert!((61..=63).contains(&change.raised), "{change:?}");
+    assert!(change.ratio.low < 0.08_f64.exp() && change.ratio.high > 0.08_f64.exp(), "{change:?}");
+    let segments = &found.series[3].segments;
+    assert_eq!(
+        segments.iter().map(|segment| (segment.first, segment.last)).collect::<Vec<_>>(),
+        [(0, 59), (60, 119)]
+    );
+    assert!(segments[0].starts_epoch && !segments[1].starts_epoch);
+    assert_eq!(found.series[4].segments.len(), 1);
+}
+
+/// Each night alone would be beyond the threshold of a series.
+#[test]
+fn outlier_nights_are_no_change() {
+    let neighbour =
+        |night: usize, series: usize| if night % 20 == 7 { 0.08 + 0.005 * series as f64 } else { 0.0 };
+    let outlier = |night: usize, series: usize| if night % 25 == 3 && series == 5 { 0.3 } else { 0.0 };
+    let found = levels(&nights(300, 3, |night, series| neighbour(night, series) + outlier(night, series)));
+    assert_eq!(found.changes, []);
+}
+
+#[test]
+fn a_slower_machine_is_one_change_and_not_one_of_each_series() {
+    let slower = |night: usize, series: usize| if night < 60 { 0.0 } else { 0.05 + 0.002 * series as f64 };
+    let found = levels(&nights(120, 4, slower));
+    let [change] = found.changes[..] else { panic!("{:?}", found.changes) };
+    assert_eq!(change.series, None);
+    assert!(change.from.abs_diff(60) <= 2, "{change:?}");
+    assert!(found.series.iter().all(|series| series.segments.len() == 2));
+}
+
+#[test]
+fn a_known_change_is_no_alarm_and_noise_is_not_forgotten() {
+    let mut all = nights(120, 5, |night, series| if night < 60 { 0.0 } else { 0.1 * series as f64 });
+    assert!(!levels(&all).changes.is_empty());
+    all[60].starts_epoch = true;
+    let found = levels(&all);
+    assert_eq!(found.changes, []);
+    assert_eq!(found.series[7].segments.len(), 2);
+    assert!((0.007..0.015).contains(&levels(&all[..62]).series[7].noise));
+}
+
+#[test]
+fn a_slow_drift_is_a_drift_and_no_ladder() {
+    let drift =
+        |night: usize, series: usize| if series == 2 { YEARLY_DRIFT * night as f64 / 365.25 } else { 0.0 };
+    let found = levels(&nights(365, 6, drift));
+    assert_eq!(found.changes, []);
+    let decisions: Vec<_> = found.series.iter().filter_map(|series| Some(series.drift?.decision)).collect();
+    assert_eq!(decisions[2], Decision::Certain);
+    assert_eq!(decisions.iter().filter(|one| **one == Decision::Excluded).count(), SERIES - 1);
+}
+
+#[test]
+fn what_is_suspected_is_raised_dismissed_or_left_open() {
+    let mut all = nights(61, 7, step(0.08));
+    all.iter_mut().for_each(|night| night.is_measured_again = true);
+    let suspected = levels(&all).suspected;
+    let suspicion = suspected.iter().find(|one| one.series == 3).expect("a suspicion");
+    assert!(suspicion.from == 60 && suspicion.base < 60 && suspicion.ratio.value > 1.04);
+    let about = |value: f64, reach: f64| Interval { value, low: value - reach, high: value + reach };
+    for (ratio, confirmed, changes, left) in [
+        (about(1.08, 0.03), Confirmed::Raised, 1, false),
+        (about(1.00, 0.03), Confirmed::Dismissed, 0, false),
+        (about(0.90, 0.03), Confirmed::Dismissed, 0, false),
+        (about(1.04, 0.06), Confirmed::Open, 0, true),
+        (about(f64::NAN, 0.0), Confirmed::Open, 0, true),
+    ] {
+        assert_eq!(confirm(suspicion, ratio, &HistorySettings::default()), confirmed, "{ratio:?}");
+        all[60].confirmations = vec![Confirmation { series: 3, ratio }];
+        let found = levels(&all);
+        assert_eq!(found.changes.len(), changes, "{ratio:?}");
+        assert_eq!(found.suspected.iter().any(|one| one.series == 3), left, "{ratio:?}");
+    }
+}
+
+/// The level of the nights did change, and a confirming measurement says that the system did not.
+#[test]
+fn a_change_that_is_dismissed_again_and_again_is_a_boundary_and_no_alarm() {
+    let mut all = nights(90, 8, step(0.10));
+    let ratio = Interval { value: 1.0, low: 0.99, high: 1.01 };
+    for night in &mut all {
+        night.is_measured_again = true;
+        night.confirmations = vec![Confirmation { series: 3, ratio }];
+    }
+    let found = levels(&all);
+    let [change] = found.changes[..] else { panic!("{:?}", found.changes) };
+    assert!(!change.is_alarm() && change.from == 60, "{change:?}");
+}
+
+#[test]
+fn nights_of_two_machines_find_a_change_together() {
+    let mut all =
+        nights(120, 9, |night, series| step(0.08)(night, series) + if night % 2 == 0 { 0.5 } else { 0.0 });
+    all.iter_mut().enumerate().for_each(|(night, one)| one.machine = usize::from(night % 2 == 0));
+    let found = levels(&all);
+    let [change] = found.changes[..] else { panic!("{:?}", found.changes) };
+    assert!((change.series, change.from) == (Some(3), 60) && change.raised <= 63, "{change:?}");
+    let machines: Vec<usize> = found.series[3].segments.iter().map(|segment| segment.machine).collect();
+    assert_eq!(machines, [0, 0, 1, 1]);
+}
+
+#[test]
+fn any_input_has_an_answer() {
+    assert_eq!(levels(&[]).changes, []);
+    let mut random = fastrand::Rng::with_seed(10);
+    for _ in 0..300 {
+        let count = random.usize(..40);
+        let mut all = nights(count, random.u64(..), |_, _| 0.0);
+        for night in &mut all {
+            night.machine = random.usize(..3);
+            night.starts_epoch = random.u8(..) < 20;
+            night.logs.truncate(random.usize(..=SERIES));
+            night.logs.iter_mut().for_each(|log| match random.u8(..) {
+                0..40 => *log = None,
+                40 => *log = Some(f64::NAN),
+                41 => *log = Some(f64::INFINITY),
+                42 => *log = Some(1e300),
+                _ => (),
+            });
         }
-        let [change] = changes[..] else { panic!("one change: {changes:?}") };
-        assert_eq!((change.night, change.is_of_machine), (40, false));
-        assert!((42..46).contains(&change.raised), "{change:?}");
-        assert!(
-            change.ratio.low < 1.083 && change.ratio.high > 1.083 && change.ratio.low > 1.0,
-            "{change:?}"
-        );
-        let [before, after] = [&course.segments[0], &course.segments[1]];
-        assert_eq!((before.first, before.last, after.first, after.last), (0, 39, 40, 59));
+        let found = levels(&all);
+        let ends =
+            |series: &SeriesLevels| series.segments.iter().all(|segment| segment.first <= segment.last);
+        assert!(found.series.iter().all(ends));
     }
 }
 
+/// One series has no common part beside it.
 #[test]
-fn single_nights_of_a_neighbour_raise_nothing() {
-    let mut nights = quiet(120, 2);
-    let mut random = fastrand::Rng::with_seed(7);
-    for night in (20..120).step_by(9) {
-        nights[night].iter_mut().for_each(|cost| *cost += 0.1 * (0.5 + random.f64()));
-    }
-    // One series alone, for a night and for two.
-    nights[50][2] += 0.3;
-    nights[70][4] += 0.1;
-    nights[71][4] += 0.1;
-    let history = alone(&nights);
-    assert!(history.machine.is_empty(), "{:?}", history.machine);
-    assert!(history.series.iter().all(|course| course.segments.len() == 1), "{history:?}");
-}
-
-#[test]
-fn another_speed_of_the_machine_is_one_change_and_not_one_of_each_series() {
-    let mut nights = quiet(90, 3);
-    nights[50..].iter_mut().flatten().for_each(|cost| *cost += 0.2);
-    let history = alone(&nights);
-    let [change] = history.machine[..] else { panic!("one change: {:?}", history.machine) };
-    assert_eq!(change.night, 50);
-    assert!(change.ratio.low < 1.2215 && change.ratio.high > 1.2213, "{change:?}");
-    for course in &history.series {
-        let of_machine: Vec<bool> =
-            course.segments.iter().filter_map(|segment| Some(segment.change?.is_of_machine)).collect();
-        assert_eq!(of_machine, [true]);
-        assert!(
-            (course.segments[1].cost.value / course.segments[0].cost.value - 1.22).abs() < 0.03,
-            "{course:?}"
-        );
-    }
-}
-
-#[test]
-fn known_changes_begin_anew_and_are_none() {
-    let mut nights = quiet(80, 1008);
-    nights[40..].iter_mut().flatten().for_each(|cost| *cost += 0.5);
-    let history = folded(&nights, &[40], &|_, _| None);
-    assert!(history.machine.is_empty());
-    for course in &history.series {
-        assert_eq!(course.segments.len(), 2);
-        assert!(course.segments.iter().all(|segment| segment.change.is_none()));
-    }
-}
-
-#[test]
-fn a_slow_drift_is_a_drift_and_no_ladder_of_changes() {
-    let mut nights = quiet(365, 5);
-    for (night, costs) in nights.iter_mut().enumerate() {
-        costs[6] += 0.10_f64.ln_1p() * night as f64 / 365.0;
-    }
-    let history = alone(&nights);
-    assert_eq!(history.series[6].segments.len(), 1, "{:?}", history.series[6]);
-    let drift = history.series[6].drift.expect("a year shows it");
-    assert_eq!(drift.reaches_limit, Decision::Certain);
-    assert!(drift.ratio_per_year.low < 1.1 && drift.ratio_per_year.high > 1.1, "{drift:?}");
-    let others = history.series.iter().enumerate().filter(|(series, _)| *series != 6);
-    let excluded = others
-        .filter(|(_, course)| course.drift.is_some_and(|drift| drift.reaches_limit == Decision::Excluded));
-    assert!(excluded.count() >= SERIES - 2, "{history:?}");
-}
-
-#[test]
-fn a_series_that_looks_changed_is_measured_again_before_it_is_raised() {
-    let mut nights = quiet(41, 6);
-    nights[40][1] += 0.06;
-    let history = alone(&nights);
-    assert!(history.series[1].is_suspected && history.series[1].segments.len() == 1);
-    let exactly = |value: f64| Interval { value, low: value * 0.99, high: value * 1.01 };
-    let confirmed = folded(&nights, &[], &|series, _| (series == 1).then(|| exactly(1.06)));
-    let change =
-        confirmed.series[1].segments.last().and_then(|segment| segment.change).expect("it is raised");
-    assert_eq!((change.night, change.raised, change.ratio), (40, 40, exactly(1.06)));
-    let dismissed = folded(&nights, &[], &|_, _| Some(exactly(1.0)));
-    assert!(dismissed.series.iter().all(|course| !course.is_suspected && course.segments.len() == 1));
-}
-
-#[test]
-fn a_measurement_is_certain_only_far_from_equal() {
-    let settings = HistorySettings::default();
-    let of = |value: f64, reach: f64| {
-        confirms(Interval { value, low: value / reach, high: value * reach }, &settings)
-    };
-    assert_eq!(of(1.05, 1.01), Decision::Certain);
-    assert_eq!(of(0.95, 1.01), Decision::Certain);
-    assert_eq!(of(1.05, 1.03), Decision::Undecided, "the interval of 95 % alone excludes 1");
-    assert_eq!(of(1.00, 1.01), Decision::Excluded);
-    assert_eq!(of(1.005, 1.001), Decision::Excluded, "certain, and too small");
+fn a_single_series_is_judged_too() {
+    let mut all = nights(120, 11, |night, _| if night < 60 { 0.0 } else { 0.2 });
+    all.iter_mut().for_each(|night| night.logs.truncate(1));
+    let [change] = levels(&all).changes[..] else { panic!("one change") };
+    assert_eq!((change.series, change.from), (Some(0), 60));
 }
 
 proptest! {
     #[test]
-    fn later_nights_move_no_change_that_was_raised(seed in 0_u64..1000, cut in 10_usize..80, step in -0.2_f64..0.2) {
-        let mut nights = quiet(100, seed);
-        nights[35..].iter_mut().for_each(|night| night[0] += step);
-        nights[60..].iter_mut().flatten().for_each(|cost| *cost -= step);
-        let raised = |history: &HistoryOfMachine, by: usize| -> Vec<(usize, usize, usize)> {
-            let of_series = |(series, course): (usize, &stats::CourseOfSeries)| {
-                let changes = course.segments.iter().filter_map(|segment| segment.change);
-                let changes: Vec<_> = changes.filter(|one| one.raised < by).map(|one| (series, one.night, one.raised)).collect();
-                changes
-            };
-            history.series.iter().enumerate().flat_map(of_series).collect()
+    fn no_later_night_moves_or_removes_a_change(seed in 0_u64..1000, cut in 20_usize..150, size in -0.2_f64..0.2) {
+        let more = |night: usize, series: usize| {
+            step(size)(night, series) + step(-0.2)(night.saturating_sub(40), series)
         };
-        prop_assert_eq!(raised(&alone(&nights[..cut]), cut), raised(&alone(&nights), cut));
-    }
-
-    #[test]
-    fn any_costs_have_a_history(
-        costs in proptest::collection::vec(
-            proptest::array::uniform10(prop_oneof![Just(f64::NAN), -100.0_f64..100.0, Just(0.0)]),
-            0..40,
-        ),
-        boundary in 0_usize..40,
-    ) {
-        let history = folded(&costs, &[boundary], &|_, _| None);
-        for course in &history.series {
-            for segment in &course.segments {
-                prop_assert!(segment.first <= segment.last && segment.nights >= 1);
-                prop_assert!(segment.cost.low <= segment.cost.high);
-            }
-        }
+        let all = nights(150, seed, more);
+        let key = |history: &LevelHistory| -> Vec<(Option<usize>, usize, usize)> {
+            history.changes.iter().map(|change| (change.series, change.from, change.raised)).collect()
+        };
+        let last = key(&levels(&all));
+        let then = key(&levels(&all[..cut]));
+        prop_assert_eq!(&then[..], &last[..then.len()]);
+        prop_assert!(last[then.len()..].iter().all(|change| change.2 >= cut), "{:?}", last);
     }
 }

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use ::history::{HistoryAnswer, MachineHistory, Store, StoredCheck};
+use ::history::{HistoryAnswer, MachineHistory, Store, StoredCheck, SuspectedSeries};
 use ::report::Style;
 use ::report::document::terminal::Length;
-use ::report::formats::BuildResults;
 use ::report::history::{CheckAnswer, CostAlarm, check_document};
 use inspect::blame::BlameAnswer;
 use judge::Findings;
@@ -22,8 +21,7 @@ const WIDTH: usize = 72;
 /// The options of the nightly check.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct CheckArgs {
-    /// Check the newest run: exit code 4 if a cost certainly changed, and 3 if one looks changed and nobody
-    /// measured it again
+    /// Check the newest run: exit code 4 if a cost certainly changed, and 3 if measuring again left it open
     #[arg(long)]
     check: bool,
     /// Command that measures series that look changed again, base and head in one run, before an alarm is
@@ -31,7 +29,7 @@ pub(super) struct CheckArgs {
     ///
     /// {workloads} becomes their workloads, and {out} the run file to write, of two systems, the base first:
     /// 'osdyno run {workloads} --system base="ssh old" --system head= --blame --out {out}'. {base} and {head}
-    /// are the run files of the two nights. No shell is used.
+    /// are the run files of a night before the change and of the newest one. No shell is used.
     #[arg(long, value_name = "COMMAND", requires = "check")]
     confirm: Option<String>,
     /// Command that is executed for each alarm and looks for its cause, as osdyno lab bisect; {workload}
@@ -48,65 +46,37 @@ impl CheckArgs {
     /// Checks the newest run of a folder.
     pub(super) fn run(&self, folder: &Path, format: Format, console: &Console) -> Done {
         let mut store = super::open(folder)?;
-        let mut answer = ::history::history(&store);
-        let mut functions = Vec::new();
-        if let (Some(command), Some(machine)) = (&self.confirm, answer.machines.first()) {
-            let suspected = Suspected::new(machine, &store)?;
-            if !suspected.series.is_empty() {
-                functions = self.measure_again(command, &store, machine, &suspected)?;
-                store = super::open(folder)?;
-                answer = ::history::history(&store);
+        let (mut functions, mut measured) = (Vec::new(), Vec::new());
+        if let Some(command) = &self.confirm {
+            let before = ::history::before_confirming(&store);
+            for machine in before.of_newest() {
+                for suspected in Suspected::groups(machine, command) {
+                    functions.extend(measure_again(command, &store, machine, &suspected)?);
+                    measured.extend(suspected.series.iter().map(|one| one.series.clone()));
+                }
             }
+            store = super::open(folder)?;
+        }
+        let answer = ::history::history(&store);
+        if answer.machines.is_empty() {
+            let text = format!("{} has no run that ended, so there is nothing to check", folder.display());
+            return Err(Failure::Refused(text));
         }
         let alarms = alarms(&answer, &functions);
         for alarm in &alarms {
             self.look_for_cause(&alarm.workload)?;
         }
-        let suspected = answer.machines.first().map_or(Vec::new(), |machine| machine.suspected.clone());
-        let checked = CheckAnswer::new(&answer, alarms, suspected, crate::cmd::command_line::to_repeat());
+        let open = answer.of_newest().flat_map(|machine| &machine.suspected);
+        let undecided =
+            open.map(|one| one.series.clone()).filter(|series| measured.contains(series)).collect();
+        let checked = CheckAnswer::new(&answer, alarms, undecided, crate::cmd::command_line::to_repeat());
         let narrow = Style { width: console.style.width.min(WIDTH), ..console.style };
         print_answer(&checked, check_document, Length::All, format, &Console { style: narrow, ..*console })?;
-        Ok(match (checked.alarms.is_empty(), checked.suspected.is_empty()) {
+        Ok(match (checked.alarms.is_empty(), checked.undecided.is_empty()) {
             (false, _) => ExitCode::from(REGRESSED),
             (true, false) => ExitCode::from(INCOMPLETE),
             (true, true) => ExitCode::SUCCESS,
         })
-    }
-
-    /// Executes the command that measures again, and keeps the ratios. Returns the functions that its samples
-    /// name, by series.
-    fn measure_again(
-        &self,
-        command: &str,
-        store: &Store,
-        machine: &MachineHistory,
-        suspected: &Suspected,
-    ) -> Result<Vec<(String, String)>, Failure> {
-        let out = store.new_check(&machine.nights[suspected.head].run)?;
-        let file = |night: usize| store.folder().join(&machine.nights[night].file);
-        let words =
-            words(command, &suspected.workloads(), &out, [&file(suspected.base), &file(suspected.head)])?;
-        execute(&words)?;
-        let recording = read(&out)?;
-        let findings = Findings::from_recording(&recording);
-        let name = out.display().to_string();
-        let compared = Comparison::of_judged(&name, &recording, &findings)
-            .map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
-        let changes = BuildResults::from_comparison(&compared).changes;
-        let check = |(workload, series): &(String, String)| {
-            let change = changes.iter().find(|change| change.series == *series)?;
-            let ratio = [change.ratio.value, change.ratio.low, change.ratio.high];
-            let file = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Some(StoredCheck { workload: workload.clone(), series: series.clone(), ratio, file })
-        };
-        let checks: Vec<StoredCheck> = suspected.series.iter().filter_map(check).collect();
-        let (_, head) = store.find(&machine.nights[suspected.head].run)?;
-        store.keep_checks(head, &checks)?;
-        let blamed = BlameAnswer::new(&recording, &findings);
-        let holder = |series: &inspect::blame::SeriesBlame| {
-            Some((series.label.clone(), series.holder.as_ref()?.full_name()))
-        };
-        Ok(blamed.series.iter().filter_map(holder).collect())
     }
 
     fn look_for_cause(&self, workload: &str) -> Result<(), Failure> {
@@ -116,54 +86,80 @@ impl CheckArgs {
     }
 }
 
-/// The series that look changed, or were raised by nights alone, in the newest night of a machine.
-struct Suspected {
-    /// Each with its workload.
-    series: Vec<(String, String)>,
-    base: usize,
-    head: usize,
+/// Executes the command that measures again, and keeps the ratios. Returns the functions that its samples
+/// name, by series.
+fn measure_again(
+    command: &str,
+    store: &Store,
+    machine: &MachineHistory,
+    suspected: &Suspected<'_>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let head = machine.nights.len().saturating_sub(1);
+    let out = store.new_check(&machine.nights[head].run)?;
+    let file = |night: usize| store.folder().join(&machine.nights[night].file);
+    execute(&words(command, &suspected.workloads(), &out, [&file(suspected.base), &file(head)])?)?;
+    let recording = read(&out)?;
+    let findings = Findings::from_recording(&recording);
+    let name = out.display().to_string();
+    let compared = Comparison::of_judged(&name, &recording, &findings)
+        .map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
+    let check = |one: &&SuspectedSeries| {
+        let ratio = compared.confirmation(&one.series)?;
+        Some(StoredCheck {
+            system: machine.machine.system.clone(),
+            workload: one.workload.clone(),
+            series: one.series.clone(),
+            ratio: [ratio.value, ratio.low, ratio.high],
+            file: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        })
+    };
+    let checks: Vec<StoredCheck> = suspected.series.iter().filter_map(check).collect();
+    let (_, run) = store.find(&machine.nights[head].run)?;
+    store.keep_checks(run, &checks)?;
+    let blamed = BlameAnswer::new(&recording, &findings);
+    let holder = |series: &inspect::blame::SeriesBlame| {
+        Some((series.label.clone(), series.holder.as_ref()?.full_name()))
+    };
+    Ok(blamed.series.iter().filter_map(holder).collect())
 }
 
-impl Suspected {
-    /// Those that were measured again after this night are known.
-    fn new(machine: &MachineHistory, store: &Store) -> Result<Suspected, Failure> {
-        let head = machine.nights.len().saturating_sub(1);
-        let is_raised = |series: &::history::SeriesHistory| {
-            series
-                .segments
-                .last()
-                .is_some_and(|segment| segment.raised == Some(head) && !segment.is_of_machine)
-        };
-        let looks_changed = machine
-            .series
-            .iter()
-            .filter(|series| !series.detail && (series.is_suspected || is_raised(series)));
-        let (_, run) = store.find(&machine.nights[head].run)?;
-        let is_known = |series: &::history::SeriesHistory| {
-            let mut checks = store.checks_of(run).iter();
-            checks.any(|check| check.workload == series.workload && check.series == series.series)
-        };
-        let looks_changed = looks_changed.filter(|series| !is_known(series));
-        let series = looks_changed.map(|series| (series.workload.clone(), series.series.clone()));
-        Ok(Suspected { series: series.collect(), base: head.saturating_sub(1), head })
+/// Series that look changed in the newest run of a machine, and a run of the level before.
+struct Suspected<'a> {
+    series: Vec<&'a SuspectedSeries>,
+    base: usize,
+}
+
+impl Suspected<'_> {
+    /// All together; where the command wants the run of the base, those with one base.
+    fn groups<'a>(machine: &'a MachineHistory, command: &str) -> Vec<Suspected<'a>> {
+        let mut groups: Vec<Suspected<'a>> = Vec::new();
+        for series in &machine.suspected {
+            let is_its =
+                |group: &&mut Suspected<'_>| group.base == series.base || !command.contains("{base}");
+            match groups.iter_mut().find(is_its) {
+                Some(group) => group.series.push(series),
+                None => groups.push(Suspected { series: vec![series], base: series.base }),
+            }
+        }
+        groups
     }
 
     fn workloads(&self) -> Vec<String> {
-        let mut workloads: Vec<String> = self.series.iter().map(|(workload, _)| workload.clone()).collect();
+        let mut workloads: Vec<String> = self.series.iter().map(|one| one.workload.clone()).collect();
         workloads.sort();
         workloads.dedup();
         workloads
     }
 }
 
-/// Changes of every machine that were raised by its newest run.
+/// Changes that the newest run raised, on each of its machines.
 fn alarms(answer: &HistoryAnswer, functions: &[(String, String)]) -> Vec<CostAlarm> {
     let of_machine = |machine: &MachineHistory| {
         let newest = machine.nights.len().saturating_sub(1);
         let raised = machine.changes.iter().filter(move |change| change.raised == newest);
         raised.map(|change| CostAlarm::new(machine, change, functions)).collect::<Vec<_>>()
     };
-    answer.machines.iter().take(1).flat_map(of_machine).collect()
+    answer.of_newest().flat_map(of_machine).collect()
 }
 
 fn split(command: &str) -> Result<Vec<String>, Failure> {

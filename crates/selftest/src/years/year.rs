@@ -1,0 +1,250 @@
+//! A year of nights whose changes are known.
+
+use fastrand::Rng;
+
+use crate::chance::normal;
+use crate::nights::{RealSeries, RealSet, SETS};
+
+/// Series of a year: those of `osdyno run` on Linux, drawn from those of the real runs.
+pub(crate) const SERIES: usize = 28;
+/// Nights of a year.
+pub(crate) const NIGHTS: usize = 365;
+/// The size of a planted change (logarithm): 5 %.
+pub(crate) const CHANGE: f64 = 0.048_790_164_169_432;
+/// Nights after a boundary before a change is planted: a level must be known.
+const SETTLED: usize = 20;
+/// Nights between two planted changes, and behind the last one.
+const APART: usize = 30;
+/// A series responds to the state of the machine by between half and one and a half times as much.
+const RESPONSE: [f64; 2] = [0.5, 1.5];
+/// A night with a neighbour costs so much more.
+const NEIGHBOUR: [f64; 2] = [0.03, 0.15];
+/// How often the next night has the same neighbour.
+const STAYS: f64 = 0.1;
+/// A series is not measured on so many nights, and none is on as many others.
+const MISSING: f64 = 0.02;
+/// Planted drifts per year (logarithm): 10 %.
+pub(crate) const DRIFT: f64 = stats::YEARLY_DRIFT;
+/// A compiler moves each series by this (SD of the logarithm).
+const COMPILER: f64 = 0.02;
+/// Levels of two machines differ by this.
+const MACHINE: f64 = 0.3;
+/// How often a night runs on the second processor model, where there are two.
+const SECOND: f64 = 0.3;
+
+/// The kind of a year.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct YearTruth {
+    /// Its name.
+    pub name: &'static str,
+    /// How far the machine wanders from night to night (SD of the logarithm), and each series beside it.
+    pub walks: [f64; 2],
+    /// How often a neighbour comes.
+    pub neighbours: f64,
+    /// Processor models among which a night draws.
+    pub models: usize,
+    /// Whether the first machine is replaced, and the compiler changes; both are known.
+    pub has_boundaries: bool,
+    /// Series that drift by 10 % a year, half of them down.
+    pub drifts: usize,
+    /// Planted changes of 5 %, each in one series.
+    pub changes: usize,
+    /// How often a night takes after the real run that followed the one of the night before, so that states
+    /// of the machine last; else after any run.
+    pub lasting: f64,
+    /// A change of all series together for good (logarithm), on the machine and not in the system.
+    pub slowed: f64,
+}
+
+/// Real nights alone; with all that a year brings; with a machine that becomes slower for good; and with
+/// states of the machine that last for nights.
+pub const ALL: [YearTruth; 4] = [CALM, WHOLE, SLOWED, LASTING];
+const CALM: YearTruth = YearTruth {
+    name: "calm",
+    walks: [0.0; 2],
+    neighbours: 0.0,
+    models: 1,
+    has_boundaries: false,
+    drifts: 4,
+    changes: 6,
+    lasting: 0.0,
+    slowed: 0.0,
+};
+const WHOLE: YearTruth = YearTruth {
+    name: "whole",
+    walks: [0.001, 0.0005],
+    neighbours: 0.05,
+    models: 2,
+    has_boundaries: true,
+    ..CALM
+};
+const LASTING: YearTruth = YearTruth { name: "lasting", lasting: 0.5, ..WHOLE };
+const SLOWED: YearTruth =
+    YearTruth { name: "slowed", has_boundaries: false, models: 1, slowed: 0.06, ..WHOLE };
+
+/// A planted change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Planted {
+    /// `None` is the machine.
+    pub(crate) series: Option<usize>,
+    pub(crate) night: usize,
+    /// Logarithm.
+    pub(crate) change: f64,
+}
+
+/// A night with a run.
+#[derive(Clone, Debug)]
+pub(crate) struct YearNight {
+    /// Night of the year.
+    pub(crate) night: usize,
+    /// Processor model.
+    pub(crate) model: usize,
+    pub(crate) logs: Vec<Option<f64>>,
+    pub(crate) starts_epoch: bool,
+}
+
+/// A year.
+pub(crate) struct Year {
+    /// In order.
+    pub(crate) nights: Vec<YearNight>,
+    pub(crate) planted: Vec<Planted>,
+    /// By series: logarithm per year.
+    pub(crate) drifts: Vec<f64>,
+    pub(crate) series: Vec<&'static RealSeries>,
+}
+
+/// The state of the simulation that moves from night to night.
+struct Moving {
+    /// By model and series.
+    levels: Vec<Vec<f64>>,
+    responses: Vec<f64>,
+    machine: f64,
+    walks: Vec<f64>,
+    neighbour: f64,
+    run: usize,
+}
+
+impl Year {
+    pub(crate) fn new(truth: &YearTruth, rng: &mut Rng) -> Year {
+        let set: &'static RealSet = &SETS[rng.usize(..SETS.len())];
+        let mut places: Vec<usize> = (0..set.series.len()).collect();
+        rng.shuffle(&mut places);
+        let series: Vec<&RealSeries> = places.iter().take(SERIES).map(|place| &set.series[*place]).collect();
+        let boundaries: Vec<usize> =
+            if truth.has_boundaries { vec![rng.usize(60..180), rng.usize(180..320)] } else { Vec::new() };
+        let mut drifts = vec![0.0; SERIES];
+        drifts.iter_mut().take(truth.drifts).enumerate().for_each(|(at, drift)| {
+            *drift = if at % 2 == 0 { DRIFT } else { -DRIFT };
+        });
+        let planted = plant(truth, &boundaries, rng);
+        let mut year = Year { nights: Vec::new(), planted, drifts, series };
+        let mut moving = Moving::new(truth, rng);
+        let mut starts = vec![false; truth.models];
+        for night in 0..NIGHTS {
+            // The first machine is replaced, or the compiler of both changes.
+            if boundaries.first() == Some(&night) {
+                moving.levels[0] = levels(MACHINE, rng);
+                starts[0] = true;
+            } else if boundaries.last() == Some(&night) {
+                let moved = levels(COMPILER, rng);
+                moving.levels.iter_mut().for_each(|model| add(model, &moved));
+                starts.iter_mut().for_each(|start| *start = true);
+            }
+            moving.next(truth, set.runs, rng);
+            let model = usize::from(truth.models > 1 && rng.f64() < SECOND);
+            if rng.f64() >= MISSING {
+                let logs = year.logs(night, set, &moving, &moving.levels[model], rng);
+                let starts_epoch = std::mem::take(&mut starts[model]);
+                year.nights.push(YearNight { night, model, logs, starts_epoch });
+            }
+        }
+        year
+    }
+
+    fn logs(
+        &self,
+        night: usize,
+        set: &RealSet,
+        moving: &Moving,
+        levels: &[f64],
+        rng: &mut Rng,
+    ) -> Vec<Option<f64>> {
+        let run = moving.run;
+        let machine = moving.machine + moving.neighbour + set.shared[run];
+        let slowed = self.change(None, night);
+        let log = |(place, series): (usize, &&RealSeries)| {
+            let drift = self.drifts[place] * night as f64 / NIGHTS as f64;
+            let steady = levels[place] + drift + moving.walks[place] + self.change(Some(place), night);
+            let log = steady + moving.responses[place] * (machine + slowed) + series.night(rng, run);
+            (rng.f64() >= MISSING).then_some(log)
+        };
+        self.series.iter().enumerate().map(log).collect()
+    }
+
+    /// The planted change of a series up to a night.
+    pub(crate) fn change(&self, series: Option<usize>, night: usize) -> f64 {
+        let before = |planted: &&Planted| planted.series == series && planted.night <= night;
+        self.planted.iter().filter(before).map(|planted| planted.change).sum()
+    }
+}
+
+impl Moving {
+    fn new(truth: &YearTruth, rng: &mut Rng) -> Moving {
+        Moving {
+            levels: (0..truth.models).map(|_| levels(MACHINE, rng)).collect(),
+            responses: (0..SERIES).map(|_| between(RESPONSE, rng)).collect(),
+            machine: 0.0,
+            walks: vec![0.0; SERIES],
+            neighbour: 0.0,
+            run: 0,
+        }
+    }
+
+    fn next(&mut self, truth: &YearTruth, runs: usize, rng: &mut Rng) {
+        let any = rng.usize(..runs);
+        self.run = if rng.f64() < truth.lasting { (self.run + 1) % runs } else { any };
+        self.machine += truth.walks[0] * normal(rng);
+        self.walks.iter_mut().for_each(|walk| *walk += truth.walks[1] * normal(rng));
+        if self.neighbour == 0.0 || rng.f64() >= STAYS {
+            self.neighbour = if rng.f64() < truth.neighbours { between(NEIGHBOUR, rng) } else { 0.0 };
+        }
+    }
+}
+
+fn plant(truth: &YearTruth, boundaries: &[usize], rng: &mut Rng) -> Vec<Planted> {
+    let mut planted: Vec<Planted> = Vec::new();
+    let is_free = |night: usize, planted: &[Planted]| {
+        let starts = std::iter::once(0).chain(boundaries.iter().copied());
+        night + APART < NIGHTS
+            && planted.iter().all(|other| other.night.abs_diff(night) >= APART)
+            && starts.into_iter().all(|start| night < start || night >= start + SETTLED)
+            && boundaries.iter().all(|start| night >= *start || night + APART / 2 < *start)
+    };
+    while planted.len() < truth.changes {
+        let (night, series) = (rng.usize(..NIGHTS), truth.drifts + planted.len());
+        let change = if rng.bool() { CHANGE } else { -CHANGE };
+        if is_free(night, &planted) {
+            planted.push(Planted { series: Some(series), night, change });
+        }
+    }
+    if truth.slowed != 0.0 {
+        let nights =
+            (60..NIGHTS - 60).filter(|night| planted.iter().all(|other| other.night.abs_diff(*night) >= 15));
+        let nights: Vec<usize> = nights.collect();
+        let night = rng.choice(nights).unwrap_or(NIGHTS / 2);
+        planted.push(Planted { series: None, night, change: truth.slowed });
+    }
+    planted
+}
+
+fn levels(deviation: f64, rng: &mut Rng) -> Vec<f64> {
+    (0..SERIES).map(|_| deviation * normal(rng)).collect()
+}
+
+fn add(levels: &mut [f64], moved: &[f64]) {
+    levels.iter_mut().zip(moved).for_each(|(level, moved)| *level += moved);
+}
+
+fn between([low, high]: [f64; 2], rng: &mut Rng) -> f64 {
+    low + (high - low) * rng.f64()
+}

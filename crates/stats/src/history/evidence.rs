@@ -1,0 +1,170 @@
+//! Whether the level of a series has changed, and since when: a generalised likelihood ratio over the nights
+//! on which the change may have come (Lorden, Ann. Math. Stat. 42, 1971; Page's test, Biometrika 41, 1954, is
+//! its case of a known size). Nights of all machines count, each against the level of its own.
+
+use super::HistorySettings;
+use super::track::{FEWEST, Level, Track};
+use crate::centre::tails;
+
+/// Nights back to which a change may have come: of a series, and of the common part, which is more noisy. A
+/// change that needs more of them is no larger than a drift.
+const REACH: usize = 14;
+const SHARED_REACH: usize = 28;
+/// Standard deviations up to which a night of a series counts: one outlier is not enough for an alarm. The
+/// common part has an outlier whenever a neighbour comes, and counts less.
+const CLIP: f64 = 6.0;
+const SHARED_CLIP: f64 = 2.5;
+/// The threshold of no sensible budget is below so many standard errors.
+const NEVER: f64 = 3.0;
+/// Overlapping tests of one night count as this many independent ones.
+const TESTS: f64 = 3.0;
+/// Standard deviation of how series respond to the state of the machine, of which the common part removes the
+/// mean: by between half and one and a half times as much.
+const RESPONSE: f64 = 0.29;
+
+/// A series, or the common part, on one machine, and the common part beside it.
+pub(super) type Beside<'t> = (&'t Track, Option<&'t Track>);
+
+/// A possible change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shift {
+    pub(super) from: usize,
+    /// Measured nights since then.
+    pub(super) nights: usize,
+    /// How far they lie from the level before (logarithm), outliers being cut.
+    pub(super) log: f64,
+    /// Standard error of that, and its degrees of freedom.
+    pub(super) error: f64,
+    pub(super) freedom: f64,
+}
+
+impl Shift {
+    /// Standard errors from no change.
+    pub(super) fn errors(&self) -> f64 {
+        self.log.abs() / self.error
+    }
+}
+
+/// A measured night since a possible change.
+struct Since {
+    /// From the level before the change.
+    apart: f64,
+    /// How far the machine was from its own level.
+    shared: f64,
+    variance: f64,
+    level: f64,
+    freedom: f64,
+    machine: usize,
+}
+
+/// All changes that the newest night would be part of, the latest first; none before `first`.
+pub(super) fn shifts(tracks: &[Beside<'_>], first: usize) -> Vec<Shift> {
+    let nights = tracks.iter().map(|(track, _)| track.values.len()).max().unwrap_or(0);
+    let Some(newest) = nights.checked_sub(1).filter(|newest| is_measured(tracks, *newest)) else {
+        return Vec::new();
+    };
+    let reach = if is_shared(tracks) { SHARED_REACH } else { REACH };
+    let first = first.max(nights.saturating_sub(reach));
+    (first..=newest).rev().filter_map(|from| shift(tracks, from)).collect()
+}
+
+/// Whether they are the common part, which has none beside it.
+fn is_shared(tracks: &[Beside<'_>]) -> bool {
+    tracks.iter().all(|(_, shared)| shared.is_none())
+}
+
+fn is_measured(tracks: &[Beside<'_>], night: usize) -> bool {
+    tracks.iter().any(|(track, _)| track.values[night].is_finite())
+}
+
+/// The measured nights from one on, on machines whose level before it is known.
+fn since(tracks: &[Beside<'_>], from: usize) -> Vec<Since> {
+    let known = |track: &Track| track.before(from).filter(|level| level.nights >= FEWEST);
+    let of_machine = |(machine, (track, shared)): (usize, &Beside<'_>)| -> Vec<Since> {
+        let Some(Level { log, variance, .. }) = known(track) else { return Vec::new() };
+        let noise = track.noise_before(from);
+        let square = noise.deviation.powi(2);
+        let night = |night: usize| {
+            let state = shared.and_then(|shared| Some(shared.values[night] - shared.before(from)?.log));
+            Since {
+                apart: track.values[night] - log,
+                shared: state.unwrap_or(0.0),
+                variance: square * track.spreads[night].powi(2),
+                level: square * variance,
+                freedom: noise.freedom,
+                machine,
+            }
+        };
+        let nights = from..track.values.len();
+        nights.filter(|night| track.values[*night].is_finite()).map(night).collect()
+    };
+    tracks.iter().enumerate().flat_map(of_machine).collect()
+}
+
+fn shift(tracks: &[Beside<'_>], from: usize) -> Option<Shift> {
+    if !is_measured(tracks, from) {
+        return None;
+    }
+    let nights = since(tracks, from);
+    let clip = if is_shared(tracks) { SHARED_CLIP } else { CLIP };
+    let all: f64 = nights.iter().map(|night| 1.0 / night.variance).sum();
+    let share = |night: &Since| 1.0 / night.variance / all;
+    let mean =
+        |value: &dyn Fn(&Since) -> f64| nights.iter().map(|night| share(night) * value(night)).sum::<f64>();
+    let log = mean(&|night| {
+        let reach = clip * night.variance.sqrt();
+        night.apart.clamp(-reach, reach)
+    });
+    // Nights of one machine share the error of its level.
+    let levels: f64 = (0..tracks.len())
+        .map(|machine| {
+            let own = || nights.iter().filter(|night| night.machine == machine);
+            own().map(share).sum::<f64>().powi(2) * own().map(|night| night.level).next().unwrap_or(0.0)
+        })
+        .sum();
+    let response = RESPONSE * mean(&|night| night.shared);
+    let error = (1.0 / all + levels + response.powi(2)).sqrt();
+    let freedom = mean(&|night| night.freedom);
+    (!nights.is_empty()).then_some(Shift { from, nights: nights.len(), log, error, freedom })
+}
+
+/// The change that nights alone prove, with so many false alarms a year over so many series.
+pub(super) fn proved(
+    shifts: &[Shift],
+    fewest: usize,
+    series: usize,
+    settings: &HistorySettings,
+) -> Option<Shift> {
+    let level = settings.alarms_per_year / (365.0 * series as f64 * TESTS);
+    let beyond = |shift: &&Shift| {
+        let errors = (shift.log.abs() - settings.margin) / shift.error;
+        shift.nights >= fewest && errors > NEVER && tails(errors, shift.freedom) < level
+    };
+    furthest(shifts.iter().filter(beyond))
+}
+
+/// The change that is worth a confirming measurement.
+pub(super) fn suspected(shifts: &[Shift], settings: &HistorySettings) -> Option<Shift> {
+    let is_suspected = |shift: &&Shift| {
+        let least = settings.suspect[shift.nights.clamp(1, 3) - 1];
+        shift.log.abs() >= settings.least && shift.errors() >= least
+    };
+    furthest(shifts.iter().filter(is_suspected))
+}
+
+fn furthest<'s>(shifts: impl Iterator<Item = &'s Shift>) -> Option<Shift> {
+    shifts.copied().max_by(|a, b| a.errors().total_cmp(&b.errors()))
+}
+
+/// The most likely first night of a change of a known size: that from which the nights lie beyond the middle
+/// of both levels most clearly (Hinkley, Biometrika 57, 1970). A single night counts no more than twice the
+/// change, because an outlier before it would take its place.
+pub(super) fn located(tracks: &[Beside<'_>], shifts: &[Shift], log: f64) -> Option<Shift> {
+    let (size, sign) = (log.abs(), log.signum());
+    let score = |shift: &Shift| {
+        let nights = since(tracks, shift.from);
+        let gain = |night: &Since| (sign * night.apart).clamp(-size, 2.0 * size) - size / 2.0;
+        nights.iter().map(|night| gain(night) / night.variance).sum::<f64>()
+    };
+    shifts.iter().copied().max_by(|a, b| score(a).total_cmp(&score(b)))
+}
