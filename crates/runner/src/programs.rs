@@ -42,14 +42,10 @@ impl Carried {
     pub fn bytes(&self) -> Result<Vec<u8>, &'static str> {
         match self.packed {
             [] => Err(self.missing),
-            packed => zstd::bulk::decompress(packed, BYTES_MAX)
-                .map_err(|_| "this osdyno is damaged; install it again"),
+            packed => zstd::decode_all(packed).map_err(|_| "this osdyno is damaged; install it again"),
         }
     }
 }
-
-/// No program that is carried is as long.
-const BYTES_MAX: usize = 64 << 20;
 
 /// The measured programs that osdyno contains. The first is linked statically: it is the agent of a system.
 pub static CARRIED: [Carried; 2] = [KERNEL_STATIC, KERNEL];

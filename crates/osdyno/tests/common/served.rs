@@ -97,11 +97,11 @@ impl Served {
         self.processes().into_iter().map(of).sum()
     }
 
-    /// Memory that its processes have in use, in bytes; shared memory counts for each.
+    /// Memory that its processes have in use, in bytes; pages that they share after a fork count once.
     pub(crate) fn resident_bytes(&self) -> u64 {
         let of = |process| {
-            let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-            let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:").map(str::to_owned));
+            let status = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("Pss_Anon:").map(str::to_owned));
             let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
             kib.unwrap_or(0) * 1024
         };

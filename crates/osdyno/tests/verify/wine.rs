@@ -219,8 +219,10 @@ fn expect_result(trial: &record::Trial) {
     let name = format!("{}/{} {}", order.workload, order.variant, order.trial);
     match outcome {
         Outcome::Complete | Outcome::Allowance { .. } => {}
-        // A busy machine may leave a server so little time that requests fail.
+        // A busy machine may leave a server so little time that requests fail, or that it ends too late.
         Outcome::Limit { .. } if order.workload == "race" => {}
+        Outcome::Failed { reason } if order.workload == "race" && reason.contains("did not reply within") => {
+        }
         Outcome::Unsupported { reason } => assert!(!reason.is_empty(), "{name}"),
         _ => panic!("{name}: {outcome:?}"),
     }
