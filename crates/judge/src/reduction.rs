@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use record::{JudgedSeries, Recording, Series, SeriesKey, Unit};
-use stats::{JudgeSettings, REDUCED_FROM, ReducedCell, Sweep, Verdict, reduction};
+use stats::{JudgeSettings, REDUCED_FROM, ReducedCell, Sweep, Verdict, reduced_values, reduction};
 
 use crate::series::sweep;
 
@@ -26,8 +26,7 @@ pub fn compared_values<'a>(recording: &Recording, series: &'a Series) -> Cow<'a,
     if series.is_reduced() {
         return series.every_value();
     }
-    let each = cells(recording, series).into_iter();
-    each.flat_map(|cell| std::iter::repeat_n(cell.value, cell.count as usize)).collect()
+    reduced_values(&sweep(series), tick(recording, series)).into()
 }
 
 /// The sweep of a series with a value for each measurement.

@@ -78,6 +78,11 @@ impl SweepDesign {
         }
     }
 
+    /// Whether n rises by the same step.
+    pub(crate) fn is_even(&self) -> bool {
+        matches!(self.spacing, Spacing::Every { .. })
+    }
+
     /// How many values a block holds at least.
     pub fn least(&self) -> usize {
         let judged = self.sizes().iter().filter(|n| **n >= LOW).count();

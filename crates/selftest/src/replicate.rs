@@ -1,9 +1,11 @@
 //! One replicate of a cell: simulate the sweeps, judge them, compare the verdict with the truth.
 
+use std::borrow::Cow;
+
 use fastrand::Rng;
 use stats::{
-    Answer, Class, Contrast, Design, Interval, JudgeSettings, PerClaim, Sweep, Verdict, compare,
-    geometric_mean, judge,
+    Answer, Class, Contrast, Design, Interval, JudgeSettings, PerClaim, REDUCED_FROM, Sweep, Verdict,
+    compare, geometric_mean, judge, reduced_values,
 };
 
 use crate::builds::BuildOutcome;
@@ -232,17 +234,30 @@ impl<'a> Setup<'a> {
         trial.references.iter().map(|values| Sweep::listed(&self.reference_sizes, values)).collect()
     }
 
+    /// The values of a trial as they are judged. Systems are compared by the medians of cells, as
+    /// `judge::reduction` has it.
+    fn values<'s>(&self, trial: &'s SimulatedTrial) -> Cow<'s, [f64]> {
+        let is_compared = !matches!(self.cell.asked, Asked::Verdict);
+        if is_compared && self.cell.design.is_even() && trial.values.len() >= REDUCED_FROM {
+            let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
+            reduced_values(&self.cell.design.sweep(&self.sizes, &trial.values), tick_seconds).into()
+        } else {
+            Cow::Borrowed(&trial.values)
+        }
+    }
+
     /// The trials of a system, as they are judged.
     fn sweeps<'s>(
         &'s self,
         trials: &'s [SimulatedTrial],
+        values: &'s [Cow<'s, [f64]>],
         references: &'s [Vec<Sweep<'s>>],
     ) -> Vec<Sweep<'s>> {
-        let sweep = |trial: &'s SimulatedTrial| self.cell.design.sweep(&self.sizes, &trial.values);
-        let whole = |(trial, of): (&'s SimulatedTrial, &'s Vec<Sweep<'s>>)| {
-            sweep(trial).with_controls(of).of_boot(trial.boot)
+        let sweep = |place: usize| {
+            let sweep = self.cell.design.sweep(&self.sizes, &values[place]);
+            sweep.with_controls(&references[place]).of_boot(trials[place].boot)
         };
-        trials.iter().zip(references).map(whole).collect()
+        (0..trials.len()).map(sweep).collect()
     }
 
     /// The setup of one replicate: curves outside the families may be drawn anew for each.
@@ -265,10 +280,10 @@ impl<'a> Setup<'a> {
             .iter()
             .map(|trials| trials.iter().map(|trial| self.references(trial)).collect())
             .collect();
-        let sweeps: Vec<Vec<Sweep<'_>>> = systems
-            .iter()
-            .zip(&references)
-            .map(|(trials, references)| self.sweeps(trials, references))
+        let values: Vec<Vec<Cow<'_, [f64]>>> =
+            systems.iter().map(|trials| trials.iter().map(|trial| self.values(trial)).collect()).collect();
+        let sweeps: Vec<Vec<Sweep<'_>>> = (0..systems.len())
+            .map(|place| self.sweeps(&systems[place], &values[place], &references[place]))
             .collect();
         match (&self.cell.asked, &sweeps[..]) {
             (

@@ -109,7 +109,7 @@ pub use part::{TrialPart, mean_of_trials, part_of_whole};
 pub use prior::moderate;
 pub use range::steady_range;
 pub use rank::{Match, Rank, ranks};
-pub use reduction::{REDUCED_FROM, ReducedCell, reduction};
+pub use reduction::{REDUCED_FROM, ReducedCell, reduced_values, reduction};
 pub use scaling::{Scaling, ScalingBend, ScalingClass, ScalingLaw, ScalingTrial, Speedup, scaling};
 pub use sweep::{N_MAX, Sweep};
 pub use threshold::{Attempt, Threshold, threshold};

@@ -48,6 +48,12 @@ pub fn reduction(sweep: &Sweep<'_>, tick_seconds: f64) -> Vec<ReducedCell> {
     cells
 }
 
+/// A value for each measurement of a sweep: the median of its cell.
+pub fn reduced_values(sweep: &Sweep<'_>, tick_seconds: f64) -> Vec<f64> {
+    let each = reduction(sweep, tick_seconds).into_iter();
+    each.flat_map(|cell| std::iter::repeat_n(cell.value, cell.count as usize)).collect()
+}
+
 /// The smallest n of the cell of this n.
 fn cell_start(n: u64) -> u64 {
     if n < SINGLE {
@@ -73,11 +79,6 @@ mod tests {
 
     use super::*;
 
-    /// Each measurement as the median of its cell.
-    fn every_value(cells: &[ReducedCell]) -> Vec<f64> {
-        cells.iter().flat_map(|cell| std::iter::repeat_n(cell.value, cell.count as usize)).collect()
-    }
-
     #[test]
     fn cells_end_at_round_numbers() {
         let starts: Vec<u64> = (1..=20_000).filter(|n| cell_start(*n) == *n).collect();
@@ -100,8 +101,8 @@ mod tests {
             (first, step) in prop_oneof![Just((0, 1)), Just((3, 7)), Just((90_000, -8)), Just((1_500, -1))],
             ticks in prop::array::uniform2(prop_oneof![Just(0.0), Just(1e-8), 1e-12..1e-6_f64]),
         ) {
-            let once = reduction(&Sweep::even(first, step, &values), ticks[0]);
-            let values = every_value(&once);
+            let sweep = Sweep::even(first, step, &values);
+            let (once, values) = (reduction(&sweep, ticks[0]), reduced_values(&sweep, ticks[0]));
             prop_assert_eq!(reduction(&Sweep::even(first, step, &values), ticks[1]), once);
         }
     }
