@@ -80,10 +80,14 @@ fn hosts_that_are_lost_have_a_reason_and_disturb_no_other() {
 #[test]
 fn a_host_that_dies_again_and_again_is_given_up() {
     let folder = tempfile::tempdir().expect("a folder");
-    // Its agent replies and is killed half a second later.
-    let dying = "sh -c 'sleep 0.5 && kill -9 $$ & exec \"$@\"' --";
+    // Its agent describes the host, and is killed when a process of its measures.
+    let dying = "sh -c '(while [ -d /proc/$$ ]; do \
+        for agent in $(cat /proc/$$/task/$$/children); do \
+        for trial in $(cat /proc/$agent/task/$agent/children 2>/dev/null); do \
+        grep -qsa supervise /proc/$trial/cmdline && kill -9 $$; done; done; \
+        sleep 0.1; done) & exec \"$@\"' --";
     fs::write(folder.path().join("hosts"), format!("good=env\ndying={dying}\n")).expect("a file");
-    // Each trial takes longer than that.
+    // Each trial takes longer than a look.
     let long = ["run", "fork", "fork-static", "-n", "4000", "--trials", "5", "--preset", "full"];
     let hosts = ["--seed", "5", "--out=a.osdyno", "--hosts", "hosts"];
     let output = run(folder.path(), &[&long[..], &hosts].concat());
