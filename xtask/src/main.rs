@@ -17,7 +17,7 @@ cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; 
 cargo xtask other-systems            all systems that no test runs: linked where that is possible, or checked
 cargo xtask wine                     a newer Wine for the tests of Windows, in target/wine
 cargo xtask mail-servers             mail servers for the tests of `mail`, in target/mail-servers
-cargo xtask pypi                     Ansible and DuckDB for the tests of fleets, in target/python
+cargo xtask pypi                     Ansible, DuckDB and axe-core for tests, in target/python
 cargo xtask bench [PART]             osdyno's figures against bare C: classics, objects, cores; fleets; or all
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts

@@ -1,5 +1,5 @@
 //! Programs from PyPI, in folders of their own below the build folder: zig, which links for other systems,
-//! and Ansible and DuckDB, which tests use.
+//! and Ansible, DuckDB and axe-core, which tests use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::{AnyError, workspace};
 const FOLDER: &str = "python";
 
 /// The packages that tests use.
-const PACKAGES: [&str; 2] = ["ansible-core>=2.15", "duckdb>=1.0"];
+const PACKAGES: [&str; 3] = ["ansible-core>=2.15", "duckdb>=1.0", "axe-core-python>=0.1"];
 
 /// Gets them if this machine can, and otherwise prints why not: the tests that use them are skipped then.
 ///
@@ -20,8 +20,8 @@ const PACKAGES: [&str; 2] = ["ansible-core>=2.15", "duckdb>=1.0"];
 pub fn obtain() -> Result<(), AnyError> {
     let folder = workspace::target().join(FOLDER);
     match install(&folder, &PACKAGES, &[]) {
-        Ok(folder) => println!("Ansible and DuckDB: {}", folder.display()),
-        Err(reason) => println!("no Ansible and no DuckDB, so their tests are skipped: {reason}"),
+        Ok(folder) => println!("Ansible, DuckDB and axe-core: {}", folder.display()),
+        Err(reason) => println!("no Ansible, DuckDB and axe-core, so their tests are skipped: {reason}"),
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ const VERIFY: &[Step] = &[
     ("clippy", |_| show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     ("Wine", |_| wine::obtain()),
     ("mail servers", |_| mail_servers::obtain()),
-    ("Ansible and DuckDB", |_| pypi::obtain()),
+    ("Python packages", |_| pypi::obtain()),
     // Tests run this program under Wine.
     ("link Windows", |_| link_systems::run(false, &link_systems::tested()).map(drop)),
     ("limits", |skipped| program_of_tests("limits", skipped)),

@@ -15,6 +15,8 @@ mod lab;
 mod lab_native;
 mod mail_interop;
 mod many_processors;
+#[path = "../../../history/tests/it/simulated.rs"]
+mod nights;
 mod page;
 mod search;
 mod slow_kernel;

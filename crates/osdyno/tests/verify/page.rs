@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::common::foreign::{find, run_within};
 use crate::common::{run_well, text};
+use crate::nights::{SERIES, Simulated, of_night};
 use serde_json::Value;
 
 const PROBE: &str = include_str!("page/probe.js");
@@ -93,6 +94,67 @@ fn a_flame_graph_is_walked_and_zoomed_with_the_keyboard() {
     }
 }
 
+/// axe-core, as `xtask/src/pypi.rs` leaves it below the folder in which this test is built.
+const AXE: &str = "python/axe_core_python/axe.min.js";
+const AXE_PROBE: &str = include_str!("page/axe.js");
+
+/// By the rules of axe-core: names, order of headings, contrast, what the keyboard reaches.
+#[test]
+fn pages_are_for_everybody() {
+    let Some(browser) = find("chromium") else { return };
+    let own = Path::new(env!("CARGO_BIN_EXE_osdyno"));
+    let Ok(axe) = fs::read_to_string(own.ancestors().nth(2).expect("a folder of cargo").join(AXE)) else {
+        return skipped!("axe-core is not installed here: cargo xtask pypi");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut pages =
+        vec![("report".to_owned(), page(folder, "kernel")), ("blame".to_owned(), flame_page(folder))];
+    pages.extend(site(folder));
+    let probe = format!("{axe}</script><script>{AXE_PROBE}");
+    for (name, page) in &pages {
+        // A headless Chromium is no narrower than 500.
+        for screen in [Screen { width: 1400, is_dark: false }, Screen { width: 500, is_dark: true }] {
+            let seen = used_on(screen, &browser, folder, page, &probe);
+            assert_eq!(seen["broken"], serde_json::json!([]), "{name}, {screen:?}: {seen:#}");
+            assert!(seen["kept"].as_u64() > Some(10), "{name}: {seen:#}");
+            assert_eq!(
+                (seen["dark"].as_bool(), seen["width"].as_u64()),
+                (Some(screen.is_dark), Some(screen.width))
+            );
+        }
+    }
+    let fault = pages[0].1.replace("<html lang=\"en\"", "<html");
+    let seen = used(&browser, folder, &fault, &probe);
+    assert_eq!(seen["broken"][0][0], "html-has-lang", "{seen:#}");
+}
+
+/// A page of each kind of a folder of runs.
+fn site(folder: &Path) -> Vec<(String, String)> {
+    let nights = folder.join("nights");
+    fs::create_dir(&nights).unwrap();
+    let night =
+        |night| Simulated { factors: vec![(2, if night < 20 { 1.0 } else { 1.1 })], ..of_night(night) };
+    (0..30).for_each(|number| drop(night(number).write(&nights)));
+    run_well(folder, &["view", "nights", "--export", "site"]);
+    let site = folder.join("site");
+    assert_eq!(fs::read_dir(site.join("series/0")).unwrap().count(), SERIES);
+    let first =
+        |of: &str| fs::read_dir(site.join(of)).unwrap().flatten().map(|entry| entry.path()).min().unwrap();
+    let pages = [
+        site.join("index.html"),
+        site.join("history.html"),
+        first("series/0"),
+        first("compare"),
+        first("run"),
+    ];
+    let read = |page: std::path::PathBuf| {
+        let name = page.strip_prefix(&site).unwrap().display().to_string();
+        (name, fs::read_to_string(&page).unwrap())
+    };
+    pages.into_iter().map(read).collect()
+}
+
 /// The page of `blame` on a run that was kept, with samples of its first series as if they had been taken.
 fn flame_page(folder: &Path) -> String {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs-0.1.0/kernel.osdyno");
@@ -132,8 +194,19 @@ fn page(folder: &Path, run: &str) -> String {
     fs::read_to_string(folder.join("page.html")).unwrap()
 }
 
+/// The screen of a reader.
+#[derive(Clone, Copy, Debug)]
+struct Screen {
+    width: u64,
+    is_dark: bool,
+}
+
 /// What the probe saw in a page.
 fn used(browser: &Path, folder: &Path, page: &str, probe: &str) -> Value {
+    used_on(Screen { width: 1200, is_dark: false }, browser, folder, page, probe)
+}
+
+fn used_on(screen: Screen, browser: &Path, folder: &Path, page: &str, probe: &str) -> Value {
     let file = folder.join("probed.html");
     fs::write(&file, format!("{page}<script>{probe}</script>")).unwrap();
     let mut command = Command::new(browser);
@@ -145,7 +218,9 @@ fn used(browser: &Path, folder: &Path, page: &str, probe: &str) -> Value {
         "--disable-dev-shm-usage",
         "--no-first-run",
     ]);
-    command.args(["--disable-background-networking", "--disable-extensions", "--window-size=1200,900"]);
+    command.args(["--disable-background-networking", "--disable-extensions"]);
+    command.arg(format!("--window-size={},900", screen.width));
+    command.args(screen.is_dark.then_some("--blink-settings=preferredColorScheme=0"));
     command.arg(format!("--user-data-dir={}", folder.join("user").display()));
     command.args(["--virtual-time-budget=60000", "--dump-dom"]).arg(format!("file://{}", file.display()));
     command.env("HOME", folder).env_remove("DBUS_SESSION_BUS_ADDRESS");

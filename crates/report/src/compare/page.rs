@@ -104,8 +104,8 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<section><h2>What differs</h2><div class=\"scroll\">\
-         <table class=\"facts differs\"><thead><tr><th></th>"
+        "<section><h2>What differs</h2><div class=\"scroll\" tabindex=\"0\">\
+         <table class=\"facts differs\"><thead><tr><td></td>"
     )?;
     for place in 0..compared.contenders.len() {
         write!(out, "<th scope=\"col\">{}</th>", named(compared, place))?;
@@ -146,7 +146,7 @@ fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     for contender in &compared.contenders {
         writeln!(
             out,
-            "<p>{}, seed {}</p><pre><code>{}</code></pre>",
+            "<p>{}, seed {}</p><pre tabindex=\"0\"><code>{}</code></pre>",
             esc(&contender.name),
             contender.run.seed,
             esc(&shell::command(&contender.run))

@@ -85,7 +85,8 @@ fn block(block: &Element, level: u8, out: &mut dyn Write) -> io::Result<()> {
             }
             writeln!(out, "</{tag}>")
         }
-        Element::Code(code) => writeln!(out, "<pre><code>{}</code></pre>", esc_lines(code)),
+        // It scrolls, also by the keyboard.
+        Element::Code(code) => writeln!(out, "<pre tabindex=\"0\"><code>{}</code></pre>", esc_lines(code)),
         Element::Names(names) => writeln!(
             out,
             "<p class=\"list\"><strong>{}</strong>: {}{}</p>",
@@ -177,12 +178,19 @@ fn figure(figure: &Figure, level: u8, out: &mut dyn Write) -> io::Result<()> {
 fn table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     let class = if table.class.is_empty() { "verdicts" } else { table.class };
     let faint = if table.tone == Tone::Faint { " faint" } else { "" };
-    write!(out, "<div class=\"scroll\"><table class=\"{class}{faint}\">")?;
+    write!(out, "<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}{faint}\">")?;
     if table.columns.iter().any(|column| !column.heading.is_empty()) {
         write!(out, "<thead><tr>")?;
         for column in &table.columns {
-            let heading = column.picture.clone().unwrap_or_else(|| esc(&column.heading));
-            write!(out, "<th scope=\"col\"{}>{heading}</th>", class_of(column))?;
+            let class = class_of(column);
+            match (&column.picture, column.heading.as_str()) {
+                (Some(picture), heading) => {
+                    let name = if heading.is_empty() { "Scale" } else { heading };
+                    write!(out, "<th scope=\"col\" aria-label=\"{}\"{class}>{picture}</th>", esc(name))?;
+                }
+                (None, "") => write!(out, "<td{class}></td>")?,
+                (None, heading) => write!(out, "<th scope=\"col\"{class}>{}</th>", esc(heading))?,
+            }
         }
         writeln!(out, "</tr></thead>")?;
     }
