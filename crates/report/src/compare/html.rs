@@ -114,7 +114,8 @@ pub(super) fn ratios(id: &str, compared: &Comparison, out: &mut dyn Write) -> io
     writeln!(
         out,
         "<p>{}</p><table class=\"verdicts ratios\"><thead><tr><th scope=\"col\">Series</th>{}\
-         <th scope=\"col\" aria-label=\"Ratio\" class=\"strip\">{}</th><th scope=\"col\">Answer</th>{}</tr></thead><tbody>",
+         <th scope=\"col\" aria-label=\"Ratio\" class=\"strip\">{}</th>\
+         <th scope=\"col\">Answer</th>{}</tr></thead><tbody>",
         esc(&strip::shown(compared)),
         if is_named { "<th scope=\"col\">Contender</th>" } else { "" },
         strip::labels(&axis),
@@ -190,8 +191,8 @@ pub(super) fn costs(compared: &Comparison, out: &mut dyn Write) -> io::Result<()
     }
     write!(
         out,
-        "<p class=\"remark\">{}</p><div class=\"scroll\" tabindex=\"0\"><table class=\"verdicts costs\"><thead><tr>\
-         <th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>",
+        "<p class=\"remark\">{}</p><div class=\"scroll\" tabindex=\"0\">\
+         <table class=\"verdicts costs\"><thead><tr><th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>",
         esc(&costs::legend(compared, &rows.iter().collect::<Vec<_>>()))
     )?;
     for place in 0..compared.contenders.len() {

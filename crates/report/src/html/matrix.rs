@@ -31,7 +31,8 @@ pub(crate) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
     let class = if findings.systems.len() > WORDS_MAX { "matrix signs" } else { "matrix" };
     writeln!(
         out,
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\"><thead><tr><th scope=\"col\">Series</th>"
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>\
+         <th scope=\"col\">Series</th>"
     )?;
     for system in &findings.systems {
         writeln!(out, "<th scope=\"col\"><span>{}</span></th>", esc(&system.name))?;
