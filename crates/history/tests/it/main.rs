@@ -288,14 +288,18 @@ fn a_measurement_that_was_made_again_raises_or_dismisses() {
 #[ignore = "a benchmark"]
 fn ten_thousand_runs_of_four_machines() {
     let processors = ["EPYC", "Xeon", "Graviton", "Ryzen"];
-    let folder = tempfile::tempdir().expect("a folder");
+    let temporary = tempfile::tempdir().expect("a folder");
+    // For benches/view.py, which looks at it in a browser's place.
+    let kept = std::env::var_os("OSDYNO_BENCH_FOLDER").map(PathBuf::from);
+    let folder = kept.unwrap_or_else(|| temporary.path().to_owned());
+    fs::create_dir_all(&folder).expect("a folder");
     for night in 0..10_000 {
         let processor = processors[night as usize % processors.len()];
-        Simulated { processor, ..of_night(night) }.write(folder.path());
+        Simulated { processor, ..of_night(night) }.write(&folder);
     }
     let timed = |what: &str| {
         let begun = std::time::Instant::now();
-        let store = open(folder.path());
+        let store = open(&folder);
         let opened = begun.elapsed();
         let answer = history(&store);
         println!("{what}: folder {opened:?}, history {:?}", begun.elapsed() - opened);

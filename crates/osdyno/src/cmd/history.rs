@@ -149,7 +149,7 @@ pub(crate) fn history(args: &Args, console: &Console) -> Done {
 /// Opens a folder, and says so while files that are new to it are read and judged.
 pub(super) fn open(folder: &Path) -> Result<Store, Failure> {
     let progress = |done: usize, of: usize| {
-        if done > 0 && done.is_multiple_of(PROGRESS_EACH) {
+        if done > 0 && done.is_multiple_of(PROGRESS_EACH.max(of / PROGRESS_MOST)) {
             tell(&format!("  {done} of {of} new run files read"));
         }
     };
@@ -173,8 +173,9 @@ pub(super) fn baseline(folder: &Path, name: &str, except: Option<&Path>) -> Resu
     Ok(store.path(stored))
 }
 
-/// New files between two lines of progress.
+/// New files between two lines of progress, and how many lines at the most.
 const PROGRESS_EACH: usize = 50;
+const PROGRESS_MOST: usize = 20;
 
 fn course(folder: &Path, args: &Args, console: &Console) -> Done {
     let store = open(folder)?;

@@ -47,12 +47,12 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "TIME", value_parser = units::time)]
     budget: Option<Duration>,
     /// Content of the run file: points, or compact, medians that give the same verdicts in a fiftieth of the
-    /// room
+    /// room [default: points; with --history compact]
     ///
     /// While it measures, the file has all points, so that nothing is lost in a crash. At the end `compact`
     /// replaces them, as osdyno export --compact does; an interrupted run keeps its points.
-    #[arg(long, value_name = "CONTENT", value_enum, default_value = "points")]
-    keep: Keep,
+    #[arg(long, value_name = "CONTENT", value_enum)]
+    keep: Option<Keep>,
     /// Largest n, instead of that of the preset
     #[arg(short, value_name = "N", value_parser = units::counts::<u64>(1..=10_000_000))]
     n: Option<u64>,
@@ -288,7 +288,8 @@ pub(crate) fn run(args: &Args, console: &Console) -> Done {
         print_noise_floor(&ran.recording, format, console)?;
     }
     warn_refused(compared.as_ref());
-    let compacted = match args.keep {
+    let usual = if args.gate.history().is_some() { Keep::Compact } else { Keep::Points };
+    let compacted = match args.keep.unwrap_or(usual) {
         Keep::Compact if !ran.interrupted => write_compact(&file, &ran.recording, &findings, (&file, true)),
         Keep::Compact | Keep::Points => Ok(()),
     };

@@ -34,6 +34,11 @@ fn real_runs_are_kept_compared_and_shown() {
     }
     let kept: Vec<_> = fs::read_dir(folder.join("nights")).expect("a folder").flatten().collect();
     assert!(kept.iter().all(|entry| !entry.file_name().to_string_lossy().ends_with(".html")), "{kept:?}");
+    let runs = kept.iter().filter(|entry| entry.path().extension().is_some_and(|end| end == "osdyno"));
+    for run in runs {
+        let (recording, _) = record::read(run.path()).expect("a run");
+        assert!(recording.series().any(|(_, trials)| trials[0].is_reduced()), "{run:?} is kept compact");
+    }
     let printed = run_well(folder, &["history", "nights"]);
     assert!(printed.starts_with("3 runs on 1 machine: no cost changed"), "{printed}");
     assert!(printed.contains("socket/v4") && printed.contains("noop"), "{printed}");

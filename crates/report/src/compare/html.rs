@@ -192,7 +192,8 @@ pub(super) fn costs(compared: &Comparison, out: &mut dyn Write) -> io::Result<()
     write!(
         out,
         "<p class=\"remark\">{}</p><div class=\"scroll\" tabindex=\"0\">\
-         <table class=\"verdicts costs\"><thead><tr><th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>",
+         <table class=\"verdicts costs\"><thead><tr><th scope=\"col\">Series</th>\
+         <th scope=\"col\" class=\"num\">n</th>",
         esc(&costs::legend(compared, &rows.iter().collect::<Vec<_>>()))
     )?;
     for place in 0..compared.contenders.len() {

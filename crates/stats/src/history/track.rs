@@ -150,10 +150,10 @@ impl Track {
     pub(super) fn learned(&self, prior: f64) -> Noise {
         let last = self.deviations.iter().rev().filter(|deviation| deviation.is_finite());
         let mut squares: Vec<f64> = last.take(NOISE_NIGHTS).map(|deviation| deviation.powi(2)).collect();
-        squares.sort_unstable_by(f64::total_cmp);
         let count = squares.len();
         let cut = (count as f64 * WINSORISED) as usize;
-        let most = count.checked_sub(cut + 1).map_or(0.0, |place| squares[place]);
+        let place = count.checked_sub(cut + 1);
+        let most = place.map_or(0.0, |place| *squares.select_nth_unstable_by(place, f64::total_cmp).1);
         let sum: f64 = squares.iter().map(|square| square.min(most)).sum();
         let freedom = count as f64 + PRIOR;
         Noise { deviation: ((sum + PRIOR * prior * prior) / freedom).sqrt(), freedom }
