@@ -159,11 +159,13 @@ pub struct CostChange {
     pub ratio: Interval,
     /// First run with the new cost, as its place among the runs of the machine.
     pub night: usize,
+    /// Last run before it that measured the series.
+    pub before: usize,
     /// Run after which it was certain.
     pub raised: usize,
     /// Whether base and head were measured again, side by side; otherwise several runs made it certain.
     pub is_side_by_side: bool,
-    /// Facts of the system that differ between the last run before and the first one after.
+    /// Facts of the system that differ between those two runs.
     pub differences: Vec<Difference>,
 }
 

@@ -129,6 +129,12 @@ impl OfMachine<'_, '_, '_> {
         }
     }
 
+    /// The last run before another one that measured a series.
+    fn measured_before(&self, place: usize, night: usize) -> Option<usize> {
+        let own = self.lineage.series_at(self.machine, place)?;
+        self.course.series[own].values[..night].iter().rposition(Option::is_some)
+    }
+
     fn label(&self, place: usize) -> Option<&SeriesSummary> {
         let own = self.lineage.series_at(self.machine, place)?;
         self.course.series.get(own).map(|series| series.newest)
@@ -180,14 +186,19 @@ impl OfMachine<'_, '_, '_> {
                     .collect(),
                 Some(place) => self.label(place).map(|one| one.label.clone()).into_iter().collect(),
             };
+            let before = match change.series {
+                None => night.checked_sub(1)?,
+                Some(place) => self.measured_before(place, night)?,
+            };
             Some(CostChange {
                 series: names,
                 is_of_machine: change.series.is_none(),
                 ratio: ratio(change),
                 night,
+                before,
                 raised: self.lineage.to(self.machine, change.raised)?,
                 is_side_by_side: matches!(change.ground, ChangeGround::SideBySide(_)),
-                differences: differences(self.store, self.course, night),
+                differences: differences(self.store, self.course, [before, night]),
             })
         };
         let raised =
@@ -271,15 +282,14 @@ fn cost_drift(drift: YearlyDrift) -> CostDrift {
     CostDrift { ratio_per_year: drift.ratio, reaches_limit: drift.decision }
 }
 
-/// The facts that differ between a run and the one before it: all that the heads of their files have.
-fn differences(store: &Store, course: &MachineCourse<'_>, night: usize) -> Vec<Difference> {
+/// The facts that differ between two runs: all that the heads of their files have.
+fn differences(store: &Store, course: &MachineCourse<'_>, runs: [usize; 2]) -> Vec<Difference> {
     let system = |night: usize| {
         let one = course.runs.get(night)?;
         store.systems(one.stored)?.into_iter().nth(one.system)
     };
-    let (before, after) = (night.checked_sub(1).and_then(system), system(night));
-    match (before, after) {
-        (Some(before), Some(after)) => judge::environment::differences(&[&before, &after]),
+    match runs.map(system) {
+        [Some(before), Some(after)] => judge::environment::differences(&[&before, &after]),
         _ => Vec::new(),
     }
 }

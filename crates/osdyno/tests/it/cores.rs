@@ -239,7 +239,9 @@ fn a_cpuset_that_shrinks_voids_the_level() {
     let arguments = [&arguments[..], &["--out", "a.osdyno"]].concat();
     while_changing(change, &[900, 1300], || after(&group.enter(), folder.path(), &arguments));
     let trials = trials(folder.path());
-    let mut warnings = trials.iter().flat_map(|trial| &trial.warnings);
-    let is_void = |warning: &String| warning.contains("the usable processors changed meanwhile");
-    assert!(warnings.any(is_void), "{trials:?}");
+    let warns = |trial: &record::Trial, of: &str| trial.warnings.iter().any(|warning| warning.contains(of));
+    if trials.iter().all(|trial| warns(trial, "waited for its processor")) {
+        return skipped!("this machine is too busy: the worker waited for its processor at each level");
+    }
+    assert!(trials.iter().any(|trial| warns(trial, "the usable processors changed meanwhile")), "{trials:?}");
 }

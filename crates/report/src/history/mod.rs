@@ -28,6 +28,8 @@ const CHANGES_MOST: usize = 12;
 const SERIES_MOST: usize = 10;
 /// Files that are named, of those that do not count for one reason.
 const FILES_MOST: usize = 3;
+/// The class of its tables in a page, which a narrow screen shows by lines of their own.
+const CLASS: &str = "verdicts history";
 /// Points of a curve in a cell.
 const SPARK: usize = 32;
 
@@ -105,10 +107,10 @@ fn changes(machine: &MachineHistory) -> Table {
         "Changed".into(),
         Column::number("Cost"),
         "Since".into(),
-        Column { narrow: Narrow::LeftOut, ..Column::from("Kernel") },
+        Column { narrow: Narrow::LeftOut, ..Column::from("Kernel") }.class("wide"),
         Column { narrow: Narrow::Below, ..Column::from("Differs") },
     ];
-    let mut table = Table { rows_max: CHANGES_MOST, ..Table::of_columns(columns) };
+    let mut table = Table { rows_max: CHANGES_MOST, class: CLASS, ..Table::of_columns(columns) };
     for change in &machine.changes {
         let tone = if change.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
         table.push([
@@ -128,12 +130,12 @@ fn series(all: &[&SeriesHistory], link: &dyn Fn(&SeriesHistory) -> Option<String
         "Series".into(),
         Column::number("Now"),
         Column::number("Runs"),
-        Column { narrow: Narrow::LeftOut, ..Column::from("Last change") },
-        Column { narrow: Narrow::LeftOut, ..Column::from("Drift a year") },
+        Column { narrow: Narrow::LeftOut, ..Column::from("Last change") }.class("wide"),
+        Column { narrow: Narrow::LeftOut, ..Column::from("Drift a year") }.class("wide"),
         Column { narrow: Narrow::LeftOut, ..Column::from("Course") }.class("curve"),
     ];
-    let mut table =
-        Table { rows_max: SERIES_MOST, more: ": --verbose shows all", ..Table::of_columns(columns) };
+    let more = ": --verbose shows all";
+    let mut table = Table { rows_max: SERIES_MOST, more, class: CLASS, ..Table::of_columns(columns) };
     for one in all {
         let name = match link(one) {
             Some(address) => Text::linked(one.series.as_str(), Tone::Plain, address),
@@ -185,15 +187,15 @@ pub fn segments(
         Column::number("Runs"),
         "Change".into(),
     ];
-    let mut table = Table::of_columns(columns);
+    let mut table = Table { class: CLASS, ..Table::of_columns(columns) };
     for segment in series.segments.iter().rev() {
         let linked = |words: String, address: Option<String>| match address {
             Some(address) => Text::linked(words, Tone::Plain, address),
             None => words.into(),
         };
         let change = segment.ratio.map_or(Text::default(), |ratio| {
-            let before = segment.first.checked_sub(1).and_then(|before| compare(before, segment.first));
-            linked(change_with_interval(ratio), before)
+            let before = series.values[..segment.first].iter().rposition(Option::is_some);
+            linked(change_with_interval(ratio), before.and_then(|before| compare(before, segment.first)))
         });
         table.push([
             Cell::from(linked(words::time(machine, segment.first), address(segment.first))),

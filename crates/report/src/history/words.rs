@@ -40,7 +40,7 @@ pub(super) fn time(machine: &MachineHistory, night: usize) -> String {
 /// The kernel of a change: `6.18.44 → 6.19.0`, or the one that stayed.
 pub(super) fn kernel(machine: &MachineHistory, change: &CostChange) -> String {
     let of = |night: usize| machine.nights.get(night).map_or("", |night| night.kernel.as_str());
-    match (of(change.night.saturating_sub(1)), of(change.night)) {
+    match (of(change.before), of(change.night)) {
         (before, after) if before == after => after.to_owned(),
         (before, after) => format!("{before} → {after}"),
     }
