@@ -66,7 +66,7 @@ def outlying(osdyno, folder, slow, slower, equal):
         outlier["host"]
         for series in fleet["series"]
         if series["name"] == "create"
-        for outlier in series["outlying"]
+        for outlier in series["outliers"]
     }
 
 

@@ -129,7 +129,7 @@ impl OfMachine<'_, '_, '_> {
         }
     }
 
-    /// The last run before another one that measured a series.
+    /// The last run before another one that measured a series; none where other machines did.
     fn measured_before(&self, place: usize, night: usize) -> Option<usize> {
         let own = self.lineage.series_at(self.machine, place)?;
         self.course.series[own].values[..night].iter().rposition(Option::is_some)
@@ -186,10 +186,8 @@ impl OfMachine<'_, '_, '_> {
                     .collect(),
                 Some(place) => self.label(place).map(|one| one.label.clone()).into_iter().collect(),
             };
-            let before = match change.series {
-                None => night.checked_sub(1)?,
-                Some(place) => self.measured_before(place, night)?,
-            };
+            let measured = change.series.and_then(|place| self.measured_before(place, night));
+            let before = measured.unwrap_or(night.saturating_sub(1));
             Some(CostChange {
                 series: names,
                 is_of_machine: change.series.is_none(),

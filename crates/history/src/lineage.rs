@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use stats::{Confirmation, HistorySettings, LevelHistory, NightCosts};
 
 use crate::answer::Boundary;
-use crate::course::{MachineCourse, SeriesId};
+use crate::course::{MachineCourse, SeriesCourse, SeriesId};
 use crate::store::StoredCheck;
 
 /// Machines with the same system name.
@@ -96,7 +96,7 @@ impl<'c, 'a> Lineage<'c, 'a> {
     fn confirmations(&self, machine: usize, place: usize) -> Vec<Confirmation> {
         let course = self.courses[machine];
         let confirmation = |check: &StoredCheck| {
-            let is_of = |series: &crate::course::SeriesCourse<'_>| {
+            let is_of = |series: &SeriesCourse<'_>| {
                 (&check.workload, &check.series) == (&series.newest.workload, &series.newest.label)
             };
             let series = course.series.iter().position(is_of)?;
