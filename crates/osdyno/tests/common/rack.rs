@@ -6,6 +6,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{osdyno, text, until};
 
@@ -25,7 +26,9 @@ impl Rack {
             ["/usr/sbin/sshd", "/usr/bin/sshd"].map(PathBuf::from).into_iter().find(|path| path.exists());
         let sshd = sshd.ok_or("there is no sshd; Debian has it in openssh-server")?;
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let name = format!("odr{}", std::process::id());
+        // Tests of one program may have racks at the same time.
+        static RACKS: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("odr{}r{}", std::process::id(), RACKS.fetch_add(1, Ordering::Relaxed));
         let mut rack = Rack { name, hosts, daemons: Vec::new(), folder };
         for key in ["host", "user"] {
             let file = rack.folder.path().join(key);
