@@ -206,6 +206,13 @@ pub struct SeriesHistory {
     pub drift: Option<CostDrift>,
 }
 
+impl SeriesHistory {
+    /// The last run before a segment that measured the series.
+    pub fn measured_before(&self, segment: &HistorySegment) -> Option<usize> {
+        self.values.get(..segment.first)?.iter().rposition(Option::is_some)
+    }
+}
+
 /// A series that looks changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuspectedSeries {

@@ -1,8 +1,11 @@
 //! The pages of a site as files.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use history::{HistorySegment, MachineHistory, SeriesHistory};
 
 use crate::list;
 use crate::site::{Site, series_address};
@@ -29,7 +32,11 @@ pub fn export(runs: &Path, target: &Path) -> io::Result<Exported> {
         paths.extend(machine.series.iter().map(|series| series_address(place, &series.id)));
     }
     paths.extend(snapshot.store.summaries().map(|(_, run)| format!("run/{}.html", run.id)));
-    paths.extend(list::pairs(&snapshot).iter().map(|(base, head)| list::compare_address(base, head)));
+    let neighbours = list::pairs(&snapshot);
+    let neighbours = neighbours.iter().map(|(base, head)| list::compare_address(&base.id, &head.id));
+    let changes = snapshot.answer.machines.iter().flat_map(changes);
+    // A change may lie between neighbours.
+    paths.extend(neighbours.chain(changes).collect::<BTreeSet<String>>());
     let mut exported = Exported::default();
     for path in paths {
         let found = match site.found(&path, "") {
@@ -45,4 +52,16 @@ pub fn export(runs: &Path, target: &Path) -> io::Result<Exported> {
         exported.pages += 1;
     }
     Ok(exported)
+}
+
+/// The comparisons around the changes of a machine, to which the pages of its series lead.
+fn changes(machine: &MachineHistory) -> Vec<String> {
+    let address = |series: &SeriesHistory, segment: &HistorySegment| {
+        let before = segment.ratio.and_then(|_| series.measured_before(segment))?;
+        Some(list::compare_address(&machine.nights[before].run, &machine.nights[segment.first].run))
+    };
+    let of_series = |series: &SeriesHistory| -> Vec<String> {
+        series.segments.iter().filter_map(|segment| address(series, segment)).collect()
+    };
+    machine.series.iter().flat_map(of_series).collect()
 }

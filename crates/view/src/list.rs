@@ -143,7 +143,7 @@ fn row(
         all.into_iter().collect::<Vec<_>>().join(", ")
     };
     let compare = before.map_or(Text::default(), |before| {
-        Text::linked("with the one before", Tone::Plain, compare_address(before, run))
+        Text::linked("with the one before", Tone::Plain, compare_address(&before.id, &run.id))
     });
     let end = if run.end.is_some() { "" } else { " (cut off)" };
     let name = Text::linked(when(&run.started_at), Tone::Strong, format!("run/{}.html", run.id)).and(end);
@@ -163,8 +163,8 @@ fn row(
 }
 
 /// The address of the page that compares two runs, from the folder of the site.
-pub(crate) fn compare_address(base: &RunSummary, head: &RunSummary) -> String {
-    format!("compare/{}..{}.html", base.id, head.id)
+pub(crate) fn compare_address(base: &str, head: &str) -> String {
+    format!("compare/{base}..{head}.html")
 }
 
 /// Every run with the one before it on the same machines.

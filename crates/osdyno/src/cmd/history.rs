@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ::history::{HistoryAnswer, RunSummary, Store, StoredRun};
 use ::report::document::terminal::Length;
-use ::report::document::{Column, Document, Table, Text, Tone};
+use ::report::document::{Column, Document, Narrow, Table, Text, Tone};
 use ::report::words::things;
 use clap::{Subcommand, ValueEnum};
 use record::units;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR", required = true)]
     folder: Option<PathBuf>,
     /// Show changes from this day on, as 2026-11-01; older runs still say what is usual
-    #[arg(long, value_name = "DAY", value_parser = day)]
+    #[arg(long, value_name = "DAY", value_parser = day, conflicts_with = "check")]
     since: Option<String>,
     /// Print every change, every series, and operations that were measured beside others
     #[arg(short, long)]
@@ -274,7 +274,7 @@ fn list_document(answer: &RunListAnswer<'_>) -> Document {
     let columns = vec![
         "Run".into(),
         "Begun".into(),
-        "Machine".into(),
+        Column::from("Machine").narrow(Narrow::LeftOut),
         "Kernel".into(),
         Column::number("Series"),
         "Tags".into(),

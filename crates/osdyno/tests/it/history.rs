@@ -82,11 +82,15 @@ fn the_nightly_check_measures_again_before_it_cries() {
     (0..20).for_each(|night| drop(of_night(night).write(&folder.join("nights"))));
     let quiet = run(folder, &["history", "nights", "--check"]);
     assert_eq!(quiet.status.code(), Some(0), "{}", text(&quiet.stdout));
-    assert!(text(&quiet.stdout).starts_with("osdyno: no cost changed"));
+    assert!(text(&quiet.stdout).starts_with("osdyno: no new change"));
     Simulated { factors: vec![(1, 1.08)], ..of_night(20) }.write(&folder.join("nights"));
     // One night alone raises nothing.
     let alone = run(folder, &["history", "nights", "--check"]);
     assert_eq!(alone.status.code(), Some(0), "{}", text(&alone.stdout));
+    // A command that measures nothing is said to do so, and raises and hides nothing.
+    let failed = run(folder, &["history", "nights", "--check", "--confirm", "true {out}"]);
+    assert_eq!(failed.status.code(), Some(3), "{}", text(&failed.stdout));
+    assert!(text(&failed.stderr).contains("did not write"), "{}", text(&failed.stderr));
 
     // The measurement that is made again: first one that finds nothing, then one that finds it too.
     let again = |factor: f64| {
@@ -115,8 +119,6 @@ fn the_nightly_check_measures_again_before_it_cries() {
     let later = run(folder, &["history", "nights", "--check", "--format", "json"]);
     let answer: Value = serde_json::from_str(&text(&later.stdout)).expect("JSON");
     assert_eq!(answer["alarms"][0]["series"][0], "w1");
-    let failed = run(folder, &["history", "nights", "--check", "--confirm", "false"]);
-    assert_eq!(failed.status.code(), Some(4), "nothing is left to be measured again");
 }
 
 /// A browser's pages under an address with a secret.

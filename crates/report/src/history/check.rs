@@ -84,6 +84,12 @@ impl CostAlarm {
     }
 }
 
+/// Series that the newest run of a machine measured.
+fn measured(machine: &MachineHistory) -> usize {
+    let is_measured = |values: &[Option<f64>]| values.last().is_some_and(Option::is_some);
+    machine.series.iter().filter(|series| !series.detail && is_measured(&series.values)).count()
+}
+
 impl CheckAnswer {
     /// The answer about the newest run of a history.
     pub fn new(
@@ -101,8 +107,7 @@ impl CheckAnswer {
             run: night.map_or(String::new(), |night| night.run.clone()),
             started_at: night.map_or(String::new(), |night| night.started_at.clone()),
             kernel: night.map_or(String::new(), |night| night.kernel.clone()),
-            series: machine
-                .map_or(0, |machine| machine.series.iter().filter(|series| !series.detail).count()),
+            series: machine.map_or(0, measured),
             alarms,
             undecided,
             command,
@@ -111,7 +116,7 @@ impl CheckAnswer {
 
     fn summary(&self) -> String {
         match (self.alarms.len(), self.undecided.len()) {
-            (0, 0) => format!("no cost changed ({})", things(self.series, "series", "series")),
+            (0, 0) => format!("no new change ({} measured)", things(self.series, "series", "series")),
             (0, some) => format!("{} may have changed", things(some, "cost", "costs")),
             (some, _) => format!("{} changed", things(some, "cost", "costs")),
         }

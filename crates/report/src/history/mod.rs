@@ -129,7 +129,7 @@ fn series(all: &[&SeriesHistory], link: &dyn Fn(&SeriesHistory) -> Option<String
     let columns = vec![
         "Series".into(),
         Column::number("Now"),
-        Column::number("Runs"),
+        Column::number("In runs"),
         Column { narrow: Narrow::LeftOut, ..Column::from("Last change") }.class("wide"),
         Column { narrow: Narrow::LeftOut, ..Column::from("Drift a year") }.class("wide"),
         Column { narrow: Narrow::LeftOut, ..Column::from("Course") }.class("curve"),
@@ -194,7 +194,7 @@ pub fn segments(
             None => words.into(),
         };
         let change = segment.ratio.map_or(Text::default(), |ratio| {
-            let before = series.values[..segment.first].iter().rposition(Option::is_some);
+            let before = series.measured_before(segment);
             linked(change_with_interval(ratio), before.and_then(|before| compare(before, segment.first)))
         });
         table.push([

@@ -11,7 +11,7 @@ use inspect::blame::BlameAnswer;
 use judge::Findings;
 use judge::compare::Comparison;
 
-use crate::cmd::{Done, Format, print_answer, read};
+use crate::cmd::{Done, Format, print_answer, read, warn};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE, REGRESSED};
 
@@ -21,7 +21,8 @@ const WIDTH: usize = 72;
 /// The options of the nightly check.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct CheckArgs {
-    /// Check the newest run: exit code 4 if a cost certainly changed, and 3 if measuring again left it open
+    /// Check the newest run: exit code 4 if it shows a change that was not certain before, and 3 if measuring
+    /// again left one open, or failed
     #[arg(long)]
     check: bool,
     /// Command that measures series that look changed again, base and head in one run, before an alarm is
@@ -46,12 +47,21 @@ impl CheckArgs {
     /// Checks the newest run of a folder.
     pub(super) fn run(&self, folder: &Path, format: Format, console: &Console) -> Done {
         let mut store = super::open(folder)?;
-        let (mut functions, mut measured) = (Vec::new(), Vec::new());
+        let (mut functions, mut measured, mut has_failed) = (Vec::new(), Vec::new(), false);
         if let Some(command) = &self.confirm {
             let before = ::history::before_confirming(&store);
             for machine in before.of_newest() {
                 for suspected in Suspected::groups(machine, command) {
-                    functions.extend(measure_again(command, &store, machine, &suspected)?);
+                    // Nights alone still raise what they are certain of.
+                    match measure_again(command, &store, machine, &suspected) {
+                        Ok(more) => functions.extend(more),
+                        Err(failure @ Failure::Usage(_)) => return Err(failure),
+                        Err(failure) => {
+                            warn(&format!("nothing was measured again: {failure}"));
+                            has_failed = true;
+                            continue;
+                        }
+                    }
                     measured.extend(suspected.series.iter().map(|one| one.series.clone()));
                 }
             }
@@ -72,7 +82,7 @@ impl CheckArgs {
         let checked = CheckAnswer::new(&answer, alarms, undecided, crate::cmd::command_line::to_repeat());
         let narrow = Style { width: console.style.width.min(WIDTH), ..console.style };
         print_answer(&checked, check_document, Length::All, format, &Console { style: narrow, ..*console })?;
-        Ok(match (checked.alarms.is_empty(), checked.undecided.is_empty()) {
+        Ok(match (checked.alarms.is_empty(), checked.undecided.is_empty() && !has_failed) {
             (false, _) => ExitCode::from(REGRESSED),
             (true, false) => ExitCode::from(INCOMPLETE),
             (true, true) => ExitCode::SUCCESS,
@@ -98,6 +108,9 @@ fn measure_again(
     let out = store.new_check(&machine.nights[head].run)?;
     let file = |night: usize| store.folder().join(&machine.nights[night].file);
     execute(&words(command, &suspected.workloads(), &out, [&file(suspected.base), &file(head)])?)?;
+    if !out.exists() {
+        return Err(Failure::Refused(format!("--confirm {command} did not write {}", out.display())));
+    }
     let recording = read(&out)?;
     let findings = Findings::from_recording(&recording);
     let name = out.display().to_string();
