@@ -11,7 +11,7 @@ use std::error::Error;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use selftest::nights::UNIT;
+use selftest::years::UNIT;
 
 /// Where a series reaches ten times this n, smaller n are left out: caches are cold there.
 const LOW: u64 = 100;

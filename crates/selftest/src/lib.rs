@@ -14,7 +14,6 @@ pub mod cells;
 pub mod claims;
 pub mod counts;
 pub mod designs;
-pub mod nights;
 pub mod noises;
 pub mod outcome;
 pub mod outside;

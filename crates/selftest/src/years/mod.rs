@@ -2,6 +2,7 @@
 //!
 //! | question | modules |
 //! |---|---|
+//! | real runs of one machine | `nights` |
 //! | a year whose changes are known | `year` |
 //! | alarms of `stats::history`, with and without confirming measurements | `nightly` |
 //! | alarms of other rules | `others`, `otava` |
@@ -10,12 +11,14 @@
 
 mod counts;
 mod nightly;
+mod nights;
 mod otava;
 mod others;
 mod table;
 mod year;
 
 pub use counts::{RateOfYears, YearCounts, YearRule, count, rules};
+pub use nights::UNIT;
 pub use table::{YearPromise, YearRow, poisson, promises, sheets};
 pub use year::{ALL, YearTruth};
 

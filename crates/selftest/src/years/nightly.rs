@@ -10,8 +10,8 @@ use stats::{
 };
 
 use super::counts::{YearAlarm, YearOutcome};
+use super::nights::RealSeries;
 use super::year::{CHANGE, SERIES, Year};
-use crate::nights::RealSeries;
 
 /// Pairs of base and head after which a confirming measurement looks whether it is decided.
 const LOOKS: [usize; 6] = [10, 20, 40, 80, 160, 320];
@@ -90,14 +90,9 @@ const POWER: f64 = 1.645;
 /// measurement (Bonferroni).
 static CRITICAL: LazyLock<[f64; LOOKS.len()]> = LazyLock::new(|| {
     LOOKS.map(|pairs| {
-        let Ok(student) = StudentsT::new(0.0, 1.0, kept(pairs) as f64 - 1.0) else { return f64::INFINITY };
-        let (mut low, mut high) = (0.0_f64, 100.0_f64);
-        for _ in 0..60 {
-            let middle = low.midpoint(high);
-            let is_beyond = 2.0 * student.sf(middle) < CONFIRM_ALPHA / LOOKS.len() as f64;
-            if is_beyond { high = middle } else { low = middle }
-        }
-        high
+        let student = StudentsT::new(0.0, 1.0, kept(pairs) as f64 - 1.0);
+        let chance = 1.0 - CONFIRM_ALPHA / LOOKS.len() as f64 / 2.0;
+        student.map_or(f64::INFINITY, |student| student.inverse_cdf(chance))
     })
 });
 

@@ -5,7 +5,7 @@ use super::year::YearTruth;
 use crate::rate::{Rate, RateTarget};
 use crate::sheets::{Sheet, rate_words, sheet, standing, target};
 use crate::table::{Standing, of_rate};
-use statrs::function::gamma::gamma_lr;
+use statrs::distribution::{ContinuousCDF, Gamma};
 
 /// A rule on one kind of year.
 #[derive(Clone, Debug)]
@@ -149,14 +149,8 @@ fn per_year(count: usize, (low, high): (f64, f64), years: f64) -> String {
 
 /// The exact 95 % interval of a Poisson mean (Garwood, Biometrika 28, 1936).
 pub fn poisson(count: usize) -> (f64, f64) {
-    let quantile = |shape: f64, chance: f64| {
-        let (mut low, mut high) = (0.0, 4.0 * shape + 20.0);
-        for _ in 0..80 {
-            let middle = f64::midpoint(low, high);
-            if gamma_lr(shape, middle) < chance { low = middle } else { high = middle }
-        }
-        high
-    };
+    let quantile =
+        |shape: f64, chance: f64| Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.inverse_cdf(chance));
     let count = count as f64;
     (if count == 0.0 { 0.0 } else { quantile(count, ALPHA / 2.0) }, quantile(count + 1.0, 1.0 - ALPHA / 2.0))
 }

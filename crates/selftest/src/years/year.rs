@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 
+use super::nights::{RealSeries, RealSet, SETS};
 use crate::chance::normal;
-use crate::nights::{RealSeries, RealSet, SETS};
 
 /// Series of a year: those of `osdyno run` on Linux, drawn from those of the real runs.
 pub(crate) const SERIES: usize = 28;

@@ -1,14 +1,16 @@
 //! Nights in order, and changes as they are raised.
 
-use super::common::{self, Reading, common};
 use super::evidence::{Beside, Shift, located, proved, shifts, suspected};
-use super::track::{Level, Track, UNKNOWN};
+use super::track::{Level, Noise, Track, UNKNOWN};
 use super::{
     ChangeGround, Confirmation, Confirmed, HistorySettings, LevelChange, NightCosts, Suspicion, confirm,
 };
 use crate::centre::{Interval, exp};
-use crate::median::median;
+use crate::gate::NORMAL_MAD;
+use crate::median::{median, weighted_median};
 
+/// Fewer series do not tell the machine from themselves.
+const SERIES: usize = 5;
 /// Nights that prove a change of one series, and one of all: a neighbour may stay for days.
 const NIGHTS: usize = 2;
 const SHARED_NIGHTS: usize = 5;
@@ -110,7 +112,7 @@ impl HistoryFold {
         let (shared, spread) = common(&readings);
         let nights = self.days.len() - 1;
         let is_first = self.machines[night.machine].shared.start == nights;
-        let is_known = readings.len() >= common::FEWEST || is_first;
+        let is_known = readings.len() >= SERIES || is_first;
         for (place, machine) in self.machines.iter_mut().enumerate() {
             let runs = place == night.machine;
             machine.shared.push(if runs && is_known { shared } else { f64::NAN }, 1.0);
@@ -233,4 +235,30 @@ impl HistoryFold {
 fn ratio(shift: Shift) -> Interval {
     let reach = NORMAL * shift.error;
     exp(Interval { value: shift.log, low: shift.log - reach, high: shift.log + reach })
+}
+
+/// A series on one night.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    log: f64,
+    level: Level,
+    noise: Noise,
+}
+
+/// How far a night lies from the levels in common, and how many times as far as usual series scatter around
+/// that. A weighted median over the series, which the change of one, or of a third of them, hardly moves.
+fn common(readings: &[Reading]) -> (f64, f64) {
+    if readings.len() < SERIES {
+        return (0.0, 1.0);
+    }
+    let apart = |reading: &Reading| reading.log - reading.level.log;
+    let mut pairs: Vec<(f64, f64)> =
+        readings.iter().map(|reading| (apart(reading), 1.0 / reading.noise.deviation)).collect();
+    let shared = weighted_median(&mut pairs).unwrap_or(0.0);
+    let far = |reading: &Reading| {
+        (apart(reading) - shared).abs() / (reading.noise.deviation * (1.0 + reading.level.variance).sqrt())
+    };
+    let mut scatter: Vec<f64> = readings.iter().map(far).collect();
+    let spread = NORMAL_MAD * median(&mut scatter).unwrap_or(0.0);
+    (shared, spread.max(1.0))
 }

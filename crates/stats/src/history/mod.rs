@@ -2,10 +2,9 @@
 //!
 //! | question | modules |
 //! |---|---|
-//! | which part of a night is the machine's | `common` |
 //! | level before a night, and noise of a series | `track` |
 //! | has the level changed, and since when | `evidence` |
-//! | nights in order, changes as they are raised | `fold` |
+//! | nights in order, the machine's part of each, changes as they are raised | `fold` |
 //! | levels, ratios and intervals of the result | `answer` |
 //! | slow drift | `slope` |
 //!
@@ -13,7 +12,6 @@
 //! no later night moves or removes it: only the interval of its ratio becomes narrower.
 
 mod answer;
-mod common;
 mod evidence;
 mod fold;
 mod slope;

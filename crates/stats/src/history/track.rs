@@ -15,7 +15,7 @@ const PRIOR: f64 = 3.0;
 const WINSORISED: f64 = 0.05;
 /// A level counts nights up to so many standard deviations from its median (Huber, Robust Statistics, 1981).
 const HUBER: f64 = 2.5;
-/// Nights before a level is judged by, and its deviations tell of noise.
+/// Nights of a level before nights are judged by it, and their deviations count as noise.
 pub(super) const FEWEST: usize = 3;
 /// Noise of a series before anything is known of it.
 pub(super) const UNKNOWN: f64 = 0.05;
@@ -52,7 +52,7 @@ pub(super) struct Track {
     pub(super) noise: Noise,
     /// By night: the deviation from the level, as on a usual night.
     deviations: Vec<f64>,
-    /// Nights that tell of its noise.
+    /// Nights whose deviations count as noise.
     pub(super) known: usize,
     /// First night of the segment.
     pub(super) start: usize,

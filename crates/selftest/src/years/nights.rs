@@ -16,7 +16,7 @@ pub const UNIT: f64 = 0.0001;
 /// The share of the variance of a night that smoothing adds, and takes from the real run.
 const SMOOTH: f64 = 0.15;
 
-static CSV: &str = include_str!("../data/nights.csv");
+static CSV: &str = include_str!("../../data/nights.csv");
 
 /// One series over the runs of a set.
 #[derive(Clone, Debug)]
