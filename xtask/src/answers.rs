@@ -51,10 +51,15 @@ const HEAD: &str = "\
 Written by `cargo xtask answers` from the doc comments of the code. `report` and `judge` have the answer of
 `run`. [verdicts.md](verdicts.md) defines the verdicts.
 
-- The fields of an object, or of each object in a list `a[]`, stand below it, further in.
-- `a?` is `null` where there is no such value, `a+` is absent then. A number that is not finite is `null` too.
-- Units stand in the names, or in `unit` of a series. Shares are fractions.
-- An estimate is an object with `value`, `low` and `high`.
+- `a[]` is a list. `a?` is `null` where there is no such value, `a+` is absent then. A number that is not finite is
+  `null` too.
+- `a=x|y` has one of these values. `a=Name` has the fields or values below [that name](#objects-of-many-answers),
+  `a=compare` the fields of that command, `a=record.md` those of [the run file](record.md). Other objects have their
+  fields below them, further in.
+- Units stand in the names, or in `unit` of a series. Shares are fractions. Times of day are RFC 3339.
+- `n_low` and `n_high` are the smallest and the largest n, and `grows` names what n counts; `series` names a series
+  for a reader, such as `socket/v6 close`; `words` are a result in words; facts have their keys of the run file.
+- An estimate is an object with `value`, `low` and `high`; these two are the ends of its 95 % interval.
 - Fields may be added at any time. `schema` rises when a field changes its meaning or goes.
 
 ## Fields of many objects
@@ -64,10 +69,12 @@ A field without a sentence has this one, or its name says all.
 ";
 /// Fields whose names say enough here; their sentences are for readers of the code.
 const CLEAR: &str = include_str!("clear_fields.txt");
+/// The fields of an answer are a block.
+const FENCE: &str = "```text";
 /// Columns of a line at the most.
 const WIDTH: usize = 118;
 /// A type with more values has a part of its own, if it stands in several places.
-const VALUES_MAX: usize = 6;
+const VALUES_MAX: usize = 2;
 
 /// Writes the document.
 ///
@@ -93,27 +100,27 @@ pub(crate) fn text(root: &Path) -> Result<String, AnyError> {
     let mut parts = Vec::new();
     for (verb, name) in ANSWERS {
         let found = types.get(*name).ok_or_else(|| format!("no type is called {name}"))?;
-        parts.push(reader.line(format!("## `osdyno {verb}`"), found));
+        parts.push(reader.line(format!("osdyno {verb}"), found));
     }
-    parts.push(Line::new("## Objects that stand in several places", ""));
-    parts.extend(shared.iter().map(|name| reader.line(format!("### {name}"), &types[*name])));
+    let mut objects = Line::new("Objects of many answers");
+    objects.fields = shared.iter().map(|name| reader.line((*name).clone(), &types[*name])).collect();
+    parts.push(objects);
 
     let mut meanings = Meanings::new();
     parts.iter().for_each(|part| part.count(&mut meanings));
     let common = common(&meanings);
-    let mut out = HEAD.to_owned();
-    for (name, meaning) in &common {
-        write_wrapped(0, &format!("- `{name}`: {meaning}"), &mut out);
-    }
+    let mut out = format!("{HEAD}{FENCE}\n");
+    let line = |(name, (kind, meaning)): (&&str, &Meaning)| Line {
+        kind: (*kind).to_owned(),
+        meaning: (*meaning).to_owned(),
+        ..Line::new(*name)
+    };
+    write_lines(&common.iter().map(line).collect::<Vec<_>>(), 0, &Common::new(), &mut out);
     for part in &parts {
-        let _ = write!(out, "\n{}\n", part.name);
-        if !(part.meaning.is_empty() && part.fields.is_empty()) {
-            out.push('\n');
-        }
-        write_wrapped(0, &part.meaning, &mut out);
+        let _ = write!(out, "```\n\n## {}\n\n{FENCE}\n", part.name);
         write_lines(&part.fields, 0, &common, &mut out);
     }
-    Ok(out)
+    Ok(out + "```\n")
 }
 
 /// The verb whose whole answer a type is.
@@ -148,6 +155,7 @@ fn count(name: &str, types: &Types, uses: &mut BTreeMap<String, usize>) {
 /// A type that serde writes.
 enum Written {
     Struct {
+        name: String,
         fields: Vec<Field>,
         /// Whether it is a part of the run file, and record.md has its fields.
         is_recorded: bool,
@@ -177,8 +185,8 @@ fn types(root: &Path) -> Result<Types, AnyError> {
                         field.ident.as_ref().is_some_and(|name| specification.contains(&format!("`{name}`")))
                     };
                     let is_recorded = file.starts_with(&record) && fields.iter().all(is_named);
-                    let written = Written::Struct { fields, is_recorded };
-                    types.insert(one.ident.to_string(), written);
+                    let name = one.ident.to_string();
+                    types.insert(name.clone(), Written::Struct { name, fields, is_recorded });
                 }
                 Item::Enum(one) if is_written(&one.attrs) => {
                     let rule = serde(&one.attrs, "rename_all").unwrap_or_default();
@@ -188,7 +196,7 @@ fn types(root: &Path) -> Result<Types, AnyError> {
                     };
                     let value = |variant: &syn::Variant| {
                         let name = renamed(&variant.ident.to_string(), &rule);
-                        format!("`{}`", serde(&variant.attrs, "rename").unwrap_or(name))
+                        serde(&variant.attrs, "rename").unwrap_or(name)
                     };
                     let written = Written::Enum {
                         values: one.variants.iter().filter(is_named).map(value).collect(),
@@ -211,35 +219,40 @@ struct Line {
     name: String,
     /// `?` where it may be `null`, `+` where it may be missing.
     mark: &'static str,
-    /// Its meaning with its values, or with a link to its fields.
+    /// Its values, or the name of its object.
+    kind: String,
     meaning: String,
     fields: Vec<Line>,
 }
 
+/// The kind of a field, and its sentence.
+type Meaning<'a> = (&'a str, &'a str);
+
 /// In how many places a name has each of its meanings.
-type Meanings<'a> = BTreeMap<&'a str, BTreeMap<&'a str, usize>>;
+type Meanings<'a> = BTreeMap<&'a str, BTreeMap<Meaning<'a>, usize>>;
 
 /// The meanings that stand once, at the beginning.
-type Common<'a> = BTreeMap<&'a str, &'a str>;
+type Common<'a> = BTreeMap<&'a str, Meaning<'a>>;
 
 /// The most frequent meaning of each name, if it stands in several places and no field has the name alone.
 fn common<'a>(meanings: &Meanings<'a>) -> Common<'a> {
-    let most = |of: &BTreeMap<&'a str, usize>| {
+    let most = |of: &BTreeMap<Meaning<'a>, usize>| {
         let (meaning, places) = of.iter().max_by_key(|(_, places)| **places)?;
-        (*places > 1 && !of.contains_key("")).then_some(*meaning)
+        (*places > 1 && !of.contains_key(&("", ""))).then_some(*meaning)
     };
     meanings.iter().filter_map(|(name, of)| Some((*name, most(of)?))).collect()
 }
 
 impl Line {
-    fn new(name: impl Into<String>, meaning: impl Into<String>) -> Self {
-        Line { name: name.into(), mark: "", meaning: meaning.into(), fields: Vec::new() }
+    fn new(name: impl Into<String>) -> Self {
+        Line { name: name.into(), mark: "", kind: String::new(), meaning: String::new(), fields: Vec::new() }
     }
 
     /// Counts this and all within that have no fields.
     fn count<'a>(&'a self, meanings: &mut Meanings<'a>) {
         if self.fields.is_empty() && !self.is_explained_before() {
-            *meanings.entry(&self.name).or_default().entry(&self.meaning).or_insert(0) += 1;
+            let meaning = (&*self.kind, &*self.meaning);
+            *meanings.entry(&self.name).or_default().entry(meaning).or_insert(0) += 1;
         }
         self.fields.iter().for_each(|line| line.count(meanings));
     }
@@ -249,8 +262,21 @@ impl Line {
         self.meaning.starts_with("See ")
     }
 
-    fn needs_no_sentence(&self, common: &Common) -> bool {
-        self.meaning.is_empty() || common.get(&*self.name) == Some(&&*self.meaning)
+    fn is_common(&self, common: &Common) -> bool {
+        common.get(&*self.name) == Some(&(&*self.kind, &*self.meaning))
+    }
+
+    /// Whether others may stand in its line.
+    fn is_short(&self, common: &Common) -> bool {
+        let is_plain = self.meaning.is_empty() && !self.kind.contains(' ');
+        self.fields.is_empty() && (is_plain || self.is_common(common))
+    }
+
+    /// `name?=kind`; the beginning of the document has the kind of a common one.
+    fn words(&self, common: &Common) -> String {
+        let kind = if self.is_common(common) { "" } else { &*self.kind };
+        let equals = if kind.is_empty() { "" } else { "=" };
+        format!("{}{}{equals}{kind}", self.name, self.mark)
     }
 }
 
@@ -265,17 +291,21 @@ impl Reader<'_> {
     /// A line with the values or the fields of a type.
     fn line(&self, name: String, of: &Written) -> Line {
         match of {
-            Written::Struct { fields, .. } => {
+            Written::Struct { name: owner, fields, .. } => {
                 let fields = fields.iter().filter(|field| !has_word(field, "skip"));
-                let fields = fields.flat_map(|field| self.field(field)).collect();
-                Line { fields, ..Line::new(name, "") }
+                let fields = fields.flat_map(|field| self.field(owner, field)).collect();
+                Line { fields, ..Line::new(name) }
             }
-            Written::Enum { values, .. } => Line::new(name, values.join(", ")),
+            Written::Enum { values, .. } => {
+                // A long list can be broken.
+                let between = if values.len() > 5 { " | " } else { "|" };
+                Line { kind: values.join(between), ..Line::new(name) }
+            }
         }
     }
 
-    /// The line of a field; those of a flat one are several.
-    fn field(&self, field: &Field) -> Vec<Line> {
+    /// The line of a field of a type; those of a flat one are several.
+    fn field(&self, owner: &str, field: &Field) -> Vec<Line> {
         let Some(ident) = &field.ident else { return Vec::new() };
         let is_flat = has_word(field, "flatten");
         let (inner, lists) = inner(&field.ty);
@@ -284,26 +314,24 @@ impl Reader<'_> {
         let form = if is_by_function { format!("{inner}Answer") } else { inner };
         let found = self.types.get(&form);
         let name = serde(&field.attrs, "rename").unwrap_or_else(|| ident.to_string());
-        let mut sentence = doc(&field.attrs);
-        if only_repeats(&sentence, &name) {
-            sentence.clear();
+        let mut meaning = doc(&field.attrs);
+        if is_clear(owner, &name) || only_repeats(&meaning, &name) {
+            meaning.clear();
         }
         let name = format!("{name}{}", "[]".repeat(lists));
-        let link = |text: &str, to: &str| Line::new("", format!("[{text}]({to})"));
+        let of_kind = |kind: &str| Line { kind: kind.to_owned(), ..Line::new("") };
         let line = match found {
-            None => Line::new("", ""),
+            None => Line::new(""),
             Some(Written::Enum { values, tag: Some(tag), content }) if is_flat => {
-                let tag = Line::new(tag, values.join(", "));
-                let content = content.iter().map(|name| Line::new(name, "More about it"));
+                let tag = Line { kind: values.join(" | "), ..Line::new(tag) };
+                let content = content.iter().map(Line::new);
                 return iter::once(tag).chain(content).collect();
             }
             Some(found) if is_flat => return self.line(name, found).fields,
-            Some(Written::Struct { is_recorded: true, .. }) => link("record.md", "record.md"),
+            Some(Written::Struct { is_recorded: true, .. }) => of_kind("record.md"),
             Some(found) => match verb_of(&form) {
-                Some(verb) => {
-                    link(&format!("`osdyno {verb}`"), &format!("#osdyno-{}", verb.replace(' ', "-")))
-                }
-                None if self.shared.contains(&&form) => link(&form, &format!("#{}", form.to_lowercase())),
+                Some(verb) => of_kind(verb),
+                None if self.shared.contains(&&form) => of_kind(&form),
                 None => self.line(String::new(), found),
             },
         };
@@ -313,37 +341,46 @@ impl Reader<'_> {
             _ => "",
         };
         // A sentence may name all values.
-        let meaning = match line.meaning.split(", ").all(|value| sentence.contains(value)) {
-            true => sentence,
-            false if sentence.is_empty() => line.meaning,
-            false => format!("{sentence}: {}", line.meaning),
-        };
-        vec![Line { name, mark, meaning, fields: line.fields }]
+        let is_named = |value: &str| meaning.contains(&format!("`{value}`"));
+        let kind = if line.kind.split('|').map(str::trim).all(is_named) { String::new() } else { line.kind };
+        vec![Line { name, mark, kind, meaning: meaning.replace('`', ""), fields: line.fields }]
     }
 }
 
 /// Writes lines, `depth` objects further in. Fields that need no sentence, or share one, stand in one line.
 fn write_lines(lines: &[Line], depth: usize, common: &Common, out: &mut String) {
-    let is_short = |line: &Line| line.fields.is_empty() && line.needs_no_sentence(common);
-    let stand_together =
-        |line: &Line, next: &Line| next.is_explained_before() || is_short(line) && is_short(next);
+    let stand_together = |line: &Line, next: &Line| {
+        next.is_explained_before() || line.is_short(common) && next.is_short(common)
+    };
     for group in lines.chunk_by(stand_together) {
-        let names: Vec<String> = group.iter().map(|line| format!("`{}{}`", line.name, line.mark)).collect();
+        let names: Vec<String> = group.iter().map(|line| line.words(common)).collect();
         let meaning = match &group[0] {
-            line if is_short(line) || line.meaning.is_empty() => String::new(),
+            line if line.is_short(common) || line.meaning.is_empty() => String::new(),
             line => format!(": {}", line.meaning),
         };
-        write_wrapped(depth, &format!("- {}{meaning}", names.join(", ")), out);
+        write_wrapped(depth, &format!("{}{meaning}", names.join(" ")), out);
         write_lines(&group[0].fields, depth + 1, common, out);
     }
 }
 
+/// Whether the list of clear fields has the name, or the name in this type.
+fn is_clear(owner: &str, name: &str) -> bool {
+    let mut clear = CLEAR.split_whitespace();
+    clear.any(|clear| match clear.split_once('.') {
+        Some((of, field)) => of == owner && field == name,
+        None => clear == name,
+    })
+}
+
+/// Words that add nothing to the name of a field.
+const FILLERS: [&str; 14] =
+    ["", "a", "be", "how", "in", "is", "it", "its", "many", "name", "names", "of", "the", "was"];
+
 /// Whether a sentence says no more than the name of its field.
 fn only_repeats(sentence: &str, name: &str) -> bool {
     let words = sentence.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase);
-    let mut words = words.filter(|word| !["the", "its", ""].contains(&&**word));
-    CLEAR.split_whitespace().any(|clear| clear == name)
-        || words.all(|word| name.split('_').any(|part| part == word))
+    let mut words = words.filter(|word| !FILLERS.contains(&&**word));
+    words.all(|word| name.split('_').any(|part| part == word))
 }
 
 fn has_word(field: &Field, word: &str) -> bool {
@@ -353,12 +390,11 @@ fn has_word(field: &Field, word: &str) -> bool {
 /// Writes a text, `depth` objects further in, in lines of at most `WIDTH` columns.
 fn write_wrapped(depth: usize, text: &str, out: &mut String) {
     let (indent, mut used) = (2 * depth, 0);
-    let marker = if text.starts_with("- ") { 2 } else { 0 };
     for word in text.split_whitespace() {
         let wide = word.chars().count();
         let margin = match used {
             0 => " ".repeat(indent),
-            _ if used + 1 + wide > WIDTH => format!("\n{}", " ".repeat(indent + marker)),
+            _ if used + 1 + wide > WIDTH => format!("\n{}", " ".repeat(indent + 4)),
             _ => " ".to_owned(),
         };
         used = if margin == " " { used + 1 } else { margin.trim_start_matches('\n').len() } + wide;
@@ -479,10 +515,10 @@ mod tests {
 
     #[test]
     fn fields_that_share_a_sentence_or_need_none_stand_in_one_line() {
-        let lines = [("n", "Its n"), ("low", "Ends"), ("high", "See `low`"), ("a", ""), ("b", "")];
-        let lines = lines.map(|(name, meaning)| Line::new(name, meaning));
+        let lines = [("n", "Its n"), ("low", "Ends"), ("high", "See low"), ("a", ""), ("b", "")];
+        let lines = lines.map(|(name, meaning)| Line { meaning: meaning.into(), ..Line::new(name) });
         let mut out = String::new();
-        write_lines(&lines, 1, &Common::from([("n", "Its n")]), &mut out);
-        assert_eq!(out, "  - `n`\n  - `low`, `high`: Ends\n  - `a`, `b`\n");
+        write_lines(&lines, 1, &Common::from([("n", ("", "Its n"))]), &mut out);
+        assert_eq!(out, "  n\n  low high: Ends\n  a b\n");
     }
 }

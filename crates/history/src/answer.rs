@@ -82,11 +82,11 @@ pub struct MachineHistory {
     pub boundaries: Vec<Boundary>,
     /// Changes of costs that were raised, the newest first.
     pub changes: Vec<CostChange>,
-    /// Series of the newest run that a measurement side by side would test, the most certain first.
+    /// Series of the newest run to measure side by side, the most certain first.
     ///
     /// A run without any change has some of these.
     pub suspected: Vec<SuspectedSeries>,
-    /// Slow change of the machine's speed, which all series share.
+    /// Slow change of the speed of the machine.
     pub drift: Option<CostDrift>,
     /// Every series.
     pub series: Vec<SeriesHistory>,
@@ -112,7 +112,7 @@ pub struct Night {
 /// A change of something beside the system under test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Boundary {
-    /// Its first run, as its place among the runs of the machine.
+    /// First run behind it, as a place in `nights`.
     pub night: usize,
     /// What changed.
     pub kind: BoundaryKind,
@@ -151,21 +151,21 @@ pub struct CostChange {
     ///
     /// Several where it is one change of the machine.
     pub series: Vec<String>,
-    /// Whether nearly all series of the machine changed at once.
+    /// Whether nearly all series changed at once.
     pub is_of_machine: bool,
     /// Cost after divided by cost before.
     ///
     /// The interval holds it in 95 %, and in 99.7 % where base and head were measured side by side.
     pub ratio: Interval,
-    /// First run with the new cost, as its place among the runs of the machine.
+    /// First run with the new cost, as a place in `nights`.
     pub night: usize,
     /// Last run before it that measured the series.
     pub before: usize,
     /// Run after which it was certain.
     pub raised: usize,
-    /// Whether base and head were measured again, side by side; otherwise several runs made it certain.
+    /// Whether base and head were measured again, side by side.
     pub is_side_by_side: bool,
-    /// Facts of the system that differ between those two runs.
+    /// Facts that differ between those two runs.
     pub differences: Vec<Difference>,
 }
 
@@ -174,7 +174,7 @@ pub struct CostChange {
 pub struct SeriesHistory {
     /// Its name for a reader.
     pub series: String,
-    /// Name in addresses of pages, unique on its machine.
+    /// Name in addresses of pages.
     pub id: String,
     /// Name of the workload.
     pub workload: String,
@@ -194,15 +194,15 @@ pub struct SeriesHistory {
     pub detail: bool,
     /// Class of its newest verdict.
     pub class: Option<Class>,
-    /// Value in each run of the machine: the geometric mean over the n that its runs have in common.
+    /// In each run: geometric mean over the n that its runs have in common.
     ///
     /// `null` where it was not measured.
     pub values: Vec<Option<f64>>,
-    /// The same without the part by which nearly all series of that run cost more or less.
+    /// The same without the part of the machine.
     pub steady: Vec<Option<f64>>,
     /// Parts between which its cost changed, in the order of time.
     pub segments: Vec<HistorySegment>,
-    /// Slow change of its cost beside that of the machine, over all segments.
+    /// Slow change beside that of the machine.
     pub drift: Option<CostDrift>,
 }
 
@@ -224,7 +224,7 @@ pub struct SuspectedSeries {
     pub ratio: Interval,
     /// The first run that looks changed, as its place among the runs of the machine.
     pub night: usize,
-    /// A run of the old level, certainly before the change.
+    /// A run of the old level.
     pub base: usize,
 }
 
@@ -254,6 +254,6 @@ pub struct HistorySegment {
 pub struct CostDrift {
     /// Cost after a year divided by cost before it.
     pub ratio_per_year: Interval,
-    /// Whether it matters: `certain` if it is certain and above half of 10 % a year, `excluded` if 10 % are.
+    /// `certain` if the drift is certain and above half of 10 % a year, `excluded` if 10 % are.
     pub reaches_limit: stats::Decision,
 }

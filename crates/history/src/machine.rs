@@ -16,7 +16,7 @@ pub struct MachineKey {
     pub memory_gib: u64,
     /// The hypervisor or emulator; empty on bare metal.
     pub virtualization: String,
-    /// Name of the system in its runs: `local`, a host, or a system of the user's.
+    /// `local`, a host, or a system of the user's.
     pub system: String,
 }
 

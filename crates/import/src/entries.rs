@@ -119,7 +119,7 @@ pub struct FileRead {
     pub format: &'static str,
     /// Those that are judged.
     pub values: u64,
-    /// Figures that its program computed of these.
+    /// Figures that its program computed.
     ///
     /// They are not judged.
     pub computed: u64,

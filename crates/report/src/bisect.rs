@@ -135,11 +135,11 @@ pub struct BisectAnswer<'a> {
     pub changes: Vec<BisectChange<'a>>,
     /// Undecided parts of the list.
     pub undecided: Vec<BisectPart<'a>>,
-    /// Parts whose change was not seen again.
+    /// Their change was not seen again.
     ///
     /// When it was measured once more.
     pub unconfirmed: Vec<BisectPart<'a>>,
-    /// Parts over which a cost changes, without a step.
+    /// A cost changes over them, without a step.
     pub spread: Vec<BisectPart<'a>>,
     /// Systems that were passed over.
     pub not_measured: Vec<&'a String>,
@@ -160,7 +160,7 @@ pub struct BisectChange<'a> {
     /// The two systems.
     #[serde(flatten)]
     pub part: BisectPart<'a>,
-    /// Run file in which the two were measured by themselves.
+    /// Run file of these two alone.
     pub file: &'a str,
     /// Error rate of the claim that a series differs.
     pub level: f64,

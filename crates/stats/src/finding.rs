@@ -46,7 +46,7 @@ pub struct Asymptote {
 pub struct Bend {
     /// Its n.
     pub n: Interval,
-    /// Cost of each additional n before and after it; 0 where the cost is constant.
+    /// Cost of each additional n before and after it.
     pub before: f64,
     /// See `before`.
     pub after: f64,
@@ -55,7 +55,7 @@ pub struct Bend {
 /// The exponent with which a cost grows near one n, whatever its shape: the slope of log cost on log n.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocalExponent {
-    /// Middle of the range that shows it.
+    /// Middle of its range.
     pub n: f64,
     /// 0: flat, 1: proportional to n.
     pub exponent: Interval,
@@ -66,9 +66,9 @@ pub struct LocalExponent {
 pub struct Turn {
     /// Where the cost is highest, or lowest.
     pub n: f64,
-    /// Cost there over the lowest, or highest, cost before it.
+    /// Cost there over the extreme before.
     pub before: Interval,
-    /// Lowest, or highest, cost after it over the cost there.
+    /// Extreme after it over the cost there.
     pub after: Interval,
 }
 
@@ -117,9 +117,9 @@ pub struct Modes {
     pub lower: f64,
     /// See `lower`.
     pub upper: f64,
-    /// Share of the measurements in the latter.
+    /// Share of measurements in the upper mode.
     pub upper_share: f64,
-    /// Ashman's D: distance of the modes against their spread.
+    /// Ashman's D.
     pub separation: f64,
     /// As of two lines.
     pub persistence: f64,
@@ -149,7 +149,7 @@ pub struct Repeated {
     pub n: u64,
     /// How many trials.
     pub trials: usize,
-    /// Median of the spikes against the median around.
+    /// Median of the spikes over the median around.
     pub ratio: f64,
 }
 

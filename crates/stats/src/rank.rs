@@ -9,11 +9,11 @@ use crate::multiplicity::levels;
 /// The places that a system may have, 1 being the one that takes least time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rank {
-    /// 1 + the number of contenders that are faster for certain.
+    /// 1 + number of contenders that are certainly faster.
     pub best: usize,
-    /// `of` − the number of contenders that are slower for certain.
+    /// `of` − number of contenders that are certainly slower.
     pub worst: usize,
-    /// Contenders that a chain of matches connects with this one.
+    /// Contenders that a chain of matches connects with it.
     pub of: usize,
 }
 

@@ -111,7 +111,7 @@ pub struct Diagnosis {
     /// The verdict.
     #[serde(rename = "verdict")]
     pub readiness: Readiness,
-    /// In order of weight; notes come last and do not count.
+    /// In order of weight; notes do not count.
     pub reasons: Vec<ReadinessReason>,
     /// Settings that are too low.
     pub shortfalls: Vec<Shortfall>,

@@ -27,7 +27,7 @@ pub struct Shortfall {
     pub manual: Option<&'static str>,
     /// The command that raises it now; `null` where it cannot be raised, or not so far.
     pub command: Option<String>,
-    /// Ways to raise it for good; one suffices where it applies.
+    /// For good; one suffices where it applies.
     pub lasting: Option<Vec<Lasting>>,
     /// Remedy, as the end of a sentence.
     pub advice: String,

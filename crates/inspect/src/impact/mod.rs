@@ -130,7 +130,7 @@ pub struct SystemExchange {
 pub struct Impact {
     /// Each by itself, the largest part first.
     pub costs: Vec<CostImpact>,
-    /// All of them, where they are parts of one response.
+    /// All of them, as parts of one response.
     pub together: Option<CostImpact>,
     /// Costs of several systems, from the first to each other.
     pub exchanges: Vec<SystemExchange>,

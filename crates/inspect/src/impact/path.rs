@@ -15,7 +15,7 @@ use super::amount;
 pub struct PathPart {
     /// Its name.
     pub name: String,
-    /// Added to a response, both ways together.
+    /// Both ways together.
     ///
     /// `null` where it adds nothing.
     pub delay_seconds: Option<f64>,

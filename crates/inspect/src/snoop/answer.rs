@@ -329,7 +329,7 @@ impl Serialize for Clue {
 /// A server at one moment, while connections were held.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ServerGrowth {
-    /// Connections that we held; `null` before that.
+    /// Connections that we held.
     pub held: Option<u64>,
     /// Whether our connections were closed before.
     pub is_after: bool,

@@ -135,11 +135,11 @@ pub struct LevelValue {
     pub value: f64,
     /// How many trials.
     pub trials: usize,
-    /// Whether something else was the limit: then it is not compared.
+    /// Whether something else was the limit, so that it is not compared.
     ///
     /// In one trial at least.
     pub limited: bool,
-    /// Whether it is a lower bound, because of the load generator.
+    /// Whether the load generator makes it a lower bound.
     ///
     /// A rate is then ranked as one.
     pub at_least: bool,

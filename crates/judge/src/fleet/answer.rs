@@ -17,23 +17,22 @@ pub struct Fleet {
     pub judged: usize,
     /// All hosts, those that were lost too.
     pub hosts: Vec<JudgedHost>,
-    /// Names of the configurations; ratios are to the first. One empty name where each host has a single one.
+    /// Ratios are to the first; one empty name where each host has a single one.
     pub configurations: Vec<String>,
     /// Smallest change that matters, a share.
     pub margin: f64,
-    /// Error rate of each interval; share of false ones to expect among the claims of a kind, and among the
-    /// outlying hosts.
+    /// Error rate of each interval, and share of false ones among claims of a kind.
     pub alpha: f64,
     /// Facts that differ between two runs, the most important first.
     pub differences: Vec<FactChange>,
     /// Workloads that two runs cannot compare, because they differ.
     #[serde(serialize_with = "names")]
     pub refused: Vec<Refused>,
-    /// Costs over the hosts; none for two runs.
+    /// Costs over the n that the hosts have in common; none for two runs.
     pub series: Vec<FleetSeries>,
     /// Series of which no host has a number.
     pub without_number: Vec<String>,
-    /// Ratios over the hosts: of each configuration to the first, or of the second run to the first.
+    /// Of each configuration to the first, or of the second run to the first.
     pub ratios: Vec<FleetRatio>,
 }
 
@@ -52,9 +51,9 @@ pub struct JudgedHost {
     pub cause: Option<LostCause>,
     /// The reason as it was recorded.
     pub reason: Option<String>,
-    /// Series in which it lies apart from the other hosts.
+    /// Series in which it lies apart from the others.
     pub outlying: Vec<String>,
-    /// Series of which it has no number, though other hosts have.
+    /// Series that only other hosts have.
     pub missing: Vec<String>,
     /// Facts in which the hosts differ, by their keys.
     pub facts: BTreeMap<String, String>,
@@ -125,15 +124,15 @@ pub struct FleetSeries {
     pub mean: Option<Interval>,
     /// Where a further host is expected.
     pub prediction: Option<Interval>,
-    /// Standard deviation between hosts, a share; without the noise inside each host.
+    /// Standard deviation between hosts, a share, without the noise inside each.
     pub spread: Option<f64>,
-    /// I²: share of the variance of the hosts' values that is variance between hosts.
+    /// I²: share of the variance that is between hosts.
     pub between_share: Option<f64>,
-    /// Value of each host over the common n, rising.
+    /// In rising order.
     pub hosts: Vec<HostValue>,
     /// Hosts without such a value.
     pub left_out: Vec<HostLeftOut>,
-    /// Hosts that differ from the others for certain, the furthest first.
+    /// Hosts that differ for certain, the furthest first.
     pub outliers: Vec<FleetOutlier>,
     /// Facts that the outlying hosts have with one value, and no other host has.
     pub shared: Vec<SharedFact>,
@@ -182,7 +181,7 @@ pub enum HostLeftOutReason {
 pub struct FleetOutlier {
     /// Name of the host.
     pub host: String,
-    /// Its value, or ratio, divided by the mean of the hosts that do not differ.
+    /// Over the mean of the hosts that do not differ.
     pub ratio: Interval,
     /// Chance of such a distance if it were one of the others.
     pub chance: f64,
@@ -234,7 +233,7 @@ pub struct FleetRatio {
     pub direction: Direction,
     /// Configuration whose cost is above the line; may be empty.
     pub configuration: String,
-    /// Unit of its values. A ratio is one of costs: for a rate, of the time that one takes.
+    /// Unit of its values; the ratio of a rate is one of times.
     pub unit: Unit,
     /// Mean ratio over the hosts, with the interval of the error rate at which the answer was given.
     pub mean: Option<Interval>,

@@ -29,9 +29,9 @@ pub struct ClaimAnswer {
     pub kind: ClaimKind,
     /// `certain` if it is of any series, `excluded` if of all, else `undecided`.
     pub decision: Decision,
-    /// Failed ones first, then undecided ones, the nearest to a failure first.
+    /// The nearest to a failure first.
     pub series: Vec<GatedSeries>,
-    /// Series without a decision: their values are too short for the clock.
+    /// Series whose values are too short for the clock.
     ///
     /// No number of trials decides about them. A claim that names them has them in `series`.
     pub too_short: BTreeSet<String>,
@@ -52,8 +52,7 @@ pub struct GatedSeries {
     pub baseline: Option<String>,
     /// The decision.
     pub decision: Decision,
-    /// Cost divided by that of the baseline; for `grows` cost at the largest n divided by that at the
-    /// smallest.
+    /// Cost over that of the baseline; for `grows` over that at the smallest n.
     ///
     /// With the interval of the claim that was made or tried.
     pub ratio: Option<Interval>,

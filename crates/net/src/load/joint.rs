@@ -33,9 +33,9 @@ pub struct JointWindow {
     pub start_spread_seconds: f64,
     /// By how much that can be off.
     pub start_spread_error_seconds: f64,
-    /// Share of the measured time in which certainly all were at work.
+    /// Share of the time in which certainly all were at work.
     pub overlap_share: f64,
-    /// Reasons for which the measurements do not count.
+    /// Why the measurements do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub void: Vec<VoidReason>,
 }
@@ -72,12 +72,12 @@ pub struct GeneratorReport {
     pub completed: u64,
     /// Failed requests.
     pub failed: u64,
-    /// Failed requests without a response within the timeout; slower than all others.
+    /// Without a response within the timeout; slower than all others.
     pub timed_out: u64,
-    /// Correct responses after the time; their latencies count in an open loop.
+    /// Correct responses after the time; count for latency in an open loop.
     pub late: u64,
-    /// Requests without response or failure; in a closed loop only those in flight for longer than any
-    /// response took. Slower than all others.
+    /// Neither answered nor failed, slower than all others; closed loop: only those in flight for longer than
+    /// any response.
     pub unanswered: u64,
     /// Median latency.
     pub latency_seconds_p50: Option<f64>,

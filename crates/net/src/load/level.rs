@@ -36,12 +36,12 @@ pub struct Level {
     pub completed: u64,
     /// Failed requests.
     pub failed: u64,
-    /// Failed requests without a response within the timeout; slower than all others.
+    /// Without a response within the timeout; slower than all others.
     pub timed_out: u64,
-    /// Correct responses after the time; their latencies count in an open loop.
+    /// Correct responses after the time; count for latency in an open loop.
     pub late: u64,
-    /// Requests without response or failure; in a closed loop only those in flight for longer than any
-    /// response took. Slower than all others.
+    /// Neither answered nor failed, slower than all others; closed loop: only those in flight for longer than
+    /// any response.
     pub unanswered: u64,
     /// Requests sent in a second.
     pub started_per_second: f64,
@@ -61,7 +61,7 @@ pub struct Level {
     pub service: Option<Distribution>,
     /// From the intended start to sending, in an open loop.
     pub lag: Option<Distribution>,
-    /// Part of `lag` for which the generator is to blame.
+    /// Part of `lag` that the generator caused.
     pub lateness: Option<Distribution>,
     /// To when requests could be sent.
     pub connect: Option<Distribution>,
@@ -79,7 +79,7 @@ pub struct Level {
     pub workers: usize,
     /// Generators about themselves.
     pub watch: Watch,
-    /// Each of several generators, and whether all were at work at the same time.
+    /// Each of several generators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joint: Option<JointLoad>,
 }

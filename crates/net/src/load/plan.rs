@@ -220,13 +220,13 @@ impl ClientVisitor for CheckClient {
 pub struct Load {
     /// Connections open when it begins.
     pub connections: usize,
-    /// Requests per second that are meant to start; `None` in a closed loop.
+    /// Requests per second to start; `None` in a closed loop.
     ///
     /// There every connection sends its next request when it has its response.
     pub rate: Option<f64>,
     /// How the starts of an open loop lie in time.
     pub schedule: Schedule,
-    /// Requests that start together, 1 if absent; the schedule is that of their bursts.
+    /// Requests that start together, 1 if absent.
     #[serde(skip_serializing_if = "is_one")]
     pub burst: u64,
     /// From the start of a request to that of the next in its burst.
@@ -238,7 +238,7 @@ pub struct Load {
     /// How long it is measured.
     #[serde(rename = "duration_seconds", with = "seconds")]
     pub duration: Duration,
-    /// Ends after so many, with those of the warm-up, if that comes first.
+    /// Ends after so many, if that comes first.
     pub requests: Option<u64>,
     /// Place among the loads of one seed.
     #[serde(skip_serializing_if = "is_first")]

@@ -56,7 +56,7 @@ pub(crate) struct MeasuredFigure {
 pub(crate) struct LimitAnswer {
     /// As it was written.
     pub(crate) limit: String,
-    /// A level of a load; empty where there is one place only.
+    /// Level of a load; empty where there is one place only.
     pub(crate) at: String,
     /// `certain` if the limit is broken, `excluded` if kept, else `undecided`.
     pub(crate) decision: Decision,

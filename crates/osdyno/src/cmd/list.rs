@@ -27,7 +27,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 #[serde(transparent)]
 struct ListAnswer {
-    /// The whole answer: workloads by group, then architectures, services and clients.
+    /// Workloads by group, then architectures, services and clients.
     entries: Vec<Entry>,
     /// The default run, where only that is listed.
     #[serde(skip)]

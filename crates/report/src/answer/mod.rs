@@ -28,7 +28,7 @@ pub(crate) const SCHEMA: u32 = 3;
 pub struct RunAnswer<'a> {
     /// Version of this answer.
     pub schema: u32,
-    /// Program that measured, or judged files of others.
+    /// Program that measured, or whose files were judged.
     pub tool: &'a Tool,
     /// RFC 3339.
     ///
@@ -54,9 +54,9 @@ pub struct RunAnswer<'a> {
     pub systems: Vec<SystemAnswer<'a>>,
     /// The series; none for a file that has only a header.
     pub series: Vec<SeriesAnswer<'a>>,
-    /// For each workload and system whose variants compete.
+    /// Of each workload and system whose variants compete.
     pub comparisons: Vec<ComparisonAnswer<'a>>,
-    /// Growths that cost a user most, the first first.
+    /// Growths, the most important to a user first.
     pub findings: Vec<HighlightAnswer<'a>>,
     /// The same over the hosts of a fleet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct HighlightAnswer<'a> {
     ///
     /// `None` where it grows everywhere alike.
     pub place: Option<Interval>,
-    /// Limit or setting that lies there, in words.
+    /// Limit or setting there, in words.
     pub near: Option<String>,
     /// Its remedy.
     pub remedy: Option<LandmarkRemedy>,

@@ -40,7 +40,7 @@ pub struct SeriesAnswer<'a> {
     pub measurements: usize,
     /// How many trials.
     pub trials: usize,
-    /// How throughput follows the number of workers; `None` of other series.
+    /// How throughput follows the number of workers.
     pub scaling: Option<&'a Scaling>,
     /// Its class.
     pub verdict: Class,
@@ -56,7 +56,7 @@ pub struct SeriesAnswer<'a> {
     pub growth: Interval,
     /// Jumps, by n.
     pub steps: Vec<JumpAnswer>,
-    /// Of `two-lines`, the cheaper first; else none.
+    /// Of `two-lines`, the cheaper first.
     pub lines: Vec<LineAnswer>,
     /// Ranges of n with two values.
     pub modes: &'a [Modes],
@@ -64,7 +64,7 @@ pub struct SeriesAnswer<'a> {
     pub spikes: SpikesAnswer<'a>,
     /// Where the cost has no bound.
     pub limit: Option<Interval>,
-    /// Whether larger n were measured: the cost only rose as if to a limit.
+    /// Whether larger n were measured.
     ///
     /// `false` is an extrapolation.
     pub limit_is_passed: Option<bool>,
@@ -105,7 +105,7 @@ pub struct SeriesAnswer<'a> {
 pub struct JumpAnswer {
     /// First n after the jump.
     pub n: u64,
-    /// Smallest and largest n that this may be.
+    /// Interval of n.
     pub low: u64,
     /// See `low`.
     pub high: u64,
@@ -155,7 +155,7 @@ pub struct SpikesAnswer<'a> {
     pub worst: Option<f64>,
     /// Excess over the medians, a share of all time.
     pub time_share: Option<f64>,
-    /// The n at which more trials have one than by chance.
+    /// The n at which more trials have a spike than by chance.
     pub repeated: &'a [Repeated],
     /// Distance in n or in seconds, if regular.
     pub period_n: Option<f64>,
@@ -183,7 +183,7 @@ pub struct ReferenceAnswer<'a> {
     pub name: &'a str,
     /// Whether it was used; `changes`: it depends on n.
     pub standing: ReferenceStanding,
-    /// Percent of change removed for each percent of its own.
+    /// Percent of change removed per percent of its own.
     pub coefficient: f64,
 }
 

@@ -22,7 +22,7 @@ pub struct ComparisonAnswer<'a> {
     pub schema: Option<u32>,
     /// `first` for systems, `best` for variants.
     pub reference: Reference,
-    /// What each system is compared with: the first on the same engine.
+    /// The first system on the same engine, for each system.
     pub references: Vec<&'a str>,
     /// Workload whose variants are compared.
     ///
@@ -54,7 +54,7 @@ pub struct ComparisonAnswer<'a> {
     pub differences: &'a [Difference],
     /// The series.
     pub series: Vec<RankingAnswer<'a>>,
-    /// Operations of several workers that scale better on one system.
+    /// Operations that scale better on one system.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scalings: Vec<ScalingComparison<'a>>,
     /// For each system but the first.
@@ -88,7 +88,7 @@ pub struct NoiseFloorAnswer<'a> {
 pub struct MeanAnswer<'a> {
     /// Name of the system.
     pub contender: &'a str,
-    /// Cost divided by that of the first; `high` is `null` without pairs.
+    /// Cost over that of the first; `high` is `null` without pairs.
     pub ratio: Interval,
     /// Of how many series.
     pub of: usize,
@@ -138,17 +138,17 @@ pub struct ContenderAnswer<'a> {
     pub contender: &'a str,
     /// `None` for variants.
     pub cost: Option<CostAnswer>,
-    /// Places that it may have. `None` for two systems, and for more than 32 contenders.
+    /// Places that it may have; `None` for two systems, or more than 32.
     pub rank: Option<Rank>,
-    /// Cost divided by that of the best variant at the largest level of both.
+    /// Cost over that of the best variant at the largest level of both.
     pub last: Option<RatioAnswer>,
-    /// Cost divided by that of the reference over all n, or levels, of both.
+    /// Cost over that of the reference, over all n or levels of both.
     pub overall: Option<RatioAnswer>,
     /// Why a comparison is short or missing.
     pub note: Option<String>,
     /// Levels at which something else was the limit.
     pub limited_by_generator: Option<&'a LimitedLevels>,
-    /// Values by level: of a curve at 1, 2, 5, 10 and so on, of systems none.
+    /// Of a curve at 1, 2, 5, 10 and so on; of systems none.
     ///
     /// Because every n of their curves is compared.
     pub levels: &'a [LevelValue],
@@ -176,11 +176,11 @@ pub struct RatioAnswer {
     pub answer: RatioOutcome,
     /// The claim in words.
     pub words: String,
-    /// A rate is converted to the time for one.
+    /// Of a rate, that of the time for one.
     pub ratio: Interval,
     /// Error rate of its interval alone.
     pub level: f64,
-    /// Margin of this result: at least its noise floor.
+    /// At least the noise floor.
     pub margin: f64,
     /// The noise floor of this series, a share; 0 where it is unknown.
     pub noise_floor: f64,
@@ -190,7 +190,7 @@ pub struct RatioAnswer {
     pub n_low: u64,
     /// Largest n.
     pub n_high: u64,
-    /// Number of levels; `None` where every n counts.
+    /// `None` where every n counts.
     pub levels: Option<usize>,
     /// Largest n of the two.
     ///
@@ -204,7 +204,7 @@ pub struct RatioAnswer {
     pub boots: Option<[usize; 2]>,
     /// Boots after which the result may be definite.
     pub boots_needed: Option<u32>,
-    /// Whether the better of the two may be better.
+    /// Whether the better of the two is a lower bound.
     ///
     /// Than was measured.
     pub at_least: bool,
@@ -239,7 +239,7 @@ pub enum RatioOutcome {
 pub struct CrossingAnswer {
     /// Its n.
     pub n: f64,
-    /// The claim `below` is certain up to here.
+    /// `below` is certain up to here.
     pub low: f64,
     /// The opposite is certain from here on.
     pub high: f64,

@@ -33,7 +33,7 @@ pub struct CheckAnswer {
     pub series: usize,
     /// Certain changes that the newest run showed.
     pub alarms: Vec<CostAlarm>,
-    /// Names of series that look changed, and were measured again without a decision.
+    /// Series that look changed, and were measured again without a decision.
     pub undecided: Vec<String>,
     /// The command that repeats this check.
     pub command: String,
@@ -48,17 +48,17 @@ pub struct CostAlarm {
     pub workload: String,
     /// Cost after it divided by the cost before.
     pub ratio: Interval,
-    /// The first run with the new cost, and when that began.
+    /// First run with the new cost, and when that began.
     pub since: String,
     /// See `since`.
     pub since_run: String,
     /// Facts that differ from the run before, in words.
     pub differences: String,
-    /// Function of the kernel, or of a program, that holds most of the growth.
+    /// Function that holds most of the growth.
     ///
     /// `null` where nobody sampled.
     pub function: Option<String>,
-    /// Whether nearly all series of the machine changed at once.
+    /// Whether nearly all series changed at once.
     pub is_of_machine: bool,
     /// Whether base and head were measured again, side by side.
     pub is_side_by_side: bool,

@@ -34,17 +34,17 @@ pub struct Scaling {
     pub class: ScalingClass,
     /// Trials that carry it.
     pub trials: usize,
-    /// At each number of workers above one that has a processor for each.
+    /// At numbers of workers that have a processor each.
     pub speedups: Vec<Speedup>,
-    /// At numbers beyond: against one worker, too.
+    /// At larger numbers of workers.
     pub oversubscribed: Vec<Speedup>,
-    /// The law, where it describes the speed-ups.
+    /// Universal Scalability Law, where it fits.
     pub law: Option<ScalingLaw>,
-    /// The broken line, where that describes them.
+    /// Broken line, where that fits.
     pub bend: Option<ScalingBend>,
-    /// With two workers at most: σ + 2κ, which one speed-up cannot divide.
+    /// σ + 2κ, with two workers at most.
     pub loss: Option<Interval>,
-    /// Trials after which the claim may be certain, where more would help.
+    /// Trials after which the result may be definite.
     pub trials_needed: Option<u32>,
 }
 
@@ -57,8 +57,7 @@ pub struct Speedup {
     pub ratio: Interval,
     /// The same of the reference.
     pub reference: Option<Interval>,
-    /// Throughput of each worker over that of one, relative to the reference: 1 where the operation loses
-    /// nothing that the machine does not lose by itself.
+    /// Throughput of each worker over that of one, relative to the reference.
     pub efficiency: Interval,
 }
 
@@ -95,18 +94,18 @@ pub struct ScalingLaw {
     pub serial: Interval,
     /// κ.
     pub coherence: Interval,
-    /// 1/σ, which no number of workers exceeds; only where σ is certain and κ may be 0.
+    /// 1/σ, where σ is certain and κ may be 0.
     pub ceiling: Option<Interval>,
-    /// N\* = √((1 − σ)/κ), beyond which throughput falls; only where κ is certain.
+    /// √((1 − σ)/κ), where κ is certain.
     pub peak: Option<Interval>,
 }
 
 /// A broken line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScalingBend {
-    /// Workers beyond so many add less, or nothing.
+    /// Workers beyond so many add less.
     pub after: u64,
-    /// The throughput that each of them adds, over that of each worker before.
+    /// Throughput that each of them adds, over that of each worker before.
     pub ratio: Interval,
     /// Whether processors of another kind begin there.
     pub is_border: bool,

@@ -19,7 +19,7 @@ use crate::cmd::limits::LimitAnswer;
 pub(super) struct LoadAnswer {
     /// As written.
     pub(super) targets: Vec<String>,
-    /// Address of a name, and why others were not loaded.
+    /// Address of a name, and those that were skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) resolved: Option<Resolved>,
     /// Options of the command.
@@ -30,7 +30,7 @@ pub(super) struct LoadAnswer {
     /// How these were held, by level or stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) held_background: Vec<Vec<HeldBackground>>,
-    /// Of a search, the stage that confirms its rate.
+    /// Of a search, the confirming stage.
     pub(super) levels: Vec<JudgedLevel>,
     /// Highest rate that meets the goal of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub(super) enum LevelLimit {
 pub(super) struct FoundRate {
     /// The goal.
     pub(super) goal: Goal,
-    /// Rate that half of the stages meet; `null` where none did.
+    /// Rate that half of the stages meet.
     pub(super) rate: Option<f64>,
     /// Its 95 % interval.
     pub(super) interval: Option<(f64, f64)>,
@@ -110,13 +110,13 @@ pub(super) struct FoundRate {
     ///
     /// The server may meet the goal at a higher rate.
     pub(super) is_lower_bound: bool,
-    /// Duration of a stage, unless few requests make it longer.
+    /// Shortest duration of a stage.
     pub(super) stage_seconds: f64,
-    /// A longer stage at the low end, or just below.
+    /// Longer stage at the low end, or just below.
     pub(super) confirmation: JudgedLevel,
     /// All stages before, in their order.
     pub(super) stages: Vec<StageAnswer>,
-    /// Stages of each rate together, the highest rate first.
+    /// Stages of each rate together, the highest first.
     pub(super) rates: Vec<TriedRate>,
 }
 

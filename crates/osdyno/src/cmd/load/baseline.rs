@@ -48,7 +48,7 @@ pub(super) struct FigureRatio {
     pub(super) low: f64,
     /// Upper end of its 95 % interval.
     pub(super) high: f64,
-    /// Side of 1 on which the whole interval lies.
+    /// Side of 1 on which the interval lies.
     pub(super) difference: BaselineDifference,
 }
 

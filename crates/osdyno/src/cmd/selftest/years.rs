@@ -54,11 +54,11 @@ struct YearRuleAnswer {
     false_alarms: usize,
     /// Planted changes.
     changes: usize,
-    /// Those found on their night or on one of the two after it.
+    /// Found in three nights.
     found: usize,
-    /// Those found within 30 nights.
+    /// Found in 30 nights.
     found_late: usize,
-    /// Of these, those whose night was named to within one.
+    /// Of these, the night was right to one.
     right_night: usize,
     /// Series measured again.
     measured_again: usize,
