@@ -18,6 +18,8 @@ pub struct Sheet {
     pub head: Vec<String>,
     /// As many fields each.
     pub rows: Vec<Vec<String>>,
+    /// How many of its last columns a document leaves to the terminal.
+    pub details: usize,
 }
 
 /// All tables that have a row; `scalings` are the promises about scaling.
@@ -50,23 +52,25 @@ pub fn word(class: Class) -> &'static str {
 
 /// A table with its title and columns.
 pub(crate) fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) -> Sheet {
-    Sheet { title, head: head.iter().map(|name| (*name).to_owned()).collect(), rows }
+    Sheet { title, head: head.iter().map(|name| (*name).to_owned()).collect(), rows, details: 0 }
 }
 
 fn promises(title: &'static str, rows: &[CellRow]) -> Sheet {
     let row = |row: &CellRow| {
+        let worst = rate_words(row.worst_rate, row.worst_interval);
+        let (rate, interval) = worst.split_once(" (").unwrap_or((&worst, ""));
         vec![
             row.claim.to_owned(),
             target(row.target),
-            rate_words(row.all, row.interval),
-            row.all.of.to_string(),
+            rate_words(row.all, row.interval) + mark(row.standing),
+            rate.to_owned(),
             row.cells.to_string(),
-            format!("{} {}", rate_words(row.worst_rate, row.worst_interval), row.worst),
-            standing(row.standing).to_owned(),
+            row.all.of.to_string(),
+            format!("{} ({interval}", row.worst),
         ]
     };
-    let head = ["promise", "target", "measured", "replicates", "cells", "worst cell", ""];
-    sheet(title, &head, rows.iter().map(row).collect())
+    let head = ["promise", "target", "measured", "worst", "cells", "replicates", "worst cell"];
+    Sheet { details: 2, ..sheet(title, &head, rows.iter().map(row).collect()) }
 }
 
 fn power(all_counts: &[CellCounts]) -> Sheet {
@@ -208,6 +212,15 @@ pub fn standing(standing: Standing) -> &'static str {
         Standing::Kept => "ok",
         Standing::Open => "open",
         Standing::Missed => "MISSED",
+    }
+}
+
+/// Nothing behind a figure that keeps its promise.
+fn mark(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Kept => "",
+        Standing::Open => " open",
+        Standing::Missed => " MISSED",
     }
 }
 

@@ -81,10 +81,11 @@ pub fn cells(all_counts: &[CellCounts], out: &mut impl Write) -> io::Result<()> 
 pub fn markdown(sheets: &[Sheet], out: &mut impl Write) -> io::Result<()> {
     for sheet in sheets {
         writeln!(out, "### {}\n", sheet.title)?;
-        writeln!(out, "| {} |", sheet.head.join(" | "))?;
-        writeln!(out, "|{}", "---|".repeat(sheet.head.len()))?;
+        let count = sheet.head.len() - sheet.details;
+        writeln!(out, "| {} |", sheet.head[..count].join(" | "))?;
+        writeln!(out, "|{}", "---|".repeat(count))?;
         for row in &sheet.rows {
-            writeln!(out, "| {} |", row.join(" | "))?;
+            writeln!(out, "| {} |", row[..count].join(" | "))?;
         }
         writeln!(out)?;
     }

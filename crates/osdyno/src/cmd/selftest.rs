@@ -311,7 +311,7 @@ impl<'a> SelftestAnswer<'a> {
 }
 
 /// A table under its title.
-fn section(Sheet { title, head, rows }: Sheet) -> Section {
+fn section(Sheet { title, head, rows, .. }: Sheet) -> Section {
     let columns = head.into_iter().map(Into::into).collect();
     let mut table = Table { is_split: true, ..Table::of_columns(columns) };
     rows.into_iter().for_each(|row| table.push(row));
