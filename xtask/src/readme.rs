@@ -36,7 +36,7 @@ const EXCERPTS: [Excerpt; 5] = [
         command: "osdyno run bind/v4 fork-memory ready/poll ready/epoll -n 16000 --trials 8",
         scripts: &[],
         print: ("report", &[]),
-        part: None,
+        part: Some(("osdyno ", "cost at n")),
     },
     Excerpt {
         document: "docs/servers.md",
