@@ -1,7 +1,8 @@
 //! `cargo xtask wine`: a Wine that is newer than Debian 12's, for the tests of the programs for Windows.
 //!
 //! Its packages and the libraries they need lie in a folder below the build folder; `apt.rs` starts it
-//! there.
+//! there. It is not installed, because it needs a newer C library, and not started by its own loader, which
+//! would start its server without it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

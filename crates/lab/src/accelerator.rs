@@ -1,4 +1,7 @@
 //! KVM or TCG: executes the instructions of a guest.
+//!
+//! KVM is tried, not believed: the first guest boots with it, and the answer is cached until the machine
+//! boots again. An emulator that ends at once proves nothing.
 
 use std::fmt;
 use std::fs;

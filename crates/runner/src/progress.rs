@@ -4,7 +4,8 @@ use record::Outcome;
 
 use crate::schedule::Blocks;
 
-/// A system that reaches at least so many times as far as another one has an n of its own.
+/// A system that reaches at least so many times as far as another one has an n of its own: a guest, thirty
+/// times slower than its host, would cut the host's sweep to a thirtieth. Others, and loads, keep equal n.
 const FURTHER: u64 = 2;
 
 /// Trials in a row that crash or hang before an item is given up: the first may be bad luck.

@@ -1,5 +1,9 @@
 //! `cargo xtask link-systems [--release] [TARGET]…`: programs for systems that are not at hand, complete with
 //! the trial programs that they contain.
+//!
+//! zig from PyPI has headers and lists of exports for FreeBSD, NetBSD, OpenBSD and macOS; cross compilers
+//! would have to be downloaded from each project. Windows uses mingw and `x86_64-win7-windows-gnu`, which
+//! starts on Windows 7 and Wine 8.
 
 mod frameworks;
 mod port;

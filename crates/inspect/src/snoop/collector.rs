@@ -1,5 +1,6 @@
 //! Collects evidence: looks at the processes of a server, again and again for a few seconds. Nothing
-//! is stopped or attached to.
+//! is stopped or attached to. It keeps its priority: at nice 19 or `SCHED_IDLE` it held up its server longer,
+//! 16 and 24 ms instead of 10.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -158,7 +158,8 @@ impl ListeningServer {
                         std::thread::park_timeout(TICK);
                         look();
                         late += u32::from(worker.stop.is_ordered());
-                        // A system may know no time limit of accept(2), as gVisor does not.
+                        // A system may know no time limit of accept(2), as gVisor does not: its servers never
+                        // stopped. A poll(2) before each accept(2) would be measured.
                         if late > LATE_TICKS {
                             worker.listener.finish();
                         }

@@ -1,4 +1,7 @@
 //! Plots of one series as inline SVG: cost over n, and the change against the first n.
+//!
+//! They are ours and no library's: a few hundred lines, which tests read as text. A run has too many points
+//! for elements of SVG, so these are a bitmap (`cloud`); uPlot is embedded for zooming only.
 
 use stats::{Block, FittedLine, Interval, Lines, Spikes, Step, Sweep, Verdict};
 

@@ -7,6 +7,9 @@
 //! The clock is read once for every piece received. That reading ends the response, and in a closed loop
 //! begins the next request, so a latency holds the recv, the send, and the time for which a response lay
 //! ready while the loop was busy with others; resolution is that of the clock, some 20 ns.
+//!
+//! It never sleeps before it reads: that would save wake-ups, and be added to every latency. io_uring saves
+//! nothing more than TCP itself costs.
 
 mod offer;
 mod pace;
