@@ -45,28 +45,8 @@ const ANSWERS: &[(&str, &str)] = &[
     ("selftest --years", "YearsAnswer"),
 ];
 
-const HEAD: &str = "\
-# Answers: the fields of `--format json`
-
-Written by `cargo xtask answers` from the doc comments of the code. `report` and `judge` have the answer of
-`run`. [verdicts.md](verdicts.md) defines the verdicts.
-
-- `a[]` is a list. `a?` is `null` where there is no such value, `a+` is absent then. A number that is not finite is
-  `null` too.
-- `a=x|y` has one of these values. `a=Name` has the fields or values below [that name](#objects-of-many-answers),
-  `a=compare` the fields of that command, `a=record.md` those of [the run file](record.md). Other objects have their
-  fields below them, further in.
-- Units stand in the names, or in `unit` of a series. Shares are fractions. Times of day are RFC 3339.
-- `n_low` and `n_high` are the smallest and the largest n, and `grows` names what n counts; `series` names a series
-  for a reader, such as `socket/v6 close`; `words` are a result in words; facts have their keys of the run file.
-- An estimate is an object with `value`, `low` and `high`; these two are the ends of its 95 % interval.
-- Fields may be added at any time. `schema` rises when a field changes its meaning or goes.
-
-## Fields of many objects
-
-A field without a sentence has this one, or its name says all.
-
-";
+/// The beginning of the document.
+const HEAD: &str = include_str!("answers_head.txt");
 /// Fields whose names say enough here; their sentences are for readers of the code.
 const CLEAR: &str = include_str!("clear_fields.txt");
 /// The fields of an answer are a block.
@@ -215,6 +195,7 @@ fn types(root: &Path) -> Result<Types, AnyError> {
 }
 
 /// A field, or a part of the document.
+#[derive(Default)]
 struct Line {
     name: String,
     /// `?` where it may be `null`, `+` where it may be missing.
@@ -245,7 +226,7 @@ fn common<'a>(meanings: &Meanings<'a>) -> Common<'a> {
 
 impl Line {
     fn new(name: impl Into<String>) -> Self {
-        Line { name: name.into(), mark: "", kind: String::new(), meaning: String::new(), fields: Vec::new() }
+        Line { name: name.into(), ..Line::default() }
     }
 
     /// Counts this and all within that have no fields.
@@ -274,9 +255,9 @@ impl Line {
 
     /// `name?=kind`; the beginning of the document has the kind of a common one.
     fn words(&self, common: &Common) -> String {
-        let kind = if self.is_common(common) { "" } else { &*self.kind };
-        let equals = if kind.is_empty() { "" } else { "=" };
-        format!("{}{}{equals}{kind}", self.name, self.mark)
+        let Line { name, mark, kind, .. } = self;
+        let is_bare = kind.is_empty() || self.is_common(common);
+        if is_bare { format!("{name}{mark}") } else { format!("{name}{mark}={kind}") }
     }
 }
 
@@ -297,7 +278,6 @@ impl Reader<'_> {
                 Line { fields, ..Line::new(name) }
             }
             Written::Enum { values, .. } => {
-                // A long list can be broken.
                 let between = if values.len() > 5 { " | " } else { "|" };
                 Line { kind: values.join(between), ..Line::new(name) }
             }
@@ -365,11 +345,7 @@ fn write_lines(lines: &[Line], depth: usize, common: &Common, out: &mut String) 
 
 /// Whether the list of clear fields has the name, or the name in this type.
 fn is_clear(owner: &str, name: &str) -> bool {
-    let mut clear = CLEAR.split_whitespace();
-    clear.any(|clear| match clear.split_once('.') {
-        Some((of, field)) => of == owner && field == name,
-        None => clear == name,
-    })
+    CLEAR.split_whitespace().any(|clear| clear == name || clear.split_once('.') == Some((owner, name)))
 }
 
 /// Words that add nothing to the name of a field.
@@ -389,7 +365,7 @@ fn has_word(field: &Field, word: &str) -> bool {
 
 /// Writes a text, `depth` objects further in, in lines of at most `WIDTH` columns.
 fn write_wrapped(depth: usize, text: &str, out: &mut String) {
-    let (indent, mut used) = (2 * depth, 0);
+    let (indent, mut used) = (depth, 0);
     for word in text.split_whitespace() {
         let wide = word.chars().count();
         let margin = match used {
@@ -519,6 +495,6 @@ mod tests {
         let lines = lines.map(|(name, meaning)| Line { meaning: meaning.into(), ..Line::new(name) });
         let mut out = String::new();
         write_lines(&lines, 1, &Common::from([("n", ("", "Its n"))]), &mut out);
-        assert_eq!(out, "  n\n  low high: Ends\n  a b\n");
+        assert_eq!(out, " n\n low high: Ends\n a b\n");
     }
 }
