@@ -36,7 +36,7 @@ const EXCERPTS: [Excerpt; 5] = [
         command: "osdyno run bind/v4 fork-memory ready/poll ready/epoll -n 16000 --trials 8",
         scripts: &[],
         print: ("report", &[]),
-        part: Some(("osdyno ", "cost at n")),
+        part: Some(("11 series", "cost at n")),
     },
     Excerpt {
         document: "docs/servers.md",
@@ -45,7 +45,7 @@ const EXCERPTS: [Excerpt; 5] = [
         command: "osdyno run race/inetd race/thread race/epoll --budget 150s",
         scripts: &[],
         print: ("report", &[]),
-        part: Some(("race at ", "How the times change")),
+        part: Some(("race at ", "server cpu  processor")),
     },
     Excerpt {
         document: "docs/compare.md",
@@ -58,7 +58,7 @@ const EXCERPTS: [Excerpt; 5] = [
             ("wide", "#!/bin/sh\nsysctl -qw net.ipv4.ip_local_port_range=\"1024 65535\" && exec \"$@\"\n"),
         ],
         print: ("compare", &["--verbose"]),
-        part: None,
+        part: Some(("wide against", "1 faster")),
     },
     Excerpt {
         document: "docs/compare.md",
@@ -67,7 +67,7 @@ const EXCERPTS: [Excerpt; 5] = [
         command: "osdyno compare order-before.txt order-after.txt --verbose",
         scripts: &[],
         print: ("compare", &["--verbose"]),
-        part: None,
+        part: Some(("Order     2", "1 faster")),
     },
     Excerpt {
         document: "docs/compare.md",
