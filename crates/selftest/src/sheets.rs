@@ -70,7 +70,7 @@ fn promises(title: &'static str, rows: &[CellRow]) -> Sheet {
         ]
     };
     let head = ["promise", "target", "measured", "worst", "cells", "replicates", "worst cell"];
-    Sheet { details: 2, ..sheet(title, &head, rows.iter().map(row).collect()) }
+    Sheet { details: 3, ..sheet(title, &head, rows.iter().map(row).collect()) }
 }
 
 fn power(all_counts: &[CellCounts]) -> Sheet {
