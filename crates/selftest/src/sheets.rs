@@ -57,16 +57,14 @@ pub(crate) fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) 
 
 fn promises(title: &'static str, rows: &[CellRow]) -> Sheet {
     let row = |row: &CellRow| {
-        let worst = rate_words(row.worst_rate, row.worst_interval);
-        let (rate, interval) = worst.split_once(" (").unwrap_or((&worst, ""));
         vec![
             row.claim.to_owned(),
             target(row.target),
             rate_words(row.all, row.interval) + mark(row.standing),
-            rate.to_owned(),
+            format!("{:.1} %", 100.0 * row.worst_rate.value()),
             row.cells.to_string(),
             row.all.of.to_string(),
-            format!("{} ({interval}", row.worst),
+            row.worst.clone(),
         ]
     };
     let head = ["promise", "target", "measured", "worst", "cells", "replicates", "worst cell"];
