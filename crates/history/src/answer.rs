@@ -16,6 +16,10 @@ pub struct HistoryAnswer {
     pub folder: String,
     /// Runs that count.
     pub runs: usize,
+    /// The day from which changes are listed.
+    ///
+    /// `null` where all are.
+    pub changes_since: Option<String>,
     /// The machines, the one with the newest run first.
     pub machines: Vec<MachineHistory>,
     /// Runs and files that do not count.
@@ -32,6 +36,7 @@ impl HistoryAnswer {
 
     /// Leaves out changes and boundaries before a day, as `2026-11-01`.
     pub fn keep_changes_since(&mut self, day: &str) {
+        self.changes_since = Some(day.to_owned());
         for machine in &mut self.machines {
             let nights = &machine.nights;
             let is_since =
@@ -151,8 +156,12 @@ pub struct CostChange {
     ///
     /// Several where it is one change of the machine.
     pub series: Vec<String>,
-    /// Whether nearly all series changed at once.
-    pub is_of_machine: bool,
+    /// Whether nearly all series changed together.
+    ///
+    /// That is the machine's, unless `has_new_system`.
+    pub is_shared: bool,
+    /// Whether it begins with the first run of another kernel.
+    pub has_new_system: bool,
     /// Cost after divided by cost before.
     ///
     /// The interval holds it in 95 %, and in 99.7 % where base and head were measured side by side.
@@ -246,7 +255,7 @@ pub struct HistorySegment {
     /// Run after which that change was raised.
     pub raised: Option<usize>,
     /// Whether nearly all series changed with it.
-    pub is_of_machine: bool,
+    pub is_shared: bool,
 }
 
 /// A slow change.

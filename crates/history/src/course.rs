@@ -68,6 +68,16 @@ impl<'a> MachineCourse<'a> {
         all.sort_by_key(|course| std::cmp::Reverse(newest(course)));
         all
     }
+
+    /// Whether a run is the first one of another kernel.
+    pub(crate) fn has_new_system(&self, place: usize) -> bool {
+        let system = |place: usize| {
+            let one = self.runs.get(place)?;
+            let system = &one.run.systems[one.system];
+            Some(["kernel.name", "kernel.release", "kernel.version"].map(|key| system.fact(key)))
+        };
+        place.checked_sub(1).is_some_and(|before| system(before) != system(place))
+    }
 }
 
 /// Every series of some runs, in the order of the newest run that has it.

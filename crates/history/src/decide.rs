@@ -39,6 +39,7 @@ fn answer(store: &Store, confirms: bool) -> HistoryAnswer {
         schema: SCHEMA,
         folder: store.folder().display().to_string(),
         runs: store.summaries().filter(|(_, run)| run.counts()).count(),
+        changes_since: None,
         machines,
         left_out: left_out(store),
     }
@@ -190,7 +191,8 @@ impl OfMachine<'_, '_, '_> {
             let before = measured.unwrap_or(night.saturating_sub(1));
             Some(CostChange {
                 series: names,
-                is_of_machine: change.series.is_none(),
+                is_shared: change.series.is_none(),
+                has_new_system: self.course.has_new_system(night),
                 ratio: ratio(change),
                 night,
                 before,
@@ -263,7 +265,7 @@ impl OfMachine<'_, '_, '_> {
             value: Interval { value, low: low.min(high), high: low.max(high) },
             ratio: change.map(ratio),
             raised: change.and_then(|change| self.lineage.to(self.machine, change.raised)),
-            is_of_machine: change.is_some_and(|change| change.series.is_none()),
+            is_shared: change.is_some_and(|change| change.series.is_none()),
         })
     }
 }

@@ -80,6 +80,7 @@ impl<'c, 'a> Lineage<'c, 'a> {
                 day: (self.seconds(*machine, *place) - first) / SECONDS_OF_DAY,
                 logs,
                 starts_epoch,
+                has_new_system: course.has_new_system(*place),
                 is_measured_again: !confirmations.is_empty() || confirms && number == last,
                 confirmations,
             }

@@ -122,10 +122,25 @@ impl Store {
         &self.folder
     }
 
-    /// Forgets runs by their files.
-    pub fn leave_out(&mut self, is_out: impl Fn(&Path) -> bool) {
-        let folder = self.folder.clone();
-        self.runs.retain(|stored| !is_out(&folder.join(&stored.state.file)));
+    /// Forgets the runs that are no baseline of some files: these themselves, and where the first of them lies
+    /// in the folder, later runs and those of other machines.
+    pub fn keep_baselines_of(&mut self, files: &[PathBuf]) {
+        let files: Vec<PathBuf> = files.iter().filter_map(|file| file.canonicalize().ok()).collect();
+        let path = |stored: &StoredRun| self.folder.join(&stored.state.file).canonicalize().ok();
+        let paths: Vec<Option<PathBuf>> = self.runs.iter().map(path).collect();
+        let summary =
+            |stored: &StoredRun| stored.run.as_ref().ok().map(|run| (run.started_seconds, run.machines()));
+        let first = paths.iter().position(|path| path.is_some() && path.as_ref() == files.first());
+        let first = first.and_then(|place| summary(&self.runs[place]));
+        let mut paths = paths.into_iter();
+        self.runs.retain(|stored| {
+            let is_compared = paths.next().flatten().is_some_and(|path| files.contains(&path));
+            let is_before = match (&first, summary(stored)) {
+                (Some((before, machines)), Some((started, own))) => started <= *before && own == *machines,
+                (first, _) => first.is_none(),
+            };
+            !is_compared && is_before
+        });
     }
 
     /// The path of a run's file.
@@ -390,13 +405,12 @@ fn read_all<'a>(
             let place = next.fetch_add(1, Ordering::Relaxed);
             states.get(place).map(|state| (place, state))
         } {
-            progress(done.load(Ordering::Relaxed), states.len());
             let run = record::read(folder.join(&state.file))
                 .map(|(recording, losses)| RunSummary::new(&recording, &losses))
                 .map_err(|error| error.to_string());
             let stored = StoredRun { state: (*state).clone(), run };
             *read[place].lock().unwrap_or_else(PoisonError::into_inner) = Some(stored);
-            done.fetch_add(1, Ordering::Relaxed);
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, states.len());
         }
     };
     std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));

@@ -8,6 +8,8 @@ use record::{Direction, End, Loss, Recording, Series, System, Unit};
 use serde::{Deserialize, Serialize};
 use stats::{CellCost, Class, Sweep, cell_costs};
 
+use crate::machine::MachineKey;
+
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
@@ -125,6 +127,11 @@ impl RunSummary {
     /// Whether it counts: one that is not finished yet would change its costs later.
     pub fn counts(&self) -> bool {
         self.end.is_some() && !self.systems.is_empty()
+    }
+
+    /// Its machines, in the order of its systems.
+    pub fn machines(&self) -> Vec<MachineKey> {
+        self.systems.iter().map(SystemSummary::machine).collect()
     }
 }
 

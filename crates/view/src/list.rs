@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use history::{RunSummary, StoredRun};
 use report::document::{Cell, Choice, Column, Document, Element, Field, Form, Table, Text, Tone};
-use report::history::{classes, run_kernel, run_machine, when};
+use report::history::{classes, run_kernel, run_machine, when_to_second};
 
 use crate::site::Snapshot;
 
@@ -131,7 +131,7 @@ fn row(
         choice: Some(Choice {
             name: name.to_owned(),
             value: run.id.clone(),
-            label: format!("{name} {}", when(&run.started_at)),
+            label: format!("{name} {}", when_to_second(&run.started_at)),
             is_made,
         }),
         ..Cell::default()
@@ -146,7 +146,8 @@ fn row(
         Text::linked("with the one before", Tone::Plain, compare_address(&before.id, &run.id))
     });
     let end = if run.end.is_some() { "" } else { " (cut off)" };
-    let name = Text::linked(when(&run.started_at), Tone::Strong, format!("run/{}.html", run.id)).and(end);
+    let name =
+        Text::linked(when_to_second(&run.started_at), Tone::Strong, format!("run/{}.html", run.id)).and(end);
     let main = run.series.iter().filter(|series| !series.detail).count();
     [name.into()]
         .into_iter()
@@ -197,7 +198,7 @@ fn filters(snapshot: &Snapshot, wanted: &Wanted) -> Form {
         fields: vec![
             field("Machine", "machine", &wanted.machine, all(&run_machine)),
             field("Kernel", "kernel", &wanted.kernel, all(&run_kernel)),
-            field("Words", "words", &wanted.words, Vec::new()),
+            field("Words in file, tags, command or series", "words", &wanted.words, Vec::new()),
         ],
         submit: "Filter".to_owned(),
         blocks: Vec::new(),

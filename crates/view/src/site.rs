@@ -9,7 +9,7 @@ use history::{FileState, HistoryAnswer, MachineHistory, Store, StoredRun};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::Recording;
-use report::document::{Document, Element, Figure, Section, Text, Tone, page};
+use report::document::{Document, Figure, Section, Text, Tone, page};
 use report::html::esc;
 
 use crate::cache::Cache;
@@ -274,13 +274,9 @@ pub(crate) fn series_address(machine: usize, id: &str) -> String {
 }
 
 fn history_document(answer: &HistoryAnswer) -> Document {
-    let mut document = report::history::document(answer);
+    let link = |machine: usize, series: &history::SeriesHistory| Some(series_address(machine, &series.id));
+    let mut document = report::history::linked(answer, &link);
     document.way = Text::linked("Runs", Tone::Plain, "index.html");
-    document.blocks.retain(|block| !matches!(block, Element::Section(_)));
-    for (place, machine) in answer.machines.iter().enumerate() {
-        let link = |series: &history::SeriesHistory| Some(series_address(place, &series.id));
-        document.push(report::history::section(machine, &link));
-    }
     document
 }
 

@@ -26,7 +26,10 @@ use crate::failure::{Failure, INCOMPLETE};
 pub(crate) struct Args {
     /// Run files, one run file of several systems, or files of other programs; all others are compared with
     /// the first
-    #[arg(value_name = "FILE", num_args = 1.., required_unless_present = "old")]
+    ///
+    /// With --history also runs of that folder by name: last, tag:NAME, date:DAY or the id of a run. Without
+    /// any, its newest run is compared with --baseline.
+    #[arg(value_name = "FILE", num_args = 1.., required_unless_present_any = ["old", "baseline"])]
     files: Vec<PathBuf>,
     /// Files of another program that are the first side together
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "new", conflicts_with = "files")]
@@ -35,10 +38,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "old")]
     new: Vec<PathBuf>,
     /// The run that all others are compared with: last, tag:NAME, date:DAY or a run of the folder --history
+    ///
+    /// last is the newest run on the same machine before the compared one.
     #[arg(long, value_name = "RUN", requires = "history", conflicts_with = "old")]
     baseline: Option<String>,
-    /// Folder of run files in which --baseline is found
-    #[arg(long, value_name = "DIR", requires = "baseline")]
+    /// Folder of run files in which runs are found by name
+    #[arg(long, value_name = "DIR", conflicts_with = "old")]
     history: Option<PathBuf>,
     /// Also write the comparison as an HTML page
     #[arg(long, value_name = "FILE")]
@@ -62,9 +67,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn compare(mut args: Args, console: &Console) -> Done {
-    if let (Some(folder), Some(name)) = (&args.history, &args.baseline) {
-        let baseline = super::history::baseline(folder, name, args.files.first().map(PathBuf::as_path))?;
-        args.files.insert(0, baseline);
+    if let Some(folder) = &args.history {
+        args.files = super::history::named(folder, &args.files, args.baseline.as_deref())?;
     }
     let args = &args;
     let sides = args.sides();

@@ -101,7 +101,7 @@ impl RunGateArgs {
         }
         let baseline = self.baseline.as_deref().map(|name| {
             let path = match &self.history {
-                Some(folder) if !Path::new(name).is_file() => super::history::baseline(folder, name, None)?,
+                Some(folder) if !Path::new(name).is_file() => super::history::baseline(folder, name)?,
                 _ => PathBuf::from(name),
             };
             let path = path.as_path();

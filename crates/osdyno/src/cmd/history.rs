@@ -149,7 +149,8 @@ pub(crate) fn history(args: &Args, console: &Console) -> Done {
 /// Opens a folder, and says so while files that are new to it are read and judged.
 pub(super) fn open(folder: &Path) -> Result<Store, Failure> {
     let progress = |done: usize, of: usize| {
-        if done > 0 && done.is_multiple_of(PROGRESS_EACH.max(of / PROGRESS_MOST)) {
+        let each = PROGRESS_EACH.max(of / PROGRESS_MOST);
+        if done.is_multiple_of(each) || done == of && of > each {
             tell(&format!("  {done} of {of} new run files read"));
         }
     };
@@ -163,14 +164,37 @@ pub(super) fn open(folder: &Path) -> Result<Store, Failure> {
     Ok(store)
 }
 
-/// The file of a baseline: `last`, `tag:NAME`, `date:DAY` or the name of a run. The newest run is another one
-/// than `except`, which may lie in the folder too.
-pub(super) fn baseline(folder: &Path, name: &str, except: Option<&Path>) -> Result<PathBuf, Failure> {
-    let mut store = open(folder)?;
-    let other = except.and_then(|path| path.canonicalize().ok());
-    store.leave_out(|path| other.is_some() && path.canonicalize().ok() == other);
+/// The file of a baseline: `last`, `tag:NAME`, `date:DAY` or the name of a run.
+pub(super) fn baseline(folder: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let store = open(folder)?;
     let (stored, _) = store.baseline(name)?;
     Ok(store.path(stored))
+}
+
+/// The files of runs that are compared, behind that of their baseline: each a file, or a run of the folder by
+/// name. Without any, the newest run.
+pub(super) fn named(
+    folder: &Path,
+    names: &[PathBuf],
+    baseline: Option<&str>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut store = open(folder)?;
+    let newest = [PathBuf::from("last")];
+    let names = if names.is_empty() { &newest } else { names };
+    let file = |name: &PathBuf| {
+        if name.is_file() {
+            return Ok(name.clone());
+        }
+        let (stored, _) = store.baseline(&name.to_string_lossy())?;
+        Ok(store.path(stored))
+    };
+    let mut files = names.iter().map(file).collect::<Result<Vec<PathBuf>, Failure>>()?;
+    if let Some(name) = baseline {
+        store.keep_baselines_of(&files);
+        let (stored, _) = store.baseline(name)?;
+        files.insert(0, store.path(stored));
+    }
+    Ok(files)
 }
 
 /// New files between two lines of progress, and how many lines at the most.

@@ -67,6 +67,10 @@ fn real_runs_are_kept_compared_and_shown() {
     let file = format!("nights/{}", newest["runs"][0]["file"].as_str().expect("a file"));
     let compared = run(folder, &["compare", "--history", "nights", "--baseline", "last", &file]);
     assert!(text(&compared.stdout).contains("socket"), "{}", text(&compared.stderr));
+    let by_name = run(folder, &["compare", "--history", "nights", "--baseline", "last"]);
+    assert_eq!(text(&by_name.stdout), text(&compared.stdout), "{}", text(&by_name.stderr));
+    let tagged = run(folder, &["compare", "--history", "nights", "tag:first", "last"]);
+    assert!(text(&tagged.stdout).contains("socket"), "{}", text(&tagged.stderr));
     let refused = run(folder, &["compare", "--history", "nights", "--baseline", "tag:none", &file]);
     assert!(text(&refused.stderr).contains("its tags: first"), "{}", text(&refused.stderr));
     let pruned = run_well(folder, &["history", "prune", "nights", "--older-than", "1s", "--yes"]);
@@ -83,6 +87,10 @@ fn the_nightly_check_measures_again_before_it_cries() {
     let quiet = run(folder, &["history", "nights", "--check"]);
     assert_eq!(quiet.status.code(), Some(0), "{}", text(&quiet.stdout));
     assert!(text(&quiet.stdout).starts_with("osdyno: no new change"));
+    // A night without a run is said, too.
+    let missing = run(folder, &["history", "nights", "--check", "--max-age", "36h"]);
+    assert_eq!(missing.status.code(), Some(3), "{}", text(&missing.stdout));
+    assert!(text(&missing.stdout).contains("No run ended since"), "{}", text(&missing.stdout));
     Simulated { factors: vec![(1, 1.08)], ..of_night(20) }.write(&folder.join("nights"));
     // One night alone raises nothing.
     let alone = run(folder, &["history", "nights", "--check"]);

@@ -12,7 +12,7 @@ use crate::words::{list, things};
 const LINES_MAX: usize = 40;
 /// Lines of an alarm, and of everything besides alarms.
 const LINES_OF_ALARM: usize = 4;
-const LINES_BESIDES: usize = 8;
+const LINES_BESIDES: usize = 10;
 
 /// The answer of `history --check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,6 +27,10 @@ pub struct CheckAnswer {
     pub run: String,
     /// When it began.
     pub started_at: String,
+    /// How long ago that was.
+    pub age_seconds: f64,
+    /// Whether that is longer than wanted: the run of a night is missing.
+    pub is_overdue: bool,
     /// Kernel of it.
     pub kernel: String,
     /// Series that were checked.
@@ -35,6 +39,8 @@ pub struct CheckAnswer {
     pub alarms: Vec<CostAlarm>,
     /// Series that look changed, and were measured again without a decision.
     pub undecided: Vec<String>,
+    /// Changes that earlier runs showed.
+    pub changes_before: usize,
     /// The command that repeats this check.
     pub command: String,
 }
@@ -58,8 +64,12 @@ pub struct CostAlarm {
     ///
     /// `null` where nobody sampled.
     pub function: Option<String>,
-    /// Whether nearly all series changed at once.
-    pub is_of_machine: bool,
+    /// Whether nearly all series changed together.
+    ///
+    /// That is the machine's, unless `has_new_system`.
+    pub is_shared: bool,
+    /// Whether it begins with the first run of another kernel.
+    pub has_new_system: bool,
     /// Whether base and head were measured again, side by side.
     pub is_side_by_side: bool,
 }
@@ -78,7 +88,8 @@ impl CostAlarm {
             since_run: machine.nights.get(change.night).map_or(String::new(), |night| night.run.clone()),
             differences: words::differences(change),
             function: function.map(|(_, function)| function.clone()),
-            is_of_machine: change.is_of_machine,
+            is_shared: change.is_shared,
+            has_new_system: change.has_new_system,
             is_side_by_side: change.is_side_by_side,
         }
     }
@@ -91,22 +102,29 @@ fn measured(machine: &MachineHistory) -> usize {
 }
 
 impl CheckAnswer {
-    /// The answer about the newest run of a history.
+    /// The answer about the newest run of a history, at a time in seconds since 1970. It is overdue if it is
+    /// older than `age_most`.
     pub fn new(
         answer: &HistoryAnswer,
         alarms: Vec<CostAlarm>,
         undecided: Vec<String>,
         command: String,
+        (now_seconds, age_most): (f64, Option<f64>),
     ) -> CheckAnswer {
         let machine = answer.machines.first();
         let night = machine.and_then(|machine| machine.nights.last());
+        let age_seconds = night.map_or(0.0, |night| (now_seconds - night.started_seconds).max(0.0));
+        let changes: usize = answer.of_newest().map(|machine| machine.changes.len()).sum();
         CheckAnswer {
             schema: 1,
             folder: answer.folder.clone(),
             machine: machine.map_or(String::new(), |machine| machine.machine.title()),
             run: night.map_or(String::new(), |night| night.run.clone()),
             started_at: night.map_or(String::new(), |night| night.started_at.clone()),
+            age_seconds,
+            is_overdue: age_most.is_some_and(|most| age_seconds > most),
             kernel: night.map_or(String::new(), |night| night.kernel.clone()),
+            changes_before: changes.saturating_sub(alarms.len()),
             series: machine.map_or(0, measured),
             alarms,
             undecided,
@@ -127,6 +145,10 @@ impl CheckAnswer {
 pub fn document(answer: &CheckAnswer) -> Document {
     let mut document = Document { is_prose: true, ..Document::default() };
     document.say(Text::toned(format!("osdyno: {}", answer.summary()), Tone::Strong));
+    let age = crate::quantity::duration(answer.age_seconds);
+    if answer.is_overdue {
+        document.say(Text::toned(format!("No run ended since: the newest began {age} ago."), Tone::Notable));
+    }
     let when = words::when(&answer.started_at);
     document.say(format!("{} on {}, {when}", answer.kernel, answer.machine));
     let most = (LINES_MAX - LINES_BESIDES) / LINES_OF_ALARM;
@@ -139,14 +161,19 @@ pub fn document(answer: &CheckAnswer) -> Document {
     if !answer.undecided.is_empty() {
         document.say(Text::toned(words::undecided(&answer.undecided), Tone::Open));
     }
+    if answer.changes_before > 0 {
+        let changes = things(answer.changes_before, "change", "changes");
+        document.say(format!("Earlier runs showed {changes}: osdyno history {}", answer.folder));
+    }
     document.say(format!("To repeat: {}", answer.command));
     document
 }
 
 fn sentence(alarm: &CostAlarm) -> Text {
-    let series = match alarm.is_of_machine {
-        true => format!("The machine, in {}", things(alarm.series.len(), "series", "series")),
-        false => list(&alarm.series),
+    let series = match (alarm.is_shared, alarm.has_new_system) {
+        (true, true) => format!("Nearly all series, {}", alarm.series.len()),
+        (true, false) => format!("The machine, in {}", things(alarm.series.len(), "series", "series")),
+        (false, _) => list(&alarm.series),
     };
     let tone = if alarm.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
     let how = if alarm.is_side_by_side { ", measured again side by side" } else { "" };

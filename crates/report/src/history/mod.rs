@@ -6,7 +6,9 @@ mod words;
 
 use std::io::{self, Write};
 
-use history::{HistoryAnswer, LeftOutRunReason, MachineHistory, RunSummary, SeriesHistory, SystemSummary};
+use history::{
+    CostChange, HistoryAnswer, LeftOutRunReason, MachineHistory, RunSummary, SeriesHistory, SystemSummary,
+};
 
 use crate::document::{Cell, Column, Document, Element, Fold, Narrow, Section, Table, Text, Tone};
 use crate::export::field;
@@ -20,7 +22,7 @@ use crate::words::{change_with_interval, list, things};
 
 pub use check::{CheckAnswer, CostAlarm, document as check_document};
 pub use figure::figure;
-pub use words::when;
+pub use words::{when, when_to_second};
 
 /// Changes that are shown unless all are wanted.
 const CHANGES_MOST: usize = 12;
@@ -33,16 +35,29 @@ const CLASS: &str = "verdicts history";
 /// Points of a curve in a cell.
 const SPARK: usize = 32;
 
+/// Gives the address of the page of a series, where there are pages.
+type SeriesLink<'a> = &'a dyn Fn(&SeriesHistory) -> Option<String>;
+
 /// A history as a document: changes first, then the series of each machine.
 pub fn document(answer: &HistoryAnswer) -> Document {
+    linked(answer, &|_, _| None)
+}
+
+/// The same with the address of the page of each series, of a machine by its place.
+pub fn linked(answer: &HistoryAnswer, link: &dyn Fn(usize, &SeriesHistory) -> Option<String>) -> Document {
     let mut document = Document { title: format!("History of {}", answer.folder), ..Document::default() };
     document.say(Text::toned(summary(answer), Tone::Strong));
     left_out(answer).into_iter().for_each(|line| document.say(Text::toned(line, Tone::Faint)));
-    for machine in &answer.machines {
-        document.push(section(machine, &|_| None));
+    for (place, machine) in answer.machines.iter().enumerate() {
+        document.push(section(machine, &|series| link(place, series)));
     }
+    document.say(Text::toned(READING, Tone::Faint));
     document
 }
+
+/// How costs of a history are formed.
+const READING: &str = "A cost is the mean over all n that a series was measured at; osdyno compare has the \
+    change at each n.";
 
 /// The counts of a history.
 fn summary(answer: &HistoryAnswer) -> String {
@@ -52,9 +67,10 @@ fn summary(answer: &HistoryAnswer) -> String {
 
 /// The changes of all machines, counted.
 fn changes_counted(answer: &HistoryAnswer) -> String {
+    let since = answer.changes_since.as_ref().map_or(String::new(), |day| format!(" since {day}"));
     match answer.machines.iter().map(|machine| machine.changes.len()).sum() {
-        0 => "no cost changed".to_owned(),
-        some => things(some, "change of cost", "changes of cost"),
+        0 => format!("no cost changed{since}"),
+        some => format!("{}{since}", things(some, "change of cost", "changes of cost")),
     }
 }
 
@@ -77,14 +93,12 @@ fn left_out(answer: &HistoryAnswer) -> Vec<String> {
     reasons.into_iter().filter_map(of).collect()
 }
 
-/// The history of one machine. `link` gives the address of the page of a series, where there are pages.
-pub fn section(machine: &MachineHistory, link: &dyn Fn(&SeriesHistory) -> Option<String>) -> Section {
+/// The history of one machine.
+fn section(machine: &MachineHistory, link: SeriesLink<'_>) -> Section {
     let title = Text::from(machine.machine.title()).and(format!(": {}", words::runs(machine)));
     let mut section = Section { title, ..Section::default() };
-    if machine.changes.is_empty() {
-        section.say(Text::toned("No cost changed.", Tone::Good));
-    } else {
-        section.push(changes(machine));
+    if !machine.changes.is_empty() {
+        section.push(changes(machine, link));
     }
     if let Some(drift) = machine.drift.as_ref().filter(|drift| drift.reaches_limit == Decision::Certain) {
         section.say(Text::toned(format!("The machine {}", words::drift(drift)), Tone::Notable));
@@ -102,7 +116,7 @@ pub fn section(machine: &MachineHistory, link: &dyn Fn(&SeriesHistory) -> Option
     section
 }
 
-fn changes(machine: &MachineHistory) -> Table {
+fn changes(machine: &MachineHistory, link: SeriesLink<'_>) -> Table {
     let columns = vec![
         "Changed".into(),
         Column::number("Cost"),
@@ -114,7 +128,7 @@ fn changes(machine: &MachineHistory) -> Table {
     for change in &machine.changes {
         let tone = if change.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
         table.push([
-            Cell::toned(words::changed(change), Tone::Strong),
+            Cell::from(changed(machine, change, link)),
             Cell::toned(words::ratio(change), tone),
             words::time(machine, change.night).into(),
             words::kernel(machine, change).into(),
@@ -124,8 +138,23 @@ fn changes(machine: &MachineHistory) -> Table {
     table
 }
 
+/// The series of a change, each with its page.
+fn changed(machine: &MachineHistory, change: &CostChange, link: SeriesLink<'_>) -> Text {
+    let linked = |name: &String| {
+        let series = machine.series.iter().find(|series| &series.series == name);
+        match series.and_then(link) {
+            Some(address) => Text::linked(name.as_str(), Tone::Strong, address),
+            None => Text::toned(name.as_str(), Tone::Strong),
+        }
+    };
+    match change.series.as_slice() {
+        [one] if !change.is_shared => linked(one),
+        _ => Text::toned(words::changed(change), Tone::Strong),
+    }
+}
+
 /// A row for each series: the newest segment, and the one before.
-fn series(all: &[&SeriesHistory], link: &dyn Fn(&SeriesHistory) -> Option<String>) -> Table {
+fn series(all: &[&SeriesHistory], link: SeriesLink<'_>) -> Table {
     let columns = vec![
         "Series".into(),
         Column::number("Now"),
@@ -186,6 +215,7 @@ pub fn segments(
         Column::number("Value"),
         Column::number("Runs"),
         "Change".into(),
+        Column { narrow: Narrow::Below, ..Column::from("Differs") },
     ];
     let mut table = Table { class: CLASS, ..Table::of_columns(columns) };
     for segment in series.segments.iter().rev() {
@@ -195,14 +225,24 @@ pub fn segments(
         };
         let change = segment.ratio.map_or(Text::default(), |ratio| {
             let before = series.measured_before(segment);
-            linked(change_with_interval(ratio), before.and_then(|before| compare(before, segment.first)))
+            let pair = before.and_then(|before| compare(before, segment.first));
+            let pair = pair.map(|address| Text::linked("both runs", Tone::Plain, address));
+            let change = Text::from(change_with_interval(ratio));
+            match pair {
+                Some(pair) => change.and(" · ").and(pair),
+                None => change,
+            }
         });
+        let is_its =
+            |change: &&CostChange| change.night == segment.first && change.series.contains(&series.series);
+        let change_of = machine.changes.iter().find(is_its).filter(|_| segment.ratio.is_some());
         table.push([
             Cell::from(linked(words::time(machine, segment.first), address(segment.first))),
             machine.nights.get(segment.first).map_or("", |night| night.kernel.as_str()).into(),
             series.unit.estimate_with_interval(segment.value).into(),
             segment.nights.to_string().into(),
             change.into(),
+            Cell::toned(change_of.map_or(String::new(), words::differences), Tone::Faint),
         ]);
     }
     table

@@ -15,6 +15,16 @@ pub fn when(started_at: &str) -> String {
     crate::html::page::when(started_at)
 }
 
+/// The same with seconds, which tells runs of one minute apart.
+pub fn when_to_second(started_at: &str) -> String {
+    match (when(started_at), started_at.get(16..19)) {
+        (minute, Some(seconds)) if minute != started_at => {
+            minute.replacen(" UTC", &format!("{seconds} UTC"), 1)
+        }
+        (other, _) => other,
+    }
+}
+
 /// The first and the last day of some runs.
 pub(super) fn days(machine: &MachineHistory) -> String {
     let day = |time: &str| time.get(..10).unwrap_or(time).to_owned();
@@ -53,9 +63,10 @@ pub(super) fn ratio(change: &CostChange) -> String {
 
 /// The series of a change.
 pub(super) fn changed(change: &CostChange) -> String {
-    match change.is_of_machine {
-        true => format!("the machine: {} of its series", change.series.len()),
-        false => list(&change.series),
+    match (change.is_shared, change.has_new_system) {
+        (true, true) => format!("nearly all series: {}", change.series.len()),
+        (true, false) => format!("the machine: {} of its series", change.series.len()),
+        (false, _) => list(&change.series),
     }
 }
 

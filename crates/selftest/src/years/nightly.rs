@@ -31,6 +31,7 @@ pub(super) fn outcome(
             day: night.night as f64,
             logs: night.logs.clone(),
             starts_epoch: night.starts_epoch,
+            has_new_system: night.has_new_system,
             is_measured_again,
             confirmations: Vec::new(),
         });

@@ -45,6 +45,8 @@ pub struct YearTruth {
     pub models: usize,
     /// Whether the first machine is replaced, and the compiler changes; both are known.
     pub has_boundaries: bool,
+    /// Nights with a new system that changes nothing.
+    pub systems: usize,
     /// Series that drift by 10 % a year, half of them down.
     pub drifts: usize,
     /// Planted changes of 5 %, each in one series.
@@ -65,6 +67,7 @@ const CALM: YearTruth = YearTruth {
     neighbours: 0.0,
     models: 1,
     has_boundaries: false,
+    systems: 0,
     drifts: 4,
     changes: 6,
     lasting: 0.0,
@@ -76,6 +79,7 @@ const WHOLE: YearTruth = YearTruth {
     neighbours: 0.05,
     models: 2,
     has_boundaries: true,
+    systems: 12,
     ..CALM
 };
 const LASTING: YearTruth = YearTruth { name: "lasting", lasting: 0.5, ..WHOLE };
@@ -101,6 +105,7 @@ pub(crate) struct YearNight {
     pub(crate) model: usize,
     pub(crate) logs: Vec<Option<f64>>,
     pub(crate) starts_epoch: bool,
+    pub(crate) has_new_system: bool,
 }
 
 /// A year.
@@ -155,8 +160,12 @@ impl Year {
             if rng.f64() >= MISSING {
                 let logs = year.logs(night, set, &moving, &moving.levels[model], rng);
                 let starts_epoch = std::mem::take(&mut starts[model]);
-                year.nights.push(YearNight { night, model, logs, starts_epoch });
+                year.nights.push(YearNight { night, model, logs, starts_epoch, has_new_system: false });
             }
+        }
+        for _ in 0..truth.systems {
+            let place = rng.usize(1..year.nights.len());
+            year.nights[place].has_new_system = true;
         }
         year
     }

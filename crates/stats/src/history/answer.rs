@@ -8,7 +8,7 @@ use crate::centre::{Centre, Interval, Student, exp};
 use crate::drift::inflation;
 
 /// Error rate of all intervals.
-const ALPHA: f64 = 0.05;
+pub(super) const ALPHA: f64 = 0.05;
 /// Fewer nights take their error from the noise of the series.
 const FEW: usize = 6;
 
@@ -86,11 +86,18 @@ impl HistoryFold {
         Some(LevelSegment { machine, first, last: end - 1, measured: logs.len(), level, starts_epoch })
     }
 
-    /// The change with the ratio of the nights around it. Only these, because a level wanders.
+    /// The change with the ratio of the nights around it. Only these, because a level wanders. The common part
+    /// of a new system may be the system's, and stays in.
     fn updated(&self, change: &LevelChange) -> LevelChange {
         let machine = &self.machines[change.machine];
-        let track = change.series.map_or(&machine.shared, |series| &machine.tracks[series]);
-        let ratio = self.ratio(track, change).map_or(change.ratio, exp);
+        let ratio = match change.series {
+            None => self.ratio(&machine.shared, change),
+            Some(series) if self.systems.contains(&(change.from, change.machine)) => {
+                self.ratio(&machine.tracks[series].with(&machine.shared), change)
+            }
+            Some(series) => self.ratio(&machine.tracks[series], change),
+        };
+        let ratio = ratio.map_or(change.ratio, exp);
         LevelChange { ratio, ..*change }
     }
 

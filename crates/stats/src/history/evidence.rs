@@ -8,7 +8,7 @@ use crate::centre::tails;
 
 /// Nights back to which a change may have come: of a series, and of the common part, which is more noisy. A
 /// change that needs more of them is no larger than a drift.
-const REACH: usize = 14;
+pub(super) const REACH: usize = 14;
 const SHARED_REACH: usize = 28;
 /// Standard deviations up to which a night of a series counts: one outlier is not enough for an alarm. The
 /// common part has an outlier whenever a neighbour comes, and counts less.
@@ -16,6 +16,8 @@ const CLIP: f64 = 6.0;
 const SHARED_CLIP: f64 = 2.5;
 /// The threshold of no sensible budget is below so many standard errors.
 const NEVER: f64 = 3.0;
+/// Nights with a run.
+pub(super) const NIGHTS_PER_YEAR: f64 = 365.0;
 /// Overlapping tests of one night count as this many independent ones.
 const TESTS: f64 = 3.0;
 /// Standard deviation of how series respond to the state of the machine, of which the common part removes the
@@ -101,7 +103,8 @@ fn since(tracks: &[Beside<'_>], from: usize) -> Vec<Since> {
     tracks.iter().enumerate().flat_map(of_machine).collect()
 }
 
-fn shift(tracks: &[Beside<'_>], from: usize) -> Option<Shift> {
+/// The change that would begin with a night.
+pub(super) fn shift(tracks: &[Beside<'_>], from: usize) -> Option<Shift> {
     if !is_measured(tracks, from) {
         return None;
     }
@@ -128,15 +131,37 @@ fn shift(tracks: &[Beside<'_>], from: usize) -> Option<Shift> {
     (!nights.is_empty()).then_some(Shift { from, nights: nights.len(), log, error, freedom })
 }
 
-/// The change that nights alone prove, with so many false alarms a year over so many series.
+/// How often a change may begin. Both kinds of nights have the same budget of false alarms, so that a change
+/// on one of the few with a new system needs less evidence.
+pub(super) struct Chances {
+    /// Series, and what they share.
+    pub(super) series: usize,
+    /// Nights with a new system.
+    pub(super) systems: Vec<usize>,
+    pub(super) systems_per_year: f64,
+}
+
+impl Chances {
+    /// As if no night had a new system.
+    pub(super) fn alike(self) -> Chances {
+        Chances { systems: Vec::new(), ..self }
+    }
+
+    /// Nights a year like this one.
+    fn per_year(&self, night: usize) -> f64 {
+        if self.systems.contains(&night) { self.systems_per_year } else { NIGHTS_PER_YEAR }
+    }
+}
+
+/// The change that nights alone prove, with so many false alarms a year.
 pub(super) fn proved(
     shifts: &[Shift],
     fewest: usize,
-    series: usize,
+    chances: &Chances,
     settings: &HistorySettings,
 ) -> Option<Shift> {
-    let level = settings.alarms_per_year / (365.0 * series as f64 * TESTS);
     let beyond = |shift: &&Shift| {
+        let level = settings.alarms_per_year / (chances.per_year(shift.from) * chances.series as f64 * TESTS);
         let errors = (shift.log.abs() - settings.margin) / shift.error;
         shift.nights >= fewest && errors > NEVER && tails(errors, shift.freedom) < level
     };
@@ -158,13 +183,15 @@ fn furthest<'s>(shifts: impl Iterator<Item = &'s Shift>) -> Option<Shift> {
 
 /// The most likely first night of a change of a known size: that from which the nights lie beyond the middle
 /// of both levels most clearly (Hinkley, Biometrika 57, 1970). A single night counts no more than twice the
-/// change, because an outlier before it would take its place.
-pub(super) fn located(tracks: &[Beside<'_>], shifts: &[Shift], log: f64) -> Option<Shift> {
+/// change, because an outlier before it would take its place. A night with a new system is likelier by as
+/// much as there are fewer of them.
+pub(super) fn located(tracks: &[Beside<'_>], shifts: &[Shift], chances: &Chances, log: f64) -> Option<Shift> {
     let (size, sign) = (log.abs(), log.signum());
     let score = |shift: &Shift| {
         let nights = since(tracks, shift.from);
         let gain = |night: &Since| (sign * night.apart).clamp(-size, 2.0 * size) - size / 2.0;
-        nights.iter().map(|night| gain(night) / night.variance).sum::<f64>()
+        let likelihood = size * nights.iter().map(|night| gain(night) / night.variance).sum::<f64>();
+        likelihood - chances.per_year(shift.from).ln()
     };
     shifts.iter().copied().max_by(|a, b| score(a).total_cmp(&score(b)))
 }

@@ -1,11 +1,15 @@
 //! Nights in order, and changes as they are raised.
 
-use super::evidence::{Beside, Shift, located, proved, shifts, suspected};
+use super::answer::ALPHA;
+use super::evidence::{
+    self, Beside, Chances, NIGHTS_PER_YEAR, REACH, Shift, located, proved, shifts, suspected,
+};
 use super::track::{Level, Noise, Track, UNKNOWN};
 use super::{
-    ChangeGround, Confirmation, Confirmed, HistorySettings, LevelChange, NightCosts, Suspicion, confirm,
+    ChangeGround, Confirmation, Confirmed, HistorySettings, LEVEL_NIGHTS, LevelChange, NightCosts, Suspicion,
+    confirm,
 };
-use crate::centre::{Interval, exp};
+use crate::centre::{Interval, exp, tails};
 use crate::gate::NORMAL_MAD;
 use crate::median::{median, weighted_median};
 
@@ -18,6 +22,8 @@ const SHARED_NIGHTS: usize = 5;
 const AWAY: usize = 3;
 /// Nights of its own after which the noise of a series needs no other.
 const OWN: usize = 5;
+/// New systems a year that changes are looked for on, at least: two a month.
+const SYSTEMS: f64 = 24.0;
 /// Series that are suspected after one night, which bounds the time of confirming measurements.
 const SUSPECTED_MOST: usize = 10;
 /// 95 % of a normal distribution.
@@ -37,6 +43,8 @@ pub struct HistoryFold {
     pub(super) days: Vec<f64>,
     /// First nights of epochs, with their machine.
     pub(super) epochs: Vec<(usize, usize)>,
+    /// Nights with a new system, with their machine.
+    pub(super) systems: Vec<(usize, usize)>,
     /// By series: its values as measured, with the machine of each night.
     pub(super) logs: Vec<Vec<f64>>,
     pub(super) ran: Vec<usize>,
@@ -54,6 +62,7 @@ impl HistoryFold {
             settings,
             days: Vec::new(),
             epochs: Vec::new(),
+            systems: Vec::new(),
             logs: vec![Vec::new(); series],
             ran: Vec::new(),
             machines: Vec::new(),
@@ -74,6 +83,9 @@ impl HistoryFold {
         if night.starts_epoch || !self.ran.contains(&night.machine) {
             self.epochs.push((nights, night.machine));
             machine.tracks.iter_mut().chain([&mut machine.shared]).for_each(Track::begin);
+        }
+        if night.has_new_system {
+            self.systems.push((nights, night.machine));
         }
         self.days.push(night.day);
         self.ran.push(night.machine);
@@ -148,8 +160,9 @@ impl HistoryFold {
     fn judge_machine(&mut self, machine: usize) -> bool {
         let tracks = [(&self.machines[machine].shared, None)];
         let shifts = shifts(&tracks, 0);
-        let found = proved(&shifts, SHARED_NIGHTS, self.logs.len() + 1, &self.settings);
-        let found = found.and_then(|shift| located(&tracks, &shifts, shift.log));
+        let chances = self.chances();
+        let found = proved(&shifts, SHARED_NIGHTS, &chances, &self.settings);
+        let found = found.and_then(|shift| located(&tracks, &shifts, &chances, shift.log));
         if let Some(shift) = found {
             self.raise(None, shift, ChangeGround::Nights);
         }
@@ -160,15 +173,62 @@ impl HistoryFold {
     fn judge(&mut self, series: usize, is_measured_again: bool) {
         let tracks = self.tracks(series);
         let shifts = shifts(&tracks, self.explained[series]);
-        let proved = proved(&shifts, NIGHTS, self.logs.len() + 1, &self.settings);
-        let found = proved.or_else(|| suspected(&shifts, &self.settings));
-        let found = found.and_then(|found| located(&tracks, &shifts, found.log));
-        let Some(shift) = found else { return };
-        if proved.is_some() && !is_measured_again {
+        let chances = self.chances();
+        let at = |shift: Shift, chances: &Chances| located(&tracks, &shifts, chances, shift.log);
+        let proved = proved(&shifts, NIGHTS, &chances, &self.settings);
+        let proved = proved.and_then(|shift| at(shift, &chances));
+        let proved = match proved {
+            Some(shift) if self.is_of_system(shift.from) => self.certain(series, shift),
+            other => other,
+        };
+        let proved = proved.or_else(|| self.with_system(series, &chances));
+        if let Some(shift) = proved.filter(|_| !is_measured_again) {
             self.raise(Some(series), shift, ChangeGround::Nights);
-        } else {
+        } else if let Some(shift) = suspected(&shifts, &self.settings).or(proved) {
+            // Its base is to be before the change, and a night with a new system may not be.
+            let shift = at(shift, &chances.alike()).unwrap_or(shift);
             self.suspected.push(self.suspicion(series, shift));
         }
+    }
+
+    /// A change that began with a new system, with the common part of the nights, which may be the system's:
+    /// it is one if it has the same direction, in 95 %.
+    fn certain(&self, series: usize, shift: Shift) -> Option<Shift> {
+        let track = self.with_machine(series)?;
+        let with = evidence::shift(&[(&track, None)], shift.from)?;
+        (tails(with.errors(), with.freedom) < ALPHA && with.log * shift.log > 0.0).then_some(with)
+    }
+
+    /// A change that began with a new system, and that other series share: beside them it is not proved.
+    fn with_system(&self, series: usize, chances: &Chances) -> Option<Shift> {
+        let first = self.explained[series].max(self.days.len().saturating_sub(REACH));
+        if !(first..self.days.len()).any(|night| self.is_of_system(night)) {
+            return None;
+        }
+        let track = self.with_machine(series)?;
+        let tracks = [(&track, None)];
+        let shifts = shifts(&tracks, first);
+        let shift = proved(&shifts, SHARED_NIGHTS, chances, &self.settings)?;
+        located(&tracks, &shifts, chances, shift.log).filter(|shift| self.is_of_system(shift.from))
+    }
+
+    /// A series with the common part of the nights, on the machine that ran last.
+    fn with_machine(&self, series: usize) -> Option<Track> {
+        let machine = &self.machines[*self.ran.last()?];
+        Some(machine.tracks[series].with(&machine.shared))
+    }
+
+    /// How often a change may begin: on any night, and on each with a new system.
+    fn chances(&self) -> Chances {
+        let nights = self.days.len().max(LEVEL_NIGHTS) as f64;
+        let rate = (NIGHTS_PER_YEAR * self.systems.len() as f64 / nights).clamp(SYSTEMS, NIGHTS_PER_YEAR);
+        let systems = self.systems.iter().map(|(night, _)| *night).collect();
+        Chances { series: self.logs.len() + 1, systems, systems_per_year: rate }
+    }
+
+    /// Whether the machine that ran last had a new system on a night.
+    fn is_of_system(&self, night: usize) -> bool {
+        self.ran.last().is_some_and(|machine| self.systems.contains(&(night, *machine)))
     }
 
     fn tracks(&self, series: usize) -> Vec<Beside<'_>> {
@@ -190,10 +250,11 @@ impl HistoryFold {
         let Some(place) = self.suspected.iter().position(|one| one.series == series) else { return };
         let tracks = self.tracks(series);
         let all = shifts(&tracks, 0);
-        let proved = proved(&all, NIGHTS, self.logs.len() + 1, &self.settings);
+        let chances = self.chances();
+        let proved = proved(&all, NIGHTS, &chances, &self.settings);
         let at = |log: f64, first: usize| {
             let later: Vec<Shift> = all.iter().copied().filter(|shift| shift.from >= first).collect();
-            located(&tracks, &later, log)
+            located(&tracks, &later, &chances, log)
         };
         let confirmed = confirm(&self.suspected[place], ratio, &self.settings);
         let (shift, ground) = match confirmed {

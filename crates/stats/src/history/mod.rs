@@ -35,6 +35,10 @@ pub struct NightCosts {
     /// Whether a known change comes before this night on this machine, such as a replaced processor or
     /// another compiler. Levels start anew, and no alarm is raised; how noisy a series is remains known.
     pub starts_epoch: bool,
+    /// Whether the system that is measured is another one than on the night before on this machine, such as
+    /// another kernel. A change that begins here needs less evidence, and what all series share may be the
+    /// system's.
+    pub has_new_system: bool,
     /// Whether changes that it shows are measured again before they are raised. Nights alone then raise a
     /// change of one series only if its confirming measurement ends open.
     pub is_measured_again: bool,
@@ -148,7 +152,8 @@ pub struct LevelSegment {
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelChange {
-    /// The series; `None` for a change of (nearly) all series together, which is one of the machine's speed.
+    /// The series; `None` for a change of (nearly) all series together, which is one of the machine's speed,
+    /// or of the system where it is new.
     pub series: Option<usize>,
     /// The machine on which it was raised; a change of one series holds on all machines.
     pub machine: usize,

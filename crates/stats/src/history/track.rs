@@ -74,6 +74,28 @@ impl Track {
         }
     }
 
+    /// The same with the part that all series share.
+    pub(super) fn with(&self, shared: &Track) -> Track {
+        let sum = |(own, shared): (&f64, &f64)| own + if shared.is_finite() { *shared } else { 0.0 };
+        let level = |(own, shared): (&Option<Level>, &Option<Level>)| {
+            let (own, shared) = ((*own)?, (*shared)?);
+            let nights = own.nights.min(shared.nights);
+            Some(Level { log: own.log + shared.log, nights, variance: own.variance.max(shared.variance) })
+        };
+        let noise = |own: &Noise, shared: &Noise| Noise {
+            deviation: own.deviation.hypot(shared.deviation),
+            freedom: own.freedom.min(shared.freedom),
+        };
+        Track {
+            values: self.values.iter().zip(&shared.values).map(sum).collect(),
+            before: self.before.iter().zip(&shared.before).map(level).collect(),
+            noises: self.noises.iter().zip(&shared.noises).map(|(own, shared)| noise(own, shared)).collect(),
+            noise: noise(&self.noise, &shared.noise),
+            start: self.start.max(shared.start),
+            ..self.clone()
+        }
+    }
+
     /// Begins a segment with the next night.
     pub(super) fn begin(&mut self) {
         self.start = self.values.len();

@@ -27,6 +27,7 @@ fn nights(count: usize, seed: u64, more: impl Fn(usize, usize) -> f64) -> Vec<Ni
                 day: night as f64,
                 logs,
                 starts_epoch: false,
+                has_new_system: false,
                 is_measured_again: false,
                 confirmations: Vec::new(),
             }
@@ -195,4 +196,24 @@ proptest! {
         prop_assert_eq!(&then[..], &last[..then.len()]);
         prop_assert!(last[then.len()..].iter().all(|change| change.2 >= cut), "{:?}", last);
     }
+}
+
+/// The machine wanders by as much from night to night; a new system is where a change is looked for.
+#[test]
+fn a_new_system_may_change_what_all_series_share() {
+    let cheaper = |night: usize, series: usize| match (night < 40, series) {
+        (true, _) => 0.0,
+        (false, 3) => 0.2,
+        (false, _) => -0.06,
+    };
+    let mut all = nights(46, 12, cheaper);
+    assert!(levels(&all).changes.iter().all(|change| change.series.is_some()));
+    all[40].has_new_system = true;
+    let found = levels(&all);
+    let of = |series: Option<usize>| found.changes.iter().find(|change| change.series == series);
+    let shared = of(None).expect("a change of all series");
+    assert_eq!(shared.from, 40);
+    assert!(shared.ratio.low < 0.942 && shared.ratio.high > 0.942, "{shared:?}");
+    let dearer = of(Some(3)).expect("a change of one series");
+    assert!(dearer.ratio.low < 1.221 && dearer.ratio.high > 1.221, "{dearer:?}");
 }

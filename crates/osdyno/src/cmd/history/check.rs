@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::history::{HistoryAnswer, MachineHistory, Store, StoredCheck, SuspectedSeries};
 use ::report::Style;
@@ -10,6 +11,7 @@ use ::report::history::{CheckAnswer, CostAlarm, check_document};
 use inspect::blame::BlameAnswer;
 use judge::Findings;
 use judge::compare::Comparison;
+use record::units;
 
 use crate::cmd::{Done, Format, print_answer, read, warn};
 use crate::console::Console;
@@ -33,6 +35,9 @@ pub(super) struct CheckArgs {
     /// are the run files of a night before the change and of the newest one. No shell is used.
     #[arg(long, value_name = "COMMAND", requires = "check")]
     confirm: Option<String>,
+    /// Exit with 3 also if the newest run began longer ago than this, as 36h: a night is missing
+    #[arg(long, value_name = "TIME", value_parser = units::time, requires = "check")]
+    max_age: Option<Duration>,
     /// Command that is executed for each alarm and looks for its cause, as osdyno lab bisect; {workload}
     /// becomes the workload
     #[arg(long, value_name = "COMMAND", requires = "check")]
@@ -79,10 +84,14 @@ impl CheckArgs {
         let open = answer.of_newest().flat_map(|machine| &machine.suspected);
         let undecided =
             open.map(|one| one.series.clone()).filter(|series| measured.contains(series)).collect();
-        let checked = CheckAnswer::new(&answer, alarms, undecided, crate::cmd::command_line::to_repeat());
+        let repeat = crate::cmd::command_line::to_repeat();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let age = (now, self.max_age.map(|age| age.as_secs_f64()));
+        let checked = CheckAnswer::new(&answer, alarms, undecided, repeat, age);
         let narrow = Style { width: console.style.width.min(WIDTH), ..console.style };
         print_answer(&checked, check_document, Length::All, format, &Console { style: narrow, ..*console })?;
-        Ok(match (checked.alarms.is_empty(), checked.undecided.is_empty() && !has_failed) {
+        let is_whole = checked.undecided.is_empty() && !checked.is_overdue && !has_failed;
+        Ok(match (checked.alarms.is_empty(), is_whole) {
             (false, _) => ExitCode::from(REGRESSED),
             (true, false) => ExitCode::from(INCOMPLETE),
             (true, true) => ExitCode::SUCCESS,
