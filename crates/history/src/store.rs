@@ -122,8 +122,8 @@ impl Store {
         &self.folder
     }
 
-    /// Forgets the runs that are no baseline of some files: these themselves, and where the first of them lies
-    /// in the folder, later runs and those of other machines.
+    /// Forgets the runs that are no baseline of some files: these themselves, and where the first of them
+    /// lies in the folder, later runs and those of other machines.
     pub fn keep_baselines_of(&mut self, files: &[PathBuf]) {
         let files: Vec<PathBuf> = files.iter().filter_map(|file| file.canonicalize().ok()).collect();
         let path = |stored: &StoredRun| self.folder.join(&stored.state.file).canonicalize().ok();

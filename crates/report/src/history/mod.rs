@@ -125,14 +125,18 @@ fn changes(machine: &MachineHistory, link: SeriesLink<'_>) -> Table {
         Column { narrow: Narrow::Below, ..Column::from("Differs") },
     ];
     let mut table = Table { rows_max: CHANGES_MOST, class: CLASS, ..Table::of_columns(columns) };
+    let mut said = String::new();
     for change in &machine.changes {
+        let differences = words::differences(change);
+        let is_said = std::mem::replace(&mut said, differences.clone()) == differences;
+        let differences = if is_said { "the same".to_owned() } else { differences };
         let tone = if change.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
         table.push([
             Cell::from(changed(machine, change, link)),
             Cell::toned(words::ratio(change), tone),
             words::time(machine, change.night).into(),
             words::kernel(machine, change).into(),
-            Cell::toned(words::differences(change), Tone::Faint),
+            Cell::toned(differences, Tone::Faint),
         ]);
     }
     table

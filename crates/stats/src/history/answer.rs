@@ -56,13 +56,17 @@ impl HistoryFold {
 
     /// First nights of the segments of a series, or of the common part, on a machine.
     fn starts(&self, series: Option<usize>, machine: usize) -> Vec<usize> {
-        let is_own = |change: &&LevelChange| match change.series {
+        self.starts_with(machine, |change| match change.series {
             None => change.machine == machine,
             own => own == series,
-        };
+        })
+    }
+
+    /// The same with the changes that are its own.
+    fn starts_with(&self, machine: usize, is_own: impl Fn(&LevelChange) -> bool) -> Vec<usize> {
         let epochs = self.epochs.iter().filter(|epoch| epoch.1 == machine).map(|epoch| epoch.0);
         let first = epochs.clone().min().unwrap_or(0);
-        let changes = self.changes.iter().filter(is_own).map(|change| change.from);
+        let changes = self.changes.iter().filter(|change| is_own(change)).map(|change| change.from);
         let mut starts: Vec<usize> = epochs.chain(changes.filter(|from| *from > first)).collect();
         starts.sort_unstable();
         starts.dedup();
@@ -86,32 +90,32 @@ impl HistoryFold {
         Some(LevelSegment { machine, first, last: end - 1, measured: logs.len(), level, starts_epoch })
     }
 
-    /// The change with the ratio of the nights around it. Only these, because a level wanders. The common part
-    /// of a new system may be the system's, and stays in.
+    /// The change with the ratio of the nights around it. Only these, because a level wanders. The common
+    /// part of a new system may be the system's, and stays in, with its changes.
     fn updated(&self, change: &LevelChange) -> LevelChange {
         let machine = &self.machines[change.machine];
+        let starts = self.starts(change.series, change.machine);
         let ratio = match change.series {
-            None => self.ratio(&machine.shared, change),
+            None => ratio(&machine.shared, change, &starts),
             Some(series) if self.systems.contains(&(change.from, change.machine)) => {
-                self.ratio(&machine.tracks[series].with(&machine.shared), change)
+                let own = self.starts_with(change.machine, |other| other.series == Some(series));
+                ratio(&machine.tracks[series].with(&machine.shared), change, &own)
             }
-            Some(series) => self.ratio(&machine.tracks[series], change),
+            Some(series) => ratio(&machine.tracks[series], change, &starts),
         };
         let ratio = ratio.map_or(change.ratio, exp);
         LevelChange { ratio, ..*change }
     }
+}
 
-    fn ratio(&self, track: &Track, change: &LevelChange) -> Option<Interval> {
-        let starts = self.starts(change.series, change.machine);
-        let place = starts.iter().position(|start| *start == change.from)?;
-        let before = starts[place.checked_sub(1)?];
-        let end = starts.get(place + 1).copied().unwrap_or(track.values.len());
-        let (old, new) = (
-            track.level(before, change.from)?,
-            track.level(change.from, end.min(change.from + LEVEL_NIGHTS))?,
-        );
-        let error = track.noise.deviation * (old.variance + new.variance).sqrt();
-        let (value, reach) = (new.log - old.log, error * Student::new(ALPHA).critical(track.noise.freedom));
-        Some(Interval { value, low: value - reach, high: value + reach })
-    }
+/// Between the segments of a track around a change.
+fn ratio(track: &Track, change: &LevelChange, starts: &[usize]) -> Option<Interval> {
+    let place = starts.iter().position(|start| *start == change.from)?;
+    let before = starts[place.checked_sub(1)?];
+    let end = starts.get(place + 1).copied().unwrap_or(track.values.len());
+    let old = track.level(before, change.from)?;
+    let new = track.level(change.from, end.min(change.from + LEVEL_NIGHTS))?;
+    let error = track.noise.deviation * (old.variance + new.variance).sqrt();
+    let (value, reach) = (new.log - old.log, error * Student::new(ALPHA).critical(track.noise.freedom));
+    Some(Interval { value, low: value - reach, high: value + reach })
 }

@@ -79,15 +79,15 @@ fn is_measured(tracks: &[Beside<'_>], night: usize) -> bool {
     tracks.iter().any(|(track, _)| track.values[night].is_finite())
 }
 
-/// The measured nights from one on, on machines whose level before it is known.
-fn since(tracks: &[Beside<'_>], from: usize) -> Vec<Since> {
-    let known = |track: &Track| track.before(from).filter(|level| level.nights >= FEWEST);
+/// The measured nights from one on, on machines whose level before another is known.
+fn since(tracks: &[Beside<'_>], from: usize, level: usize) -> Vec<Since> {
+    let known = |track: &Track| track.before(level).filter(|level| level.nights >= FEWEST);
     let of_machine = |(machine, (track, shared)): (usize, &Beside<'_>)| -> Vec<Since> {
         let Some(Level { log, variance, .. }) = known(track) else { return Vec::new() };
-        let noise = track.noise_before(from);
+        let noise = track.noise_before(level);
         let square = noise.deviation.powi(2);
         let night = |night: usize| {
-            let state = shared.and_then(|shared| Some(shared.values[night] - shared.before(from)?.log));
+            let state = shared.and_then(|shared| Some(shared.values[night] - shared.before(level)?.log));
             Since {
                 apart: track.values[night] - log,
                 shared: state.unwrap_or(0.0),
@@ -108,7 +108,7 @@ pub(super) fn shift(tracks: &[Beside<'_>], from: usize) -> Option<Shift> {
     if !is_measured(tracks, from) {
         return None;
     }
-    let nights = since(tracks, from);
+    let nights = since(tracks, from, from);
     let clip = if is_shared(tracks) { SHARED_CLIP } else { CLIP };
     let all: f64 = nights.iter().map(|night| 1.0 / night.variance).sum();
     let share = |night: &Since| 1.0 / night.variance / all;
@@ -181,14 +181,19 @@ fn furthest<'s>(shifts: impl Iterator<Item = &'s Shift>) -> Option<Shift> {
     shifts.copied().max_by(|a, b| a.errors().total_cmp(&b.errors()))
 }
 
-/// The most likely first night of a change of a known size: that from which the nights lie beyond the middle
+/// The most likely first night of a change of a known size from the level before a night: that from which the nights lie beyond the middle
 /// of both levels most clearly (Hinkley, Biometrika 57, 1970). A single night counts no more than twice the
 /// change, because an outlier before it would take its place. A night with a new system is likelier by as
 /// much as there are fewer of them.
-pub(super) fn located(tracks: &[Beside<'_>], shifts: &[Shift], chances: &Chances, log: f64) -> Option<Shift> {
+pub(super) fn located(
+    tracks: &[Beside<'_>],
+    shifts: &[Shift],
+    chances: &Chances,
+    (log, level): (f64, usize),
+) -> Option<Shift> {
     let (size, sign) = (log.abs(), log.signum());
     let score = |shift: &Shift| {
-        let nights = since(tracks, shift.from);
+        let nights = since(tracks, shift.from, level);
         let gain = |night: &Since| (sign * night.apart).clamp(-size, 2.0 * size) - size / 2.0;
         let likelihood = size * nights.iter().map(|night| gain(night) / night.variance).sum::<f64>();
         likelihood - chances.per_year(shift.from).ln()

@@ -162,7 +162,7 @@ impl HistoryFold {
         let shifts = shifts(&tracks, 0);
         let chances = self.chances();
         let found = proved(&shifts, SHARED_NIGHTS, &chances, &self.settings);
-        let found = found.and_then(|shift| located(&tracks, &shifts, &chances, shift.log));
+        let found = found.and_then(|shift| located(&tracks, &shifts, &chances, (shift.log, shift.from)));
         if let Some(shift) = found {
             self.raise(None, shift, ChangeGround::Nights);
         }
@@ -174,7 +174,8 @@ impl HistoryFold {
         let tracks = self.tracks(series);
         let shifts = shifts(&tracks, self.explained[series]);
         let chances = self.chances();
-        let at = |shift: Shift, chances: &Chances| located(&tracks, &shifts, chances, shift.log);
+        let at =
+            |shift: Shift, chances: &Chances| located(&tracks, &shifts, chances, (shift.log, shift.from));
         let proved = proved(&shifts, NIGHTS, &chances, &self.settings);
         let proved = proved.and_then(|shift| at(shift, &chances));
         let proved = match proved {
@@ -209,7 +210,8 @@ impl HistoryFold {
         let tracks = [(&track, None)];
         let shifts = shifts(&tracks, first);
         let shift = proved(&shifts, SHARED_NIGHTS, chances, &self.settings)?;
-        located(&tracks, &shifts, chances, shift.log).filter(|shift| self.is_of_system(shift.from))
+        let shift = located(&tracks, &shifts, chances, (shift.log, shift.from));
+        shift.filter(|shift| self.is_of_system(shift.from))
     }
 
     /// A series with the common part of the nights, on the machine that ran last.
@@ -248,15 +250,16 @@ impl HistoryFold {
     pub fn confirm(&mut self, confirmation: Confirmation) {
         let Confirmation { series, ratio } = confirmation;
         let Some(place) = self.suspected.iter().position(|one| one.series == series) else { return };
+        let suspicion = self.suspected[place];
         let tracks = self.tracks(series);
         let all = shifts(&tracks, 0);
         let chances = self.chances();
         let proved = proved(&all, NIGHTS, &chances, &self.settings);
         let at = |log: f64, first: usize| {
             let later: Vec<Shift> = all.iter().copied().filter(|shift| shift.from >= first).collect();
-            located(&tracks, &later, &chances, log)
+            located(&tracks, &later, &chances, (log, suspicion.from))
         };
-        let confirmed = confirm(&self.suspected[place], ratio, &self.settings);
+        let confirmed = confirm(&suspicion, ratio, &self.settings);
         let (shift, ground) = match confirmed {
             Confirmed::Raised => {
                 (at(ratio.value.ln(), self.explained[series]), ChangeGround::SideBySide(ratio))

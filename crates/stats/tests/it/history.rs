@@ -214,6 +214,6 @@ fn a_new_system_may_change_what_all_series_share() {
     let shared = of(None).expect("a change of all series");
     assert_eq!(shared.from, 40);
     assert!(shared.ratio.low < 0.942 && shared.ratio.high > 0.942, "{shared:?}");
-    let dearer = of(Some(3)).expect("a change of one series");
-    assert!(dearer.ratio.low < 1.221 && dearer.ratio.high > 1.221, "{dearer:?}");
+    let expensive = of(Some(3)).expect("a change of one series");
+    assert!(expensive.ratio.low < 1.221 && expensive.ratio.high > 1.221, "{expensive:?}");
 }
