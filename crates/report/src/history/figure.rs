@@ -29,8 +29,9 @@ pub fn figure(machine: &MachineHistory, series: &SeriesHistory) -> Figure {
 }
 
 /// How to read the figure.
-const READING: &str = "Each point is a run, and each band the interval of a level. Where nearly all series of \
-    a run cost more or less, that part is taken off; a thin line leads from the point to the measured value";
+const READING: &str = "Each point is a run, and each band the interval of a level. Where nearly all series \
+    of a run cost more or less, that part is taken off; a thin line leads from the point to the value as \
+    measured";
 
 fn caption(series: &SeriesHistory) -> String {
     let drift = series.drift.as_ref().map(words::drift);

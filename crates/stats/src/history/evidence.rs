@@ -181,10 +181,10 @@ fn furthest<'s>(shifts: impl Iterator<Item = &'s Shift>) -> Option<Shift> {
     shifts.copied().max_by(|a, b| a.errors().total_cmp(&b.errors()))
 }
 
-/// The most likely first night of a change of a known size from the level before a night: that from which the nights lie beyond the middle
-/// of both levels most clearly (Hinkley, Biometrika 57, 1970). A single night counts no more than twice the
-/// change, because an outlier before it would take its place. A night with a new system is likelier by as
-/// much as there are fewer of them.
+/// The most likely first night of a change of a known size from the level before a night: that from which the
+/// nights lie beyond the middle of both levels most clearly (Hinkley, Biometrika 57, 1970). A single night
+/// counts no more than twice the change, because an outlier before it would take its place. A night with a
+/// new system is likelier by as much as there are fewer of them.
 pub(super) fn located(
     tracks: &[Beside<'_>],
     shifts: &[Shift],
