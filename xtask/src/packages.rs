@@ -65,6 +65,7 @@ const NEEDS: &[Need] = &[
     verify_with("wine", &["wine", "wine64"], "runs the programs for Windows"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder, and copies files"),
     test_with("sshd", &["openssh-server"], "is that system, on loopback, and is measured by `network-copy`"),
+    verify_with("slurmctld", &["slurmctld", "slurmd", "slurm-client", "munge"], "gives nodes to a fleet"),
     verify_with("apache2", &["apache2-bin"], "is a server that `snoop` identifies"),
     verify_with("lighttpd", &["lighttpd"], "is a server that `snoop` identifies"),
     verify_with("haproxy", &["haproxy"], "is a server that `snoop` identifies"),

@@ -3,7 +3,7 @@
 //!
 //! | form | module |
 //! |---|---|
-//! | `n[1-40]=srun -w {}`, and the lines of a file | `lines` |
+//! | `n[1-40]=srun -u -w {}`, and the lines of a file | `lines` |
 //! | INI, as of Ansible | `ini` |
 //! | YAML, and the JSON of `ansible-inventory --list` | `yaml` |
 //! | groups, variables and patterns of an inventory | `inventory` |

@@ -1,4 +1,4 @@
-//! `NAMES=COMMAND`: hosts behind any command, such as `srun -w {}` or `podman exec -i {}`.
+//! `NAMES=COMMAND`: hosts behind any command, such as `srun -u -w {}` or `podman exec -i {}`.
 
 use crate::{NamedHost, names};
 

@@ -1,10 +1,12 @@
 //! The hosts of a run: the systems of each, and those that are measured at the same time.
 //!
 //! A host is a machine of its own. Its systems alternate, and hosts do not disturb each other, so all are
-//! measured at once, unless they share a machine below them: these form a group and take turns.
+//! measured at once, unless they share a machine below them: these form a group and take turns, trial by
+//! trial, so that a minute in which that machine is slow is a minute of all of them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::panic::resume_unwind;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use fleet::NamedHost;
 
@@ -24,9 +26,24 @@ pub struct FleetOptions {
 /// The hosts that are measured at the same time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
-    at_once: usize,
-    /// Places of hosts; those of one lane take turns.
+    /// Places of hosts; those of one lane take turns. None without a fleet.
     lanes: Vec<Vec<usize>>,
+}
+
+/// The turn of a host among the others of its lane; alone it is always its turn.
+#[derive(Default)]
+pub(crate) struct Turn(Option<(Arc<TurnGroup>, usize)>);
+
+/// Hosts of which one works at a time.
+struct TurnGroup {
+    state: Mutex<TurnGroupState>,
+    changed: Condvar,
+}
+
+/// Whose turn it is, by the place of the host in its lane.
+struct TurnGroupState {
+    place: usize,
+    has_ended: Vec<bool>,
 }
 
 /// A host of a run. A run without a fleet is one.
@@ -64,7 +81,7 @@ impl FleetOptions {
             lanes.push(lane);
         }
         lanes.extend((0..self.hosts.len()).filter(|&place| !grouped[place]).map(|place| vec![place]));
-        Ok(Turns { at_once: self.at_once.unwrap_or(usize::MAX).max(1), lanes })
+        Ok(Turns { lanes: joined(lanes, self.at_once.unwrap_or(usize::MAX).max(1)) })
     }
 }
 
@@ -98,36 +115,107 @@ impl RunPlan {
     }
 }
 
-impl Turns {
-    /// Does the work for each host, in the order of the hosts; a single lane is worked on in this thread.
-    pub(crate) fn on_each<T: Send, R: Send>(&self, hosts: Vec<T>, work: &(dyn Fn(T) -> R + Sync)) -> Vec<R> {
-        let alone: Vec<Vec<usize>> = vec![(0..hosts.len()).collect()];
-        let lanes = if self.lanes.is_empty() { &alone } else { &self.lanes };
-        let workers = self.at_once.min(lanes.len());
-        if workers < 2 {
-            return hosts.into_iter().map(work).collect();
+/// The lanes joined to so many, with about as many hosts in each.
+fn joined(lanes: Vec<Vec<usize>>, most: usize) -> Vec<Vec<usize>> {
+    if lanes.len() <= most {
+        return lanes;
+    }
+    let mut joined: Vec<Vec<usize>> = vec![Vec::new(); most];
+    for lane in lanes {
+        if let Some(least) = joined.iter_mut().min_by_key(|joined| joined.len()) {
+            least.extend(lane);
         }
-        let hosts: Vec<Mutex<Option<T>>> = hosts.into_iter().map(|host| Mutex::new(Some(host))).collect();
-        let results: Vec<Mutex<Option<R>>> = hosts.iter().map(|_| Mutex::new(None)).collect();
-        let next = AtomicUsize::new(0);
-        let work_off = || {
-            while let Some(lane) = lanes.get(next.fetch_add(1, Ordering::Relaxed)) {
-                for &place in lane {
-                    let host = hosts[place].lock().unwrap_or_else(PoisonError::into_inner).take();
-                    let result = host.map(work);
-                    *results[place].lock().unwrap_or_else(PoisonError::into_inner) = result;
-                }
-            }
-        };
-        std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work_off))));
-        let result = |result: Mutex<Option<R>>| result.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.into_iter().filter_map(result).collect()
+    }
+    joined
+}
+
+impl Turns {
+    /// Does the work for each host, in the order of the hosts; without a fleet in this thread.
+    pub(crate) fn on_each<T: Send, R: Send>(
+        &self,
+        hosts: Vec<T>,
+        work: &(dyn Fn(T, Turn) -> R + Sync),
+    ) -> Vec<R> {
+        if self.lanes.is_empty() {
+            return hosts.into_iter().map(|host| work(host, Turn::default())).collect();
+        }
+        let mut turns: Vec<Turn> = hosts.iter().map(|_| Turn::default()).collect();
+        for hosts in &self.lanes {
+            let lane = Arc::new(TurnGroup::new(hosts.len()));
+            let places = hosts.iter().enumerate();
+            places.for_each(|(place, &host)| turns[host] = Turn(Some((Arc::clone(&lane), place))));
+        }
+        std::thread::scope(|scope| {
+            let begin = |(host, turn): (T, Turn)| {
+                scope.spawn(move || {
+                    turn.wait();
+                    work(host, turn)
+                })
+            };
+            let working: Vec<_> = hosts.into_iter().zip(turns).map(begin).collect();
+            let end =
+                |worker: ScopedJoinHandle<'_, R>| worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            working.into_iter().map(end).collect()
+        })
+    }
+}
+
+impl TurnGroup {
+    fn new(hosts: usize) -> TurnGroup {
+        TurnGroup {
+            state: Mutex::new(TurnGroupState { place: 0, has_ended: vec![false; hosts] }),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TurnGroupState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TurnGroupState {
+    /// The next host that has not ended.
+    fn pass(&mut self) {
+        let count = self.has_ended.len();
+        let later = (1..=count).map(|step| (self.place + step) % count);
+        self.place = later.into_iter().find(|&place| !self.has_ended[place]).unwrap_or(self.place);
+    }
+}
+
+impl Turn {
+    /// Waits until it is this host's turn.
+    fn wait(&self) {
+        let Some((lane, place)) = &self.0 else { return };
+        let wait = lane.changed.wait_while(lane.lock(), |state| state.place != *place);
+        drop(wait.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Lets the other hosts of its lane do one trial each.
+    pub(crate) fn pass(&self) {
+        let Some((lane, _)) = &self.0 else { return };
+        lane.lock().pass();
+        lane.changed.notify_all();
+        self.wait();
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let Some((lane, place)) = &self.0 else { return };
+        let mut state = lane.lock();
+        state.has_ended[*place] = true;
+        if state.place == *place {
+            state.pass();
+        }
+        lane.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
@@ -147,7 +235,7 @@ mod tests {
             let mut most = most.lock().expect("no panic");
             most[kind(place)] = most[kind(place)].max(now[kind(place)]);
         };
-        let work = |place: usize| {
+        let work = |place: usize, _turn: Turn| {
             count(place, 1);
             std::thread::sleep(Duration::from_millis(100));
             count(place, -1);
@@ -163,13 +251,28 @@ mod tests {
     fn no_more_than_the_user_wants_at_once() {
         let turns = fleet("n[1-9]", &[], Some(2)).turns().expect("turns");
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let work = |_: usize| {
+        let work = |_: usize, _turn: Turn| {
             most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(20));
             now.fetch_sub(1, Ordering::SeqCst);
         };
         assert_eq!(turns.on_each((0..9).collect(), &work).len(), 9);
         assert!(most.into_inner() <= 2);
+    }
+
+    #[test]
+    fn hosts_of_a_lane_alternate_trial_by_trial_and_one_that_ends_holds_nobody_up() {
+        let turns = fleet("n[1-3]", &[], Some(1)).turns().expect("turns");
+        let trials = Mutex::new(Vec::new());
+        let work = |host: usize, turn: Turn| {
+            for trial in 0..=host {
+                trials.lock().expect("no panic").push((trial, host));
+                turn.pass();
+            }
+        };
+        turns.on_each((0..3).collect(), &work);
+        let order = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+        assert_eq!(trials.into_inner().expect("no panic"), order);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use record::{Examination, System};
 
-use crate::hosts::FleetOptions;
+use crate::hosts::{FleetOptions, Turn};
 use crate::launch::Launcher;
 use crate::scratch::{Removal, Scratch};
 use crate::{Error, Executor, Target};
@@ -57,7 +57,7 @@ pub fn probe(fleet: &FleetOptions, interrupt: &AtomicBool) -> Result<Vec<ProbedH
     let scratch = Scratch::make(&std::env::temp_dir())?;
     let targets: Vec<Target> = fleet.targets(vec![Target::local()])?;
     let own = scratch.folder.path();
-    let probe_one = |target: &Target| {
+    let probe_one = |target: &Target, _turn: Turn| {
         let mut launcher = Launcher::new(target, &scratch.programs, own, own, None, interrupt);
         let begun = Instant::now();
         let probed = launcher.describe().and_then(|system| {

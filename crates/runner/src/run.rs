@@ -11,6 +11,7 @@ use record::{End, EndStatus, Line, Recording, Run, System, Writer};
 use crate::blame::{BlameOptions, refuse_others};
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, MachineClock, Outside, RunClock};
+use crate::hosts::Turn;
 use crate::launch::Launcher;
 use crate::lines::{definitions, head};
 use crate::plan::RunPlan;
@@ -92,7 +93,8 @@ pub fn run_with<E: Executor>(
     let (recording, ended) = match plan.is_of_fleet() {
         false => {
             let recording = Recording::from_run(head, lines);
-            let one = RunLoop::new(plan, measured, (clock, interrupt), &file, recording).run(on_event);
+            let one = RunLoop::new(plan, measured, (clock, interrupt), &file, recording)
+                .run(Turn::default(), on_event);
             (one.recording, Ended { status: one.status, judgements: one.judgements })
         }
         true => {
@@ -144,9 +146,9 @@ fn measure_hosts<E: Executor>(
         let mut on_event = shared.lock().unwrap_or_else(PoisonError::into_inner);
         (*on_event)(event);
     };
-    let work = |one: RunLoop<'_, E>| {
+    let work = |one: RunLoop<'_, E>, turn: Turn| {
         let host = one.host().to_owned();
-        let done = one.run(&mut |event| report(event));
+        let done = one.run(turn, &mut |event| report(event));
         let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
         *ended += 1;
         let (ended, of) = (*ended, hosts.len());

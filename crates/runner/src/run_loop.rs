@@ -8,6 +8,7 @@ use crate::boots::BootSchedule;
 use crate::event::{RunEvent, TimeLeft};
 use crate::executor::{Executor, RunClock};
 use crate::first_trials::FirstTrials;
+use crate::hosts::Turn;
 use crate::lines::{failed, not_begun, unsupported};
 use crate::offered::offered;
 use crate::plan::{Item, RunPlan};
@@ -40,6 +41,9 @@ pub(crate) struct RunLoop<'a, E> {
     troubles: u32,
     /// Why the host is lost, if it is.
     lost: Option<String>,
+    /// Its turn among the hosts of its lane, and how long it waited for that.
+    turn: Turn,
+    waited: Duration,
 }
 
 /// The result of a loop.
@@ -84,6 +88,8 @@ impl<'a, E: Executor> RunLoop<'a, E> {
             judgements: Judgements::default(),
             offered: BTreeMap::new(),
             troubles: 0,
+            turn: Turn::default(),
+            waited: Duration::ZERO,
         }
     }
 
@@ -93,10 +99,9 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         place.map_or("", |place| &place.host)
     }
 
-    /// Measures.
-    pub(crate) fn run(mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Measured {
-        // Hosts that take turns begin when it is their turn.
-        self.begun = self.clock.now();
+    /// Measures. It has its turn, and passes it on after each trial.
+    pub(crate) fn run(mut self, turn: Turn, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Measured {
+        (self.turn, self.begun) = (turn, self.clock.now());
         let status = match self.plan.blame.as_ref().and_then(|blame| blame.run.as_ref()) {
             Some(_) => EndStatus::Complete,
             None => self.measure(on_event),
@@ -199,12 +204,12 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         }
         // The same random choices on every system, so that a pair differs in nothing else.
         let seed = self.random.u64(..);
-        let begun = self.clock.now();
+        let worked = self.worked();
         for system in order {
             if self.progress[index].systems[system].hopeless {
                 continue;
             }
-            let spent = self.clock.now().saturating_sub(begun).as_secs_f64();
+            let spent = self.worked().saturating_sub(worked).as_secs_f64();
             let left_seconds = (left_seconds - spent).max(0.0);
             on_event(RunEvent::Trial {
                 item: &plan.items[index],
@@ -219,11 +224,19 @@ impl<'a, E: Executor> RunLoop<'a, E> {
                 return;
             }
         }
-        let cost = self.clock.now().saturating_sub(begun);
+        let cost = self.worked().saturating_sub(worked);
         let progress = &mut self.progress[index];
         progress.cost_seconds.push(cost.as_secs_f64());
         progress.done = number;
         progress.align();
+        self.pass_turn();
+    }
+
+    /// Lets the other hosts of the lane do a trial each. That is not time of this host.
+    pub(crate) fn pass_turn(&mut self) {
+        let begun = self.clock.now();
+        self.turn.pass();
+        self.waited += self.clock.now().saturating_sub(begun);
     }
 
     fn trial(
@@ -360,6 +373,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
                 return Err(error);
             }
             self.clock.wait(RETRY_AFTER, self.interrupt);
+            self.pass_turn();
         }
     }
 
@@ -408,9 +422,14 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         self.clock.now().saturating_sub(self.begun)
     }
 
+    /// Time that it had its turn.
+    fn worked(&self) -> Duration {
+        self.elapsed().saturating_sub(self.waited)
+    }
+
     /// Time that is left of the budget.
     pub(crate) fn remaining(&self) -> Duration {
-        self.plan.budget.map_or(Duration::MAX, |budget| budget.saturating_sub(self.elapsed()))
+        self.plan.budget.map_or(Duration::MAX, |budget| budget.saturating_sub(self.worked()))
     }
 
     /// Nothing more is to be measured, whatever time is left.
@@ -424,7 +443,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
 
     /// Share of the run that is done: of its trials where their number is fixed, else of its time.
     fn share_done(&self, left_seconds: f64) -> f64 {
-        let elapsed = self.elapsed().as_secs_f64();
+        let elapsed = self.worked().as_secs_f64();
         let (part, whole) = match self.plan.trials {
             Trials::Fixed(trials) => {
                 let done: u32 = self.progress.iter().map(|progress| progress.done).sum();

@@ -83,6 +83,7 @@ impl<E: Executor> RunLoop<'_, E> {
         }
         suspect.learn(&lines, self.clock.now().saturating_sub(begun));
         self.keep(lines);
+        self.pass_turn();
         true
     }
 }

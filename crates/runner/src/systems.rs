@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use record::{Outcome, System};
 
+use crate::hosts::Turn;
 use crate::plan::RunPlan;
 use crate::system_plan::{self, SystemPlan};
 use crate::{Error, Executor, Target, noise_floor};
@@ -41,7 +42,7 @@ pub(crate) fn describe<E: Executor>(
         });
         (executor, described)
     };
-    let describe_all = |executors: Vec<(usize, E)>| -> Vec<(E, Result<System, Error>)> {
+    let describe_all = |executors: Vec<(usize, E)>, _turn: Turn| -> Vec<(E, Result<System, Error>)> {
         executors.into_iter().map(describe_one).collect()
     };
     let described = plan.turns.on_each(of_hosts, &describe_all);

@@ -38,15 +38,16 @@ pub(crate) struct FleetArgs {
     /// NAMES=COMMAND
     ///
     /// FILE is an inventory of Ansible, in INI or YAML, or has lines NAME=COMMAND; PATTERN selects hosts and
-    /// groups of it, as in 'hosts.ini:web,!n3'. 'n[1-40]=srun -w {}' needs no file: {} becomes the name. The
-    /// variants and systems of a host alternate there; the verdicts of all hosts are folded into one.
+    /// groups of it, as in 'hosts.ini:web,!n3'. 'n[1-40]=srun -u -w {}' needs no file: {} becomes the name.
+    /// The variants and systems of a host alternate there; the verdicts of all hosts are folded into one.
     /// --budget is the time of each host.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["aa", "file_systems", "files", "server"])]
     hosts: Option<String>,
     /// Hosts to measure at the same time, at most [default: all]
     #[arg(long, value_name = "COUNT", requires = "hosts", value_parser = clap::value_parser!(u32).range(1..))]
     at_once: Option<u32>,
-    /// Hosts that share a machine below them, as 'rack1-n[1-4]': they take turns; repeat it for each machine
+    /// Hosts that share a machine below them, as 'rack1-n[1-4]': they take turns, trial by trial; repeat it
+    /// for each machine
     #[arg(long = "group", value_name = "PATTERN", requires = "hosts")]
     groups: Vec<String>,
 }

@@ -20,6 +20,7 @@ mod nights;
 mod page;
 mod search;
 mod slow_kernel;
+mod slurm;
 mod small_systems;
 mod snoop;
 mod wine;

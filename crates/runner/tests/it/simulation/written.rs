@@ -1,8 +1,8 @@
 //! The promise of the record: every trial that finished is in it once, and the file equals the memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Reader, Recording, TrialKey};
+use record::{Reader, Recording, System, Trial, TrialKey};
 use runner::Ran;
 
 use super::world::{Ended, Executed, Simulation};
@@ -37,6 +37,19 @@ fn executed_are_in_memory(executed: &[Executed], memory: &Recording) -> Result<(
     Ok(())
 }
 
+/// The host of a system; without a fleet all are on one.
+fn host(system: &System) -> &str {
+    system.fleet.as_ref().map_or("", |place| &place.host)
+}
+
+fn of_host<'a>(recording: &'a Recording, wanted: &str) -> Vec<&'a Trial> {
+    let of_system = |trial: &&Trial| {
+        let system = recording.systems.iter().find(|system| system.name == trial.order.system);
+        system.is_some_and(|system| host(system) == wanted)
+    };
+    recording.trials.iter().filter(of_system).collect()
+}
+
 /// The memory is in the file, except for the last trial if the disk was full.
 fn is_in_file(ran: &Ran, file: &Recording) -> Result<(), String> {
     let memory = &ran.recording;
@@ -45,8 +58,13 @@ fn is_in_file(ran: &Ran, file: &Recording) -> Result<(), String> {
     if lost > usize::from(ran.unwritten.is_some()) {
         return Err(format!("{lost} trials are in memory only"));
     }
-    if file.trials != memory.trials[..file.trials.len().min(memory.trials.len())] {
-        return Err("the trials of the file are others".to_owned());
+    // The file has them in the order of time, and the memory host by host.
+    let hosts: BTreeSet<&str> = memory.systems.iter().map(host).collect();
+    for host in hosts {
+        let (written, kept) = (of_host(file, host), of_host(memory, host));
+        if written != kept[..written.len().min(kept.len())] {
+            return Err(format!("the trials of the file are others on the host {host:?}"));
+        }
     }
     if (&file.systems.len(), &file.workloads) != (&memory.systems.len(), &memory.workloads) {
         return Err("the head of the file is another".to_owned());
