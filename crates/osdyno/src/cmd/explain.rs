@@ -18,8 +18,8 @@ use crate::failure::Failure;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Name of the workload, architecture, service or client; arch/NAME, service/NAME or client/NAME where
-    /// another has that name; doctor, tune, snoop, blame, impact or background; or a word of a report, such
-    /// as flat or spikes
+    /// another has that name; doctor, tune, snoop, blame, impact, history or background; or a word of a
+    /// report, such as flat or spikes
     #[arg(value_name = "NAME", value_parser = suggested::pages(), hide_possible_values = true)]
     name: String,
 }

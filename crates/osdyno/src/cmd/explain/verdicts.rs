@@ -1,17 +1,19 @@
-//! The words of a report, from docs/verdicts.md: its tables, and the paragraphs of documents that open with a
-//! term in bold; and the guides to commands and options.
+//! The words of a report, from the tables of docs/verdicts.md and docs/glossary.md, and the paragraphs of
+//! documents that open with a term in bold; and the guides to commands and options.
 
 const VERDICTS: &str = include_str!("../../../../../docs/verdicts.md");
+const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
 const METHODOLOGY: &str = include_str!("../../../../../METHODOLOGY.md");
 const SERVERS: &str = include_str!("../../../../../docs/servers.md");
 
 const DOCTOR: &str = include_str!("../../../../../docs/doctor.md");
 
 /// Commands and options that have a guide, with its text.
-const METHODS: [(&str, &str); 6] = [
+const METHODS: [(&str, &str); 7] = [
     ("background", include_str!("../../../../../docs/background.md")),
     ("blame", include_str!("../../../../../docs/blame.md")),
     ("doctor", DOCTOR),
+    ("history", include_str!("../../../../../docs/nightly.md")),
     ("impact", include_str!("../../../../../docs/impact.md")),
     ("snoop", include_str!("../../../../../docs/snoop.md")),
     ("tune", DOCTOR),
@@ -31,13 +33,28 @@ pub(super) fn method(name: &str) -> Option<&'static str> {
 
 /// All definitions of terms that contain the word, each with its term.
 pub(super) fn find(word: &str) -> Vec<(String, String)> {
-    rows().chain(paragraphs()).filter(|(defined, _)| has_word(defined, word)).collect()
+    defined().filter(|(defined, _)| has_word(defined, word)).collect()
 }
 
 /// The words that are defined, for suggestions.
 pub(super) fn words() -> impl Iterator<Item = String> {
-    let all = rows().chain(paragraphs()).map(|(defined, _)| defined);
+    let all = defined().map(|(defined, _)| defined);
     all.flat_map(|defined| words_of(&defined).map(str::to_owned).collect::<Vec<_>>())
+}
+
+/// All terms that are defined, each with its definition.
+fn defined() -> impl Iterator<Item = (String, String)> {
+    rows().chain(paragraphs()).chain(terms())
+}
+
+/// The terms of the glossary.
+fn terms() -> impl Iterator<Item = (String, String)> {
+    let rows = GLOSSARY.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    let is_head = |(term, _): &(&str, &str)| *term == "term";
+    rows.filter(move |row| !is_head(row)).filter_map(|(term, rest)| {
+        let (meaning, _) = rest.split_once(" |")?;
+        Some((term.to_owned(), plain(meaning)))
+    })
 }
 
 /// The words that a report prints, and their claims.
@@ -109,6 +126,10 @@ mod tests {
             "timed out",
             "modes",
             "spikes",
+            "baseline",
+            "drift",
+            "segment",
+            "tag",
         ];
         for verdict in verdicts {
             assert!(!find(verdict).is_empty(), "{verdict}");
