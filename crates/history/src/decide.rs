@@ -15,8 +15,6 @@ use crate::lineage::Lineage;
 use crate::store::Store;
 use crate::summary::SeriesSummary;
 
-/// Runs before a change of all series with which it may have come.
-const SHARED_REACH: usize = 3;
 /// Version of the answer.
 const SCHEMA: u32 = 1;
 
@@ -190,12 +188,11 @@ impl OfMachine<'_, '_, '_> {
                 Some(place) => self.label(place).map(|one| one.label.clone()).into_iter().collect(),
             };
             let measured = change.series.and_then(|place| self.measured_before(place, night));
-            let system = self.new_system(change, night);
-            let before = measured.unwrap_or(system.unwrap_or(night).saturating_sub(1));
+            let before = measured.unwrap_or(night.saturating_sub(1));
             Some(CostChange {
                 series: names,
                 is_shared: change.series.is_none(),
-                has_new_system: system.is_some(),
+                has_new_system: self.course.has_new_system(night),
                 ratio: ratio(change),
                 night,
                 before,
@@ -210,12 +207,6 @@ impl OfMachine<'_, '_, '_> {
         let size = |change: &CostChange| change.ratio.value.ln().abs();
         changes.sort_by(|a, b| b.night.cmp(&a.night).then(size(b).total_cmp(&size(a))));
         changes
-    }
-
-    /// The run with which a change may have come. What all series share is located to some runs.
-    fn new_system(&self, change: &LevelChange, night: usize) -> Option<usize> {
-        let reach = if change.series.is_none() { SHARED_REACH } else { 0 };
-        (night.saturating_sub(reach)..=night).rev().find(|night| self.course.has_new_system(*night))
     }
 
     fn series(
@@ -264,7 +255,9 @@ impl OfMachine<'_, '_, '_> {
             };
             is_its && change.is_alarm() && change.from == segment.first
         };
-        let change = levels.changes.iter().find(begins).filter(|_| !segment.starts_epoch);
+        // Its own before that of all series.
+        let changes = levels.changes.iter().filter(begins);
+        let change = changes.min_by_key(|change| change.series.is_none()).filter(|_| !segment.starts_epoch);
         let Interval { value, low, high } = segment.level;
         let [value, low, high] = [value, low, high].map(|log| in_unit(log.exp(), unit));
         Some(HistorySegment {

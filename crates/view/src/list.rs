@@ -89,7 +89,8 @@ pub(crate) fn document(snapshot: &Snapshot, wanted: &Wanted, is_static: bool) ->
     let mut document = Document { title: "Runs".to_owned(), ..Document::default() };
     document.over = vec![store.folder().display().to_string()];
     document.way = Text::linked("History", Tone::Plain, "history.html");
-    document.say(report::history::counted(&snapshot.answer, taken.len(), store.runs.len()));
+    let counted = report::history::counted(&snapshot.answer, taken.len(), store.runs.len());
+    document.say(Text::linked(counted, Tone::Plain, "history.html"));
     let all: Vec<&RunSummary> = store.summaries().rev().map(|(_, run)| run).collect();
     let mut table = Table { class: "verdicts runs", ..Table::of_columns(columns(is_static)) };
     for (place, (_, run)) in shown.iter().enumerate() {

@@ -90,7 +90,7 @@ fn the_nightly_check_measures_again_before_it_cries() {
     // A night without a run is said, too.
     let missing = run(folder, &["history", "nights", "--check", "--max-age", "36h"]);
     assert_eq!(missing.status.code(), Some(3), "{}", text(&missing.stdout));
-    assert!(text(&missing.stdout).contains("No run ended since"), "{}", text(&missing.stdout));
+    assert!(text(&missing.stdout).starts_with("osdyno: a night is missing"), "{}", text(&missing.stdout));
     Simulated { factors: vec![(1, 1.08)], ..of_night(20) }.write(&folder.join("nights"));
     // One night alone raises nothing.
     let alone = run(folder, &["history", "nights", "--check"]);

@@ -29,7 +29,7 @@ pub(super) fn lines(table: &Table, count: usize, indent: usize, style: &Style) -
         false => (stacked(table, rows, &inner), Vec::new()),
     });
     if !hidden.is_empty() {
-        let hidden = Text::toned(format!("--verbose has {} too", list(&hidden)), Tone::Faint);
+        let hidden = Text::toned(format!("a wider terminal has {} too", list(&hidden)), Tone::Faint);
         lines.extend(paragraph(&hidden, 0, Tone::Plain, &inner));
     }
     if count < table.rows.len() {

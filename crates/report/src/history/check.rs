@@ -11,8 +11,8 @@ use crate::words::{list, things};
 /// Lines of the message at the most.
 const LINES_MAX: usize = 40;
 /// Lines of an alarm, and of everything besides alarms.
-const LINES_OF_ALARM: usize = 4;
-const LINES_BESIDES: usize = 10;
+const LINES_OF_ALARM: usize = 5;
+const LINES_BESIDES: usize = 12;
 
 /// The answer of `history --check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,8 +21,8 @@ pub struct CheckAnswer {
     pub schema: u32,
     /// The folder.
     pub folder: String,
-    /// The machine of the newest run, in words.
-    pub machine: String,
+    /// The machines of the newest run.
+    pub machines: Vec<CheckedMachine>,
     /// The newest run.
     pub run: String,
     /// When it began.
@@ -31,10 +31,6 @@ pub struct CheckAnswer {
     pub age_seconds: f64,
     /// Whether that is longer than wanted: the run of a night is missing.
     pub is_overdue: bool,
-    /// Kernel of it.
-    pub kernel: String,
-    /// Series that were checked.
-    pub series: usize,
     /// Certain changes that the newest run showed.
     pub alarms: Vec<CostAlarm>,
     /// Series that look changed, and were measured again without a decision.
@@ -45,9 +41,22 @@ pub struct CheckAnswer {
     pub command: String,
 }
 
+/// A machine of the newest run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedMachine {
+    /// The machine, in words.
+    pub machine: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// Series that were checked.
+    pub series: usize,
+}
+
 /// A certain change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostAlarm {
+    /// Its machine, in words.
+    pub machine: String,
     /// Its series.
     pub series: Vec<String>,
     /// Its workload, of the first series.
@@ -81,6 +90,7 @@ impl CostAlarm {
         let workload = machine.series.iter().find(|series| Some(&series.series) == first);
         let function = functions.iter().find(|(series, _)| Some(series) == first);
         CostAlarm {
+            machine: machine.machine.title(),
             series: change.series.clone(),
             workload: workload.map_or(String::new(), |series| series.workload.clone()),
             ratio: change.ratio,
@@ -95,10 +105,16 @@ impl CostAlarm {
     }
 }
 
-/// Series that the newest run of a machine measured.
-fn measured(machine: &MachineHistory) -> usize {
-    let is_measured = |values: &[Option<f64>]| values.last().is_some_and(Option::is_some);
-    machine.series.iter().filter(|series| !series.detail && is_measured(&series.values)).count()
+impl CheckedMachine {
+    fn new(machine: &MachineHistory) -> CheckedMachine {
+        let is_measured = |values: &[Option<f64>]| values.last().is_some_and(Option::is_some);
+        let series = machine.series.iter().filter(|series| !series.detail && is_measured(&series.values));
+        CheckedMachine {
+            machine: machine.machine.title(),
+            kernel: machine.nights.last().map_or(String::new(), |night| night.kernel.clone()),
+            series: series.count(),
+        }
+    }
 }
 
 impl CheckAnswer {
@@ -118,14 +134,12 @@ impl CheckAnswer {
         CheckAnswer {
             schema: 1,
             folder: answer.folder.clone(),
-            machine: machine.map_or(String::new(), |machine| machine.machine.title()),
+            machines: answer.of_newest().map(CheckedMachine::new).collect(),
             run: night.map_or(String::new(), |night| night.run.clone()),
             started_at: night.map_or(String::new(), |night| night.started_at.clone()),
             age_seconds,
             is_overdue: age_most.is_some_and(|most| age_seconds > most),
-            kernel: night.map_or(String::new(), |night| night.kernel.clone()),
             changes_before: changes.saturating_sub(alarms.len()),
-            series: machine.map_or(0, measured),
             alarms,
             undecided,
             command,
@@ -133,8 +147,10 @@ impl CheckAnswer {
     }
 
     fn summary(&self) -> String {
+        let series: usize = self.machines.iter().map(|machine| machine.series).sum();
         match (self.alarms.len(), self.undecided.len()) {
-            (0, 0) => format!("no new change ({} measured)", things(self.series, "series", "series")),
+            (0, 0) if self.is_overdue => "a night is missing".to_owned(),
+            (0, 0) => format!("no new change ({} compared)", things(series, "series", "series")),
             (0, some) => format!("{} may have changed", things(some, "cost", "costs")),
             (some, _) => format!("{} changed", things(some, "cost", "costs")),
         }
@@ -147,13 +163,15 @@ pub fn document(answer: &CheckAnswer) -> Document {
     document.say(Text::toned(format!("osdyno: {}", answer.summary()), Tone::Strong));
     let age = crate::quantity::duration(answer.age_seconds);
     if answer.is_overdue {
-        document.say(Text::toned(format!("No run ended since: the newest began {age} ago."), Tone::Notable));
+        document.say(Text::toned(format!("The newest run began {age} ago."), Tone::Notable));
     }
     let when = words::when(&answer.started_at);
-    document.say(format!("{} on {}, {when}", answer.kernel, answer.machine));
+    for one in &answer.machines {
+        document.say(format!("{} on {}, {when}", one.kernel, one.machine));
+    }
     let most = (LINES_MAX - LINES_BESIDES) / LINES_OF_ALARM;
     for alarm in answer.alarms.iter().take(most) {
-        document.say(sentence(alarm));
+        document.say(sentence(alarm, answer.machines.len() > 1));
     }
     if answer.alarms.len() > most {
         document.say(format!("and {} more: osdyno history {}", answer.alarms.len() - most, answer.folder));
@@ -169,7 +187,7 @@ pub fn document(answer: &CheckAnswer) -> Document {
     document
 }
 
-fn sentence(alarm: &CostAlarm) -> Text {
+fn sentence(alarm: &CostAlarm, says_machine: bool) -> Text {
     let series = match (alarm.is_shared, alarm.has_new_system) {
         (true, true) => format!("Nearly all series, {}", alarm.series.len()),
         (true, false) => format!("The machine, in {}", things(alarm.series.len(), "series", "series")),
@@ -182,5 +200,6 @@ fn sentence(alarm: &CostAlarm) -> Text {
         text.push_str(&format!(" {function} holds most of its growth."));
     }
     let ratio = crate::words::change_with_interval(alarm.ratio);
+    let ratio = if says_machine { format!("{ratio} on {}", alarm.machine) } else { ratio };
     Text::toned(series, Tone::Strong).and(" ").and(Text::toned(ratio, tone)).and(text)
 }

@@ -108,9 +108,9 @@ fn section(machine: &MachineHistory, link: SeriesLink<'_>) -> Section {
         section.say(Text::toned(text, Tone::Faint));
     }
     let (details, main): (Vec<_>, Vec<_>) = machine.series.iter().partition(|series| series.detail);
-    section.push(series(&main, link));
+    section.push(series(machine, &main, link));
     if !details.is_empty() {
-        let blocks = vec![Element::from(series(&details, link))];
+        let blocks = vec![Element::from(series(machine, &details, link))];
         section.push(Fold { title: "Other operations".into(), blocks, ..Fold::default() });
     }
     section
@@ -158,7 +158,7 @@ fn changed(machine: &MachineHistory, change: &CostChange, link: SeriesLink<'_>) 
 }
 
 /// A row for each series: the newest segment, and the one before.
-fn series(all: &[&SeriesHistory], link: SeriesLink<'_>) -> Table {
+fn series(machine: &MachineHistory, all: &[&SeriesHistory], link: SeriesLink<'_>) -> Table {
     let columns = vec![
         "Series".into(),
         Column::number("Now"),
@@ -175,7 +175,12 @@ fn series(all: &[&SeriesHistory], link: SeriesLink<'_>) -> Table {
             None => Text::from(one.series.as_str()),
         };
         let newest = one.segments.last();
-        let before = newest.and_then(|segment| segment.ratio).map_or("—".to_owned(), change_with_interval);
+        let changed = newest.filter(|segment| segment.ratio.is_some());
+        let before = changed.map_or("—".to_owned(), words::segment_change);
+        // A level of runs long ago is not that of today.
+        let last = one.values.iter().rposition(Option::is_some);
+        let last = last.filter(|last| last + 1 < machine.nights.len() && newest.is_some());
+        let until = last.map_or(String::new(), |last| format!(", last {}", words::time(machine, last)));
         let drift =
             one.drift.as_ref().map_or("—".to_owned(), |drift| change_with_interval(drift.ratio_per_year));
         let mut course = Cell::from(crate::spark::of_heights(&heights(one)));
@@ -183,7 +188,9 @@ fn series(all: &[&SeriesHistory], link: SeriesLink<'_>) -> Table {
         table.push([
             Cell::from(name),
             newest
-                .map_or("too few runs".to_owned(), |segment| one.unit.estimate_with_interval(segment.value))
+                .map_or("too few runs".to_owned(), |segment| {
+                    one.unit.estimate_with_interval(segment.value) + &until
+                })
                 .into(),
             newest.map_or(0, |segment| segment.nights).to_string().into(),
             before.into(),
@@ -227,11 +234,11 @@ pub fn segments(
             Some(address) => Text::linked(words, Tone::Plain, address),
             None => words.into(),
         };
-        let change = segment.ratio.map_or(Text::default(), |ratio| {
+        let change = segment.ratio.map_or(Text::default(), |_| {
             let before = series.measured_before(segment);
             let pair = before.and_then(|before| compare(before, segment.first));
             let pair = pair.map(|address| Text::linked("both runs", Tone::Plain, address));
-            let change = Text::from(change_with_interval(ratio));
+            let change = Text::from(words::segment_change(segment));
             match pair {
                 Some(pair) => change.and(" · ").and(pair),
                 None => change,

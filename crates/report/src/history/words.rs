@@ -113,13 +113,19 @@ pub(super) fn differences(change: &CostChange) -> String {
     if words.is_empty() { "no recorded fact differs".to_owned() } else { words.join("; ") }
 }
 
+/// The change with which a segment begins: that of the series, or of nearly all series together.
+pub(super) fn segment_change(segment: &HistorySegment) -> String {
+    let change = segment.ratio.map_or(String::new(), change_with_interval);
+    if segment.is_shared { format!("nearly all series {change}") } else { change }
+}
+
 /// The segments of a series in a sentence.
 pub(super) fn segments(series: &SeriesHistory) -> String {
     let value = |segment: &HistorySegment| {
         let value = series.unit.estimate(segment.value);
         let runs = things(segment.nights, "run", "runs");
         match segment.ratio {
-            Some(ratio) => format!("{value} in {runs}, cost {}", change_with_interval(ratio)),
+            Some(_) => format!("{value} in {runs}, {}", segment_change(segment)),
             None => format!("{value} in {runs}"),
         }
     };

@@ -39,12 +39,23 @@ impl HistoryFold {
         let track = |machine: &usize| &self.machines[*machine].tracks[series];
         let own: Vec<f64> =
             self.ran.iter().enumerate().map(|(night, machine)| track(machine).values[night]).collect();
-        SeriesLevels {
-            segments: machines.flat_map(of_machine).collect(),
-            drift: drift(&self.days, &own, &self.ran, &starts),
-            steady: own,
-            noise,
-        }
+        let segments: Vec<LevelSegment> = machines.flat_map(of_machine).collect();
+        let drift = drift(&self.days, &own, &self.ran, &starts);
+        let mut steady = own;
+        segments.iter().for_each(|segment| self.level_with_machine(segment, &mut steady));
+        SeriesLevels { segments, drift, steady, noise }
+    }
+
+    /// Adds the mean of the common part to the nights of a segment, so that they lie around its level.
+    fn level_with_machine(&self, segment: &LevelSegment, steady: &mut [f64]) {
+        let shared = &self.machines[segment.machine].shared.values;
+        let nights = segment.first..=segment.last;
+        let nights: Vec<usize> = nights
+            .filter(|night| self.ran[*night] == segment.machine && steady[*night].is_finite())
+            .collect();
+        let part = |night: &usize| if shared[*night].is_finite() { shared[*night] } else { 0.0 };
+        let mean = nights.iter().map(part).sum::<f64>() / nights.len().max(1) as f64;
+        nights.iter().for_each(|night| steady[*night] += mean);
     }
 
     fn machine_drift(&self, machine: usize) -> Option<YearlyDrift> {

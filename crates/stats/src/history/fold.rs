@@ -24,6 +24,8 @@ const AWAY: usize = 3;
 const OWN: usize = 5;
 /// New systems a year that changes are looked for on, at least: two a month.
 const SYSTEMS: f64 = 24.0;
+/// Nights before a change of all series in which a new system is its reason.
+const SYSTEM_NEAR: usize = 3;
 /// Series that are suspected after one night, which bounds the time of confirming measurements.
 const SUSPECTED_MOST: usize = 10;
 /// 95 % of a normal distribution.
@@ -164,7 +166,10 @@ impl HistoryFold {
         let found = proved(&shifts, SHARED_NIGHTS, &chances, &self.settings);
         let found = found.and_then(|shift| located(&tracks, &shifts, &chances, (shift.log, shift.from)));
         if let Some(shift) = found {
-            self.raise(None, shift, ChangeGround::Nights);
+            // The night is not certain, and a new system is a reason.
+            let near = shift.from.saturating_sub(SYSTEM_NEAR)..=shift.from;
+            let from = near.rev().find(|night| self.is_of_system(*night)).unwrap_or(shift.from);
+            self.raise(None, Shift { from, ..shift }, ChangeGround::Nights);
         }
         found.is_some()
     }

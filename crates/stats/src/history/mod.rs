@@ -122,8 +122,8 @@ pub struct LevelHistory {
 pub struct SeriesLevels {
     /// By machine, in order; those on which the series was measured.
     pub segments: Vec<LevelSegment>,
-    /// By night: the natural logarithm of its cost without the part that all series share; not a number where
-    /// it was not measured.
+    /// By night: the natural logarithm of its cost without the deviation of the part that all series share
+    /// from its mean in the segment; not a number where it was not measured.
     pub steady: Vec<f64>,
     /// The slow drift of its cost against that of the machine; `None` with fewer than ten nights or less than
     /// a month.
