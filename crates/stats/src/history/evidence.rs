@@ -9,7 +9,7 @@ use crate::centre::tails;
 /// Nights back to which a change may have come: of a series, and of the common part, which is more noisy. A
 /// change that needs more of them is no larger than a drift.
 pub(super) const REACH: usize = 14;
-const SHARED_REACH: usize = 28;
+pub(super) const SHARED_REACH: usize = 28;
 /// Standard deviations up to which a night of a series counts: one outlier is not enough for an alarm. The
 /// common part has an outlier whenever a neighbour comes, and counts less.
 const CLIP: f64 = 6.0;

@@ -2,7 +2,7 @@
 
 use super::answer::ALPHA;
 use super::evidence::{
-    self, Beside, Chances, NIGHTS_PER_YEAR, REACH, Shift, located, proved, shifts, suspected,
+    self, Beside, Chances, NIGHTS_PER_YEAR, REACH, SHARED_REACH, Shift, located, proved, shifts, suspected,
 };
 use super::track::{Level, Noise, Track, UNKNOWN};
 use super::{
@@ -45,7 +45,7 @@ pub struct HistoryFold {
     pub(super) days: Vec<f64>,
     /// First nights of epochs, with their machine.
     pub(super) epochs: Vec<(usize, usize)>,
-    /// Nights with a new system, with their machine.
+    /// Nights with a new system, with their machine, in order.
     pub(super) systems: Vec<(usize, usize)>,
     /// By series: its values as measured, with the machine of each night.
     pub(super) logs: Vec<Vec<f64>>,
@@ -229,13 +229,15 @@ impl HistoryFold {
     fn chances(&self) -> Chances {
         let nights = self.days.len().max(LEVEL_NIGHTS) as f64;
         let rate = (NIGHTS_PER_YEAR * self.systems.len() as f64 / nights).clamp(SYSTEMS, NIGHTS_PER_YEAR);
-        let systems = self.systems.iter().map(|(night, _)| *night).collect();
+        // Only those of which a change can still be found: with a new kernel each night there are many.
+        let near = self.systems.iter().rev().take_while(|(night, _)| night + SHARED_REACH >= self.days.len());
+        let systems = near.map(|(night, _)| *night).collect();
         Chances { series: self.logs.len() + 1, systems, systems_per_year: rate }
     }
 
     /// Whether the machine that ran last had a new system on a night.
     fn is_of_system(&self, night: usize) -> bool {
-        self.ran.last().is_some_and(|machine| self.systems.contains(&(night, *machine)))
+        self.ran.last().is_some_and(|machine| self.systems.binary_search(&(night, *machine)).is_ok())
     }
 
     fn tracks(&self, series: usize) -> Vec<Beside<'_>> {
