@@ -135,7 +135,6 @@ fn count(name: &str, types: &Types, uses: &mut BTreeMap<String, usize>) {
 /// A type that serde writes.
 enum Written {
     Struct {
-        name: String,
         fields: Vec<Field>,
         /// Whether it is a part of the run file, and record.md has its fields.
         is_recorded: bool,
@@ -165,8 +164,7 @@ fn types(root: &Path) -> Result<Types, AnyError> {
                         field.ident.as_ref().is_some_and(|name| specification.contains(&format!("`{name}`")))
                     };
                     let is_recorded = file.starts_with(&record) && fields.iter().all(is_named);
-                    let name = one.ident.to_string();
-                    types.insert(name.clone(), Written::Struct { name, fields, is_recorded });
+                    types.insert(one.ident.to_string(), Written::Struct { fields, is_recorded });
                 }
                 Item::Enum(one) if is_written(&one.attrs) => {
                     let rule = serde(&one.attrs, "rename_all").unwrap_or_default();
@@ -272,9 +270,9 @@ impl Reader<'_> {
     /// A line with the values or the fields of a type.
     fn line(&self, name: String, of: &Written) -> Line {
         match of {
-            Written::Struct { name: owner, fields, .. } => {
+            Written::Struct { fields, .. } => {
                 let fields = fields.iter().filter(|field| !has_word(field, "skip"));
-                let fields = fields.flat_map(|field| self.field(owner, field)).collect();
+                let fields = fields.flat_map(|field| self.field(field)).collect();
                 Line { fields, ..Line::new(name) }
             }
             Written::Enum { values, .. } => {
@@ -284,8 +282,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The line of a field of a type; those of a flat one are several.
-    fn field(&self, owner: &str, field: &Field) -> Vec<Line> {
+    /// The line of a field; those of a flat one are several.
+    fn field(&self, field: &Field) -> Vec<Line> {
         let Some(ident) = &field.ident else { return Vec::new() };
         let is_flat = has_word(field, "flatten");
         let (inner, lists) = inner(&field.ty);
@@ -295,7 +293,7 @@ impl Reader<'_> {
         let found = self.types.get(&form);
         let name = serde(&field.attrs, "rename").unwrap_or_else(|| ident.to_string());
         let mut meaning = doc(&field.attrs);
-        if is_clear(owner, &name) || only_repeats(&meaning, &name) {
+        if is_clear(&name) || only_repeats(&meaning, &name) {
             meaning.clear();
         }
         let name = format!("{name}{}", "[]".repeat(lists));
@@ -343,9 +341,9 @@ fn write_lines(lines: &[Line], depth: usize, common: &Common, out: &mut String) 
     }
 }
 
-/// Whether the list of clear fields has the name, or the name in this type.
-fn is_clear(owner: &str, name: &str) -> bool {
-    CLEAR.split_whitespace().any(|clear| clear == name || clear.split_once('.') == Some((owner, name)))
+/// Whether the list of clear fields has the name.
+fn is_clear(name: &str) -> bool {
+    CLEAR.split_whitespace().any(|clear| clear == name)
 }
 
 /// Words that add nothing to the name of a field.

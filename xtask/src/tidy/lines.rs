@@ -20,18 +20,20 @@ const DOCUMENTS: [(&str, usize); 10] = [
     ("CHANGELOG.md", 2_300),
     ("docs/decisions/", 1_000),
     // Written by a program, of comments in the code.
-    ("docs/answers.md", 22_600),
+    ("docs/answers.md", 35_500),
     ("docs/record.md", 13_800),
     ("docs/error-rates.md", 10_500),
     ("docs/", 6_800),
 ];
-/// The most bytes of all of them together.
-const ALL_MAX: usize = 180 << 10;
+/// The most bytes of all of them together, but for the reference of fields.
+const ALL_MAX: usize = 160_000;
+const REFERENCE: &str = "docs/answers.md";
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
     let of_code = house.rust.iter().flat_map(of_code);
     let mut found: Vec<Breach> = of_code.chain(house.documents.iter().flat_map(of_document)).collect();
-    let bounded: Vec<&Source> = house.documents.iter().filter(|document| most(document).is_some()).collect();
+    let is_read = |document: &&Source| most(document).is_some() && !document.path.ends_with(REFERENCE);
+    let bounded: Vec<&Source> = house.documents.iter().filter(is_read).collect();
     let all: usize = bounded.iter().map(|document| document.text.len()).sum();
     if let Some(first) = bounded.first().filter(|_| all > ALL_MAX) {
         found.push(first.finding(1, format!("all documents have {all} bytes; {ALL_MAX} is the most")));
@@ -121,8 +123,8 @@ mod tests {
         let guide = "Short.\n".repeat(950);
         let guides: Vec<String> = (0..28).map(|number| format!("docs/{number}.md")).collect();
         let files: Vec<(&str, &str)> = guides.iter().map(|path| (path.as_str(), guide.as_str())).collect();
-        assert_eq!(check(&House::with(&files[..27])), []);
-        assert_eq!(check(&House::with(&files)).len(), 1, "186 kB in all");
+        assert_eq!(check(&House::with(&files[..24])), []);
+        assert_eq!(check(&House::with(&files[..25])).len(), 1, "166 kB in all");
         assert_eq!(findings("docs/decisions/001-a.md", &"Too long.\n".repeat(200)), 1);
     }
 
