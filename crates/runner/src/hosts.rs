@@ -30,7 +30,7 @@ pub(crate) struct Turns {
     lanes: Vec<Vec<usize>>,
 }
 
-/// The turn of a host among the others of its lane; alone it is always its turn.
+/// The turn of a host among the others of its group; alone it is always its turn.
 #[derive(Default)]
 pub(crate) struct Turn(Option<(Arc<TurnGroup>, usize)>);
 
@@ -40,7 +40,7 @@ struct TurnGroup {
     changed: Condvar,
 }
 
-/// Whose turn it is, by the place of the host in its lane.
+/// Whose turn it is, by the place of the host in its group.
 struct TurnGroupState {
     place: usize,
     has_ended: Vec<bool>,
@@ -190,7 +190,7 @@ impl Turn {
         drop(wait.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Lets the other hosts of its lane do one trial each.
+    /// Lets the other hosts of its group do one trial each.
     pub(crate) fn pass(&self) {
         let Some((lane, _)) = &self.0 else { return };
         lane.lock().pass();

@@ -143,8 +143,8 @@ pub(super) struct Chances {
 
 impl Chances {
     /// As if no night had a new system.
-    pub(super) fn alike(self) -> Chances {
-        Chances { systems: Vec::new(), ..self }
+    pub(super) fn alike(&self) -> Chances {
+        Chances { systems: Vec::new(), ..*self }
     }
 
     /// Nights a year like this one.

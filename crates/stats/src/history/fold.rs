@@ -97,7 +97,8 @@ impl HistoryFold {
         if self.judge_machine(night.machine) {
             return;
         }
-        (0..self.logs.len()).for_each(|series| self.judge(series, night.is_measured_again));
+        let chances = self.chances();
+        (0..self.logs.len()).for_each(|series| self.judge(series, &chances, night.is_measured_again));
         self.suspected.sort_by(|a, b| b.errors.total_cmp(&a.errors));
         self.suspected.truncate(SUSPECTED_MOST);
         night.confirmations.iter().for_each(|confirmation| self.confirm(*confirmation));
@@ -175,19 +176,18 @@ impl HistoryFold {
     }
 
     /// Raises, or suspects, a change of one series.
-    fn judge(&mut self, series: usize, is_measured_again: bool) {
+    fn judge(&mut self, series: usize, chances: &Chances, is_measured_again: bool) {
         let tracks = self.tracks(series);
         let shifts = shifts(&tracks, self.explained[series]);
-        let chances = self.chances();
         let at =
             |shift: Shift, chances: &Chances| located(&tracks, &shifts, chances, (shift.log, shift.from));
-        let proved = proved(&shifts, NIGHTS, &chances, &self.settings);
-        let proved = proved.and_then(|shift| at(shift, &chances));
+        let proved = proved(&shifts, NIGHTS, chances, &self.settings);
+        let proved = proved.and_then(|shift| at(shift, chances));
         let proved = match proved {
             Some(shift) if self.is_of_system(shift.from) => self.certain(series, shift),
             other => other,
         };
-        let proved = proved.or_else(|| self.with_system(series, &chances));
+        let proved = proved.or_else(|| self.with_system(series, chances));
         if let Some(shift) = proved.filter(|_| !is_measured_again) {
             self.raise(Some(series), shift, ChangeGround::Nights);
         } else if let Some(shift) = suspected(&shifts, &self.settings).or(proved) {
