@@ -16,47 +16,23 @@
 //! message costs no more than the test of its address. Larger ones cost what copying them costs. select(2)
 //! stops at `FD_SETSIZE`.
 
-use workload::{Operation, Sizes, Trial, TrialError, Workload};
+use workload::{Operation, Trial, TrialError, Workload};
 
 use super::measured::{self, MeasuredMode};
-use super::series::{self, CORE_VARIANTS, CPU, P50, P99, P999, THROUGHPUT, VARIANTS, sizes, step};
+use super::series;
 use crate::Mode;
 use crate::measured::MailStep::{self, Banner, Connect, Data, Dns, Ehlo, Mail, Message, Quit, Rcpt};
 
 const STEPS: [MailStep; 9] = [Dns, Connect, Banner, Ehlo, Mail, Rcpt, Data, Message, Quit];
-
-const OPERATIONS: [Operation; 14] = [
-    THROUGHPUT,
-    CPU,
-    P50,
-    P99,
-    P999,
-    step(Dns),
-    step(Connect),
-    step(Banner),
-    step(Ehlo),
-    step(Mail),
-    step(Rcpt),
-    step(Data),
-    step(Message),
-    step(Quit),
-];
+const OPERATIONS: [Operation; 14] = series::operations(&STEPS);
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mail-deliver",
     source: include_str!("deliver.rs"),
-    grows: "simultaneous connections",
-    sizes: Sizes::Levels(sizes),
-    warms_up: false,
-    variants: VARIANTS,
-    rivals: true,
-    core_variants: CORE_VARIANTS,
     settings: &[series::deliveries("1"), series::DOMAINS, series::BYTES],
     operations: &OPERATIONS,
-    needs: &series::NEEDS,
-    classic_n: 2500,
     run: Ok(run),
-    ..Workload::LOAD
+    ..series::MODE
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {

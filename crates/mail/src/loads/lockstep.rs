@@ -30,50 +30,22 @@
 //! processor time as the engine; where it was saturated, the report says *limited by the sink*: the
 //! throughput is a lower bound, and `engine cpu` distinguishes the interfaces.
 
-use workload::{Operation, Sizes, Trial, TrialError, Workload};
+use workload::{Trial, TrialError, Workload};
 
 use super::measured::{self, MeasuredMode};
-use super::series::{self, CORE_VARIANTS, CPU, P50, P99, P999, THROUGHPUT, VARIANTS, sizes, step};
+use super::series;
 use crate::Mode;
-use crate::measured::MailStep::{self, Banner, Connect, Dns, Ehlo, Mail, Quit, Rcpt, Rset};
-
-const STEPS: [MailStep; 8] = [Dns, Connect, Banner, Ehlo, Mail, Rcpt, Rset, Quit];
-
-const OPERATIONS: [Operation; 13] = [
-    THROUGHPUT,
-    CPU,
-    P50,
-    P99,
-    P999,
-    step(Dns),
-    step(Connect),
-    step(Banner),
-    step(Ehlo),
-    step(Mail),
-    step(Rcpt),
-    step(Rset),
-    step(Quit),
-];
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mail-lockstep",
     source: include_str!("lockstep.rs"),
-    grows: "simultaneous connections",
-    sizes: Sizes::Levels(sizes),
-    // Its levels have a warm-up of their own, and a discarded pass would find all domains once more.
-    warms_up: false,
-    variants: VARIANTS,
-    rivals: true,
-    core_variants: CORE_VARIANTS,
     settings: &[series::deliveries("1"), series::DOMAINS],
-    operations: &OPERATIONS,
-    needs: &series::NEEDS,
-    classic_n: 2500,
+    operations: &series::TEST_OPERATIONS,
     run: Ok(run),
-    ..Workload::LOAD
+    ..series::MODE
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let plan = MeasuredMode { mode: Mode::Test, steps: &STEPS, message_bytes: series::MESSAGE_BYTES };
-    measured::run(trial, &plan)
+    let (steps, message_bytes) = (&series::TEST_STEPS, series::MESSAGE_BYTES);
+    measured::run(trial, &MeasuredMode { mode: Mode::Test, steps, message_bytes })
 }

@@ -18,50 +18,22 @@
 //! The event interfaces hardly differ, because a wait is shared by thousands of commands; select(2) stops at
 //! `FD_SETSIZE`.
 
-use workload::{Operation, Sizes, Trial, TrialError, Workload};
+use workload::{Trial, TrialError, Workload};
 
 use super::measured::{self, MeasuredMode};
-use super::series::{self, CORE_VARIANTS, CPU, P50, P99, P999, THROUGHPUT, VARIANTS, sizes, step};
+use super::series;
 use crate::Mode;
-use crate::measured::MailStep::{self, Banner, Connect, Dns, Ehlo, Mail, Quit, Rcpt, Rset};
-
-const STEPS: [MailStep; 8] = [Dns, Connect, Banner, Ehlo, Mail, Rcpt, Rset, Quit];
-
-const OPERATIONS: [Operation; 13] = [
-    THROUGHPUT,
-    CPU,
-    P50,
-    P99,
-    P999,
-    step(Dns),
-    step(Connect),
-    step(Banner),
-    step(Ehlo),
-    step(Mail),
-    step(Rcpt),
-    step(Rset),
-    step(Quit),
-];
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mail-pipelined",
     source: include_str!("pipelined.rs"),
-    grows: "simultaneous connections",
-    sizes: Sizes::Levels(sizes),
-    warms_up: false,
-    variants: VARIANTS,
-    rivals: true,
-    core_variants: CORE_VARIANTS,
     settings: &[series::deliveries("50"), series::DOMAINS],
-    operations: &OPERATIONS,
-    needs: &series::NEEDS,
-    classic_n: 2500,
+    operations: &series::TEST_OPERATIONS,
     run: Ok(run),
-    ..Workload::LOAD
+    ..series::MODE
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let plan =
-        MeasuredMode { mode: Mode::TestPipelined, steps: &STEPS, message_bytes: series::MESSAGE_BYTES };
-    measured::run(trial, &plan)
+    let (steps, message_bytes) = (&series::TEST_STEPS, series::MESSAGE_BYTES);
+    measured::run(trial, &MeasuredMode { mode: Mode::TestPipelined, steps, message_bytes })
 }

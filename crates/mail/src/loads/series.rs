@@ -1,14 +1,55 @@
 //! The series that modes report, the event interfaces as variants, and the levels of connections.
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
-use workload::{Expect, LevelRecorder, Need, Operation, Setting, Unit, Values, Variant};
+use workload::{Expect, LevelRecorder, Need, Operation, Setting, Sizes, Unit, Values, Variant, Workload};
 
 use crate::EVENT_INTERFACES;
 use crate::measured::{MailMeasured, MailStep};
 
-/// At each end a descriptor; the memory is that of both ends, most of it in the kernel.
-pub(super) const NEEDS: [Need; 3] =
-    [Need::new(DESCRIPTORS, 1), Need::new(PORTS, 1), Need::new(MEMORY, 24 << 10)];
+/// The defaults of modes, for `..MODE`.
+pub(super) const MODE: Workload = Workload {
+    grows: "simultaneous connections",
+    sizes: Sizes::Levels(sizes),
+    // Its levels have a warm-up of their own, and a discarded pass would find all domains once more.
+    warms_up: false,
+    variants: VARIANTS,
+    rivals: true,
+    core_variants: CORE_VARIANTS,
+    // At each end a descriptor; the memory is that of both ends, most of it in the kernel.
+    needs: &[Need::new(DESCRIPTORS, 1), Need::new(PORTS, 1), Need::new(MEMORY, 24 << 10)],
+    classic_n: 2500,
+    ..Workload::LOAD
+};
+
+/// The steps of a delivery with RSET in place of DATA.
+pub(super) const TEST_STEPS: [MailStep; 8] = [
+    MailStep::Dns,
+    MailStep::Connect,
+    MailStep::Banner,
+    MailStep::Ehlo,
+    MailStep::Mail,
+    MailStep::Rcpt,
+    MailStep::Rset,
+    MailStep::Quit,
+];
+/// Their series.
+pub(super) const TEST_OPERATIONS: [Operation; 13] = operations(&TEST_STEPS);
+
+/// The series of a mode with these steps.
+pub(super) const fn operations<const COUNT: usize>(steps: &[MailStep]) -> [Operation; COUNT] {
+    let mut all = [THROUGHPUT; COUNT];
+    let of_deliveries = [THROUGHPUT, CPU, P50, P99, P999];
+    assert!(COUNT == of_deliveries.len() + steps.len());
+    let mut place = 0;
+    while place < COUNT {
+        all[place] = match place.checked_sub(of_deliveries.len()) {
+            None => of_deliveries[place],
+            Some(step) => latency_of(steps[step]),
+        };
+        place += 1;
+    }
+    all
+}
 
 /// The size that MAIL states, where no other is chosen.
 pub(super) const MESSAGE_BYTES: usize = 1000;
@@ -37,17 +78,17 @@ pub(super) const BYTES: Setting = Setting {
     summary: "length of the message",
 };
 
-pub(super) const THROUGHPUT: Operation =
+const THROUGHPUT: Operation =
     Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "deliveries per second");
 
-pub(super) const P50: Operation = latency("p50", "median time of a delivery");
-pub(super) const P99: Operation = latency("p99", "time that 99 % of deliveries do not exceed");
-pub(super) const P999: Operation = latency("p999", "time that 99.9 % of deliveries do not exceed");
+const P50: Operation = latency("p50", "median time of a delivery");
+const P99: Operation = latency("p99", "time that 99 % of deliveries do not exceed");
+const P999: Operation = latency("p999", "time that 99.9 % of deliveries do not exceed");
 
 /// Its name, which is not among [`LIMITED`]: it does not depend on how fast a sink replies.
 const ENGINE_CPU: &str = "engine cpu";
 
-pub(super) const CPU: Operation = Operation::reported(
+const CPU: Operation = Operation::reported(
     ENGINE_CPU,
     Unit::Seconds,
     Expect::Constant,
@@ -60,7 +101,7 @@ const fn latency(name: &'static str, summary: &'static str) -> Operation {
 }
 
 /// The 99th percentile of a step.
-pub(super) const fn step(step: MailStep) -> Operation {
+const fn latency_of(step: MailStep) -> Operation {
     let (name, summary) = words(step);
     latency(name, summary)
 }
@@ -136,10 +177,10 @@ fn quantile(measured: &MailMeasured, step: MailStep, share: f64) -> f64 {
 }
 
 /// Every event interface. Those of other systems are included, with the reason why they cannot run here.
-pub(super) const VARIANTS: &[Variant] = &variants();
+const VARIANTS: &[Variant] = &variants();
 
 /// The interface of 2001, and those by which servers wait today.
-pub(super) const CORE_VARIANTS: &[&str] = &["poll", "epoll", "kqueue"];
+const CORE_VARIANTS: &[&str] = &["poll", "epoll", "kqueue"];
 
 const fn variants() -> [Variant; EVENT_INTERFACES.len()] {
     let mut all = [Variant { name: "", summary: "" }; EVENT_INTERFACES.len()];
@@ -167,7 +208,7 @@ const fn summary(name: &str) -> &'static str {
 const CONNECTIONS: [u64; 13] = [10, 20, 50, 100, 200, 500, 1000, 1500, 2500, 5000, 10_000, 20_000, 50_000];
 
 /// The levels below `top`, and `top` itself.
-pub(super) fn sizes(top: u64) -> Vec<u64> {
+fn sizes(top: u64) -> Vec<u64> {
     let below = CONNECTIONS.into_iter().filter(|&n| n < top);
     below.chain((top > 0).then_some(top)).collect()
 }
