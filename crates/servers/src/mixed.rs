@@ -188,7 +188,10 @@ mod measured {
             if let (Some(before), Some(after)) = (responses, server.report()?) {
                 let counted = after.count(Counter::Responses).saturating_sub(before);
                 let claim = "the server counted every response that the client counted";
-                recorder.check(claim, counted >= level.completed + level.late + recovered.responses);
+                recorder.check(
+                    claim,
+                    counted >= level.requests.completed + level.requests.late + recovered.responses,
+                );
             }
             // Not before: writing it takes time, which recovery must not.
             record_load(&level, &[], recorder);
@@ -209,7 +212,7 @@ mod measured {
         let (begun, mut recovered) = (Instant::now(), Recovered::default());
         while begun.elapsed() < RECOVERY_MAX && !recovered.is_calm {
             let level = visitors.offer(stage, &mut unwatched).map_err(io_error)?;
-            recovered.responses += level.completed + level.late;
+            recovered.responses += level.requests.completed + level.requests.late;
             recovered.is_calm = percentile(&level, 99.0) <= RECOVERED * calm_p99;
         }
         Ok(recovered)
@@ -269,7 +272,7 @@ mod measured {
                     !self.is_over()
                 });
                 match offered {
-                    Ok(level) => self.downloads.fetch_max(level.completed, Ordering::Relaxed),
+                    Ok(level) => self.downloads.fetch_max(level.requests.completed, Ordering::Relaxed),
                     Err(_) => return,
                 };
             }

@@ -96,7 +96,7 @@ mod measured {
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");
             let held = server.hold(clients.all(), &closed_loop(n as usize, window), &[], recorder)?;
-            let whole = held.level.completed * bytes as u64;
+            let whole = held.level.requests.completed * bytes as u64;
             recorder.check(
                 "at least as many bytes were received as the bodies have",
                 held.level.received_bytes >= whole,

@@ -89,8 +89,8 @@ pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLeve
         intended_per_second: level.intended.map(per_second),
         started_per_second: level.started_per_second,
         completed_per_second: level.completed_per_second,
-        unanswered: level.unanswered,
-        timed_out: level.timed_out,
+        unanswered: level.requests.unanswered,
+        timed_out: level.requests.timed_out,
         cpu_share: level.watch.cpu_share,
         run_delay_share: level.watch.run_delay_share,
         latency_seconds_p50: quantile(&level.latency, 0.5),
@@ -118,9 +118,9 @@ fn generator_part(report: &GeneratorReport) -> GeneratorPart {
         name: report.name.clone(),
         connections: report.connections as u64,
         intended_per_second: report.intended.map(per_second),
-        started_per_second: per_second(report.started),
-        unanswered: report.unanswered,
-        timed_out: report.timed_out,
+        started_per_second: per_second(report.requests.started),
+        unanswered: report.requests.unanswered,
+        timed_out: report.requests.timed_out,
         cpu_share: report.watch.cpu_share,
         run_delay_share: report.watch.run_delay_share,
         latency_seconds_p50: report.latency_seconds_p50,
@@ -189,7 +189,7 @@ fn lower_bounds(n: u64, level: &Level, is_measured: impl Fn(&str) -> bool) -> Op
     let is_beyond = |percent| level.latency.percentile(percent).is_none_or(|found| found.seconds.is_none());
     let beyond = PERCENTILES.into_iter().filter(|(name, percent)| is_measured(name) && is_beyond(*percent));
     let series: Vec<String> = beyond.map(|(name, _)| name.to_owned()).collect();
-    let beyond = level.unanswered + level.timed_out;
+    let beyond = level.requests.unanswered + level.requests.timed_out;
     let why = format!("{beyond} requests had no response, so {} are longer", series.join(", "));
     let of = TrialKey::default();
     (!series.is_empty()).then_some(Limitation { of, n: Some(n), by: LimitedBy::Time, series, why })

@@ -153,7 +153,7 @@ impl ServerUnderTest {
         // Nothing else is in flight, and all offered requests are waited for.
         let counted = self.count(generator, &load, recorder, Agreement::Exact);
         let (level, taken) = counted.map_err(|error| self.cause(error))?;
-        if level.completed + level.late == 0 {
+        if level.requests.completed + level.requests.late == 0 {
             return Err(io::Error::other("no response came in time"));
         }
         record_load(&level, series, recorder);
@@ -183,7 +183,7 @@ impl ServerUnderTest {
         let duration = ROUND_MAX.min(recorder.time_left() / (ROUNDS_MIN + 2));
         let round = Load { requests, rate: None, warm_up: Duration::ZERO, duration, ..load.clone() };
         let (first, _) = self.count(generator, &round, recorder, Agreement::Exact)?;
-        if first.completed == 0 {
+        if first.requests.completed == 0 {
             return Err(io::Error::other(format!("no response came within {:.3} s", first.elapsed_seconds)));
         }
         // Requests that were sent before the measured window must have met a server that was already
@@ -206,7 +206,7 @@ impl ServerUnderTest {
         loop {
             recorder.expect_time(load.warm_up + load.duration)?;
             let (level, taken) = self.count(generator, &load, recorder, Agreement::Least)?;
-            if level.completed > 0 {
+            if level.requests.completed > 0 {
                 return Ok((level, taken));
             }
             let seconds = load.duration.as_secs_f64();
@@ -268,12 +268,16 @@ impl ServerUnderTest {
         if is_round && level.elapsed_seconds >= load.duration.as_secs_f64() {
             recorder.expect_time(Duration::MAX)?;
         }
-        let good = level.completed + level.late;
+        let good = level.requests.completed + level.requests.late;
         let taken = before.map(|before| self.taken_since(before, good)).transpose()?;
         few_failures(level, taken.as_ref().map_or(0, |taken| taken.exhausted))?;
-        if level.failed > 0 {
-            let all = good + level.failed;
-            recorder.warn(format!("{} of {all} requests failed: {}.", level.failed, words(&level.failures)));
+        if level.requests.failed > 0 {
+            let all = good + level.requests.failed;
+            recorder.warn(format!(
+                "{} of {all} requests failed: {}.",
+                level.requests.failed,
+                words(&level.failures)
+            ));
         }
         Ok(taken)
     }
@@ -362,10 +366,10 @@ enum Agreement {
 
 impl Agreement {
     fn holds(&self, level: &Level, taken: &Taken) -> bool {
-        let good = level.completed + level.late;
+        let good = level.requests.completed + level.requests.late;
         match self {
             // The server may have answered requests that failed or came too late.
-            Agreement::Exact => (good..=level.started).contains(&taken.responses),
+            Agreement::Exact => (good..=level.requests.started).contains(&taken.responses),
             Agreement::Least => good <= taken.responses,
         }
     }
@@ -436,13 +440,13 @@ fn unavailable_reason(name: &str, is_here: bool) -> io::Result<Option<String>> {
 
 /// An error if too many requests of a load failed: the server is at its limit.
 fn few_failures(level: &Level, exhausted: u64) -> io::Result<()> {
-    let all = level.completed + level.late + level.failed;
-    let is_exhausted = all == level.failed && exhausted > 0;
-    if !is_exhausted && level.failed as f64 <= FAILURES_MAX * all as f64 {
+    let all = level.requests.completed + level.requests.late + level.requests.failed;
+    let is_exhausted = all == level.requests.failed && exhausted > 0;
+    if !is_exhausted && level.requests.failed as f64 <= FAILURES_MAX * all as f64 {
         return Ok(());
     }
     let why = match exhausted {
-        0 => format!("{} of {all} requests failed ({})", level.failed, words(&level.failures)),
+        0 => format!("{} of {all} requests failed ({})", level.requests.failed, words(&level.failures)),
         times => format!("the server could take no more connections, {times} times"),
     };
     Err(io::Error::other(why))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::histogram::Times;
 use super::level::Distribution;
-use super::measured::{Measured, Watch};
+use super::measured::{Measured, RequestCounts, Watch};
 use crate::Error;
 
 /// The share of the measured time in which all generators must have been at work.
@@ -66,19 +66,9 @@ pub struct GeneratorReport {
     pub elapsed_seconds: f64,
     /// Requests that were meant to start; `None` in a closed loop.
     pub intended: Option<u64>,
-    /// Requests sent; in a closed loop also those in flight at the beginning.
-    pub started: u64,
-    /// Correct responses within the time.
-    pub completed: u64,
-    /// Failed requests.
-    pub failed: u64,
-    /// Without a response within the timeout; slower than all others.
-    pub timed_out: u64,
-    /// Correct responses after the time; count for latency in an open loop.
-    pub late: u64,
-    /// Neither answered nor failed, slower than all others; closed loop: only those in flight for longer than
-    /// any response.
-    pub unanswered: u64,
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: RequestCounts,
     /// Median latency.
     pub latency_seconds_p50: Option<f64>,
     /// Latency that 99 % of its responses do not exceed.
@@ -288,12 +278,7 @@ impl GeneratorReport {
             connections: measured.connections,
             elapsed_seconds: measured.elapsed_seconds,
             intended: measured.intended,
-            started: measured.started,
-            completed: measured.completed,
-            failed: measured.failed,
-            timed_out: measured.timed_out,
-            late: measured.late,
-            unanswered: measured.unanswered,
+            requests: measured.requests,
             latency_seconds_p50: quantile(&latency, 0.5),
             latency_seconds_p99: quantile(&latency, 0.99),
             lateness_seconds_p99: quantile(&measured.lateness, 0.99),

@@ -12,7 +12,7 @@ use stats::{Cluster, mean_reach, share_reach};
 use super::failure::{Failure, merged};
 use super::histogram::Times;
 use super::joint::{JointLoad, VoidReason};
-use super::measured::{Measured, Slice, Watch, merged_statuses};
+use super::measured::{Measured, RequestCounts, Slice, Watch, merged_statuses};
 use super::plan::Load;
 use crate::Error;
 
@@ -30,19 +30,9 @@ pub struct Level {
     pub elapsed_seconds: f64,
     /// Requests that were meant to start; `None` in a closed loop.
     pub intended: Option<u64>,
-    /// Requests sent; in a closed loop also those in flight at the beginning.
-    pub started: u64,
-    /// Correct responses within the time.
-    pub completed: u64,
-    /// Failed requests.
-    pub failed: u64,
-    /// Without a response within the timeout; slower than all others.
-    pub timed_out: u64,
-    /// Correct responses after the time; count for latency in an open loop.
-    pub late: u64,
-    /// Neither answered nor failed, slower than all others; closed loop: only those in flight for longer than
-    /// any response.
-    pub unanswered: u64,
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: RequestCounts,
     /// Requests sent in a second.
     pub started_per_second: f64,
     /// Correct responses per second.
@@ -137,8 +127,9 @@ impl Distribution {
     /// # Errors
     /// None: the bounds of a histogram are sound.
     pub(super) fn from_measured(measured: &Measured) -> Result<Distribution, Error> {
-        let unsent = measured.intended.map_or(0, |intended| intended.saturating_sub(measured.started));
-        let beyond = unsent + measured.unanswered + measured.timed_out;
+        let unsent =
+            measured.intended.map_or(0, |intended| intended.saturating_sub(measured.requests.started));
+        let beyond = unsent + measured.requests.unanswered + measured.requests.timed_out;
         Ok(Distribution::with_slices(measured.latency()?, &measured.slices, beyond))
     }
 
@@ -212,11 +203,9 @@ impl Level {
             .map(|one| one.intended)
             .try_fold(0, |sum, one| Some(sum + one?))
             .filter(|_| workers > 0);
-        let (started, completed) = (sum(|one| one.started), sum(|one| one.completed));
-        let (failed, late) = (sum(|one| one.failed), sum(|one| one.late));
-        let timed_out = sum(|one| one.timed_out);
-        let unsent = intended.map_or(0, |intended| intended.saturating_sub(started));
-        let unanswered = unsent + sum(|one| one.unanswered);
+        let mut requests = RequestCounts::default();
+        measured.iter().for_each(|one| requests.add(&one.requests));
+        requests.unanswered += intended.map_or(0, |intended| intended.saturating_sub(requests.started));
         let (service, lag) = (joined(|one| &one.service), joined(|one| &one.lag));
         let (lateness, connect) = (joined(|one| &one.lateness), joined(|one| &one.connect));
         let handshake = joined(|one| &one.handshake);
@@ -232,21 +221,16 @@ impl Level {
         let per_second = |count: u64| count as f64 / elapsed_seconds.max(1e-9);
         let some =
             |times: Option<Times>| times.filter(|times| times.count() > 0).map(Distribution::from_times);
-        let latency = Distribution::with_slices(latency, &slices, unanswered + timed_out);
+        let latency = Distribution::with_slices(latency, &slices, requests.unanswered + requests.timed_out);
         Ok(Level {
             load: load.clone(),
             connections,
             elapsed_seconds,
             intended,
-            started,
-            completed,
-            failed,
-            timed_out,
-            late,
-            unanswered,
+            requests,
             started_per_second: per_second(slices.iter().map(|slice| slice.started).sum()),
-            completed_per_second: per_second(completed),
-            completed_per_second_interval: rate_interval(&slices, per_second(completed)),
+            completed_per_second: per_second(requests.completed),
+            completed_per_second_interval: rate_interval(&slices, per_second(requests.completed)),
             connected_per_second: per_second(connected),
             sent_bytes,
             received_bytes,

@@ -21,20 +21,9 @@ pub struct Measured {
     pub elapsed_seconds: f64,
     /// Requests that were meant to start; `None` in a closed loop.
     pub intended: Option<u64>,
-    /// Requests that were sent, and those that a closed loop had under way when measuring began. Each is
-    /// completed, failed, late or unanswered.
-    pub started: u64,
-    /// Right responses within the time that was measured.
-    pub completed: u64,
-    /// Failed requests, for any reason.
-    pub failed: u64,
-    /// Those of them that had no response within the timeout.
-    pub timed_out: u64,
-    /// Right responses that came after the end.
-    pub late: u64,
-    /// Requests still under way when waiting ended; in a closed loop only those that were under way for
-    /// longer than any response took.
-    pub unanswered: u64,
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: RequestCounts,
     /// Connections that were made.
     pub connected: u64,
     /// Bytes sent.
@@ -64,6 +53,41 @@ pub struct Measured {
     pub window: Window,
 }
 
+/// Requests of a load, by their outcome. Each that was started is completed, failed, late or unanswered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// Requests sent; in a closed loop also those in flight at the beginning.
+    pub started: u64,
+    /// Correct responses within the time.
+    pub completed: u64,
+    /// Failed requests.
+    pub failed: u64,
+    /// Without a response within the timeout; slower than all others.
+    pub timed_out: u64,
+    /// Correct responses after the time; count for latency in an open loop.
+    pub late: u64,
+    /// Neither answered nor failed, slower than all others; closed loop: only those in flight for longer than
+    /// any response.
+    pub unanswered: u64,
+}
+
+impl RequestCounts {
+    /// How many have an outcome.
+    pub(super) fn outcomes(&self) -> u64 {
+        self.completed + self.failed + self.late + self.unanswered
+    }
+
+    /// Adds those of another generator.
+    pub(super) fn add(&mut self, other: &RequestCounts) {
+        self.started += other.started;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.timed_out += other.timed_out;
+        self.late += other.late;
+        self.unanswered += other.unanswered;
+    }
+}
+
 /// The measured time of a load, by the clock of its generator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
@@ -86,12 +110,7 @@ impl Measured {
             connections: 0,
             elapsed_seconds: 0.0,
             intended: None,
-            started: 0,
-            completed: 0,
-            failed: 0,
-            timed_out: 0,
-            late: 0,
-            unanswered: 0,
+            requests: RequestCounts::default(),
             connected: 0,
             sent_bytes: 0,
             received_bytes: 0,

@@ -27,7 +27,7 @@ pub use generator::Generator;
 pub use histogram::{Recent, Times};
 pub use joint::{GeneratorReport, JointLoad, JointWindow, ObserverLevel, VoidReason, WorkerPresence};
 pub use level::{Distribution, Level, PERCENTS, Percentile, write_interval_log};
-pub use measured::{Measured, Slice, Watch, Window};
+pub use measured::{Measured, RequestCounts, Slice, Watch, Window};
 pub use plan::{FROM_ONE_ADDRESS, Load, LoadSettings, Sources};
 pub use schedule::{Schedule, Starts};
 

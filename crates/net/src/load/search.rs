@@ -105,7 +105,7 @@ pub fn highest(
     let mut search = Search { goal, load, short, is_limited, offer, offered: 0, stages: Vec::new() };
     let closed = Load { rate: None, duration: short, warm_up: short / 5, ..load.clone() };
     let capacity = search.offer(closed)?;
-    if capacity.completed > 0 {
+    if capacity.requests.completed > 0 {
         let per_second = capacity.completed_per_second;
         let lowest = (goal.requests() / short.as_secs_f64()).min(per_second / IDLE);
         while let Some(rate) = search.next(per_second, lowest) {
@@ -245,13 +245,13 @@ impl Goal {
     /// The percentile of a level, those without a response beyond all others.
     fn seconds_of(&self, level: &Level) -> Option<f64> {
         let answered = level.latency.count as f64;
-        let share = self.percent / 100.0 * (answered + level.unanswered as f64) / answered.max(1.0);
+        let share = self.percent / 100.0 * (answered + level.requests.unanswered as f64) / answered.max(1.0);
         (answered > 0.0 && share <= 1.0).then(|| level.latency.quantile(share))
     }
 
     /// Latency counts from when requests were meant to start, so a late generator makes it no better.
     pub(super) fn holds(&self, level: &Level) -> bool {
-        let failed = level.failed as f64 / level.started.max(1) as f64;
+        let failed = level.requests.failed as f64 / level.requests.started.max(1) as f64;
         let in_time = self.seconds_of(level).is_some_and(|seconds| seconds <= self.seconds);
         in_time && failed <= FAILURES_SHARE
     }
@@ -267,9 +267,9 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::load::Measured;
     use crate::load::histogram::Times;
     use crate::load::measured::Slice;
+    use crate::load::{Measured, RequestCounts};
 
     #[test]
     fn goals_are_read() {
@@ -291,8 +291,7 @@ mod tests {
             connections: load.connections,
             elapsed_seconds: seconds,
             intended: load.rate.map(|_| completed),
-            started: completed,
-            completed,
+            requests: RequestCounts { started: completed, completed, ..RequestCounts::default() },
             slices: vec![Slice { begin_seconds: 0.0, seconds, started: completed, completed, latency }],
             ..Measured::nothing().unwrap()
         };

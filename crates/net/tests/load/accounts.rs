@@ -8,10 +8,10 @@ use net::load::{Generator, Level, Load, LoadSettings, Schedule, closed_loop, ope
 use crate::server::{OK, http, ms, offer, ok, serve};
 
 fn expect_balance(level: &Level) {
-    let outcomes = level.completed + level.failed + level.late;
-    let unsent = level.intended.map_or(0, |intended| intended - level.started);
-    assert_eq!(level.started + unsent, outcomes + level.unanswered, "{:?}", level.failures);
-    assert!(level.timed_out <= level.failed);
+    let outcomes = level.requests.completed + level.requests.failed + level.requests.late;
+    let unsent = level.intended.map_or(0, |intended| intended - level.requests.started);
+    assert_eq!(level.requests.started + unsent, outcomes + level.requests.unanswered, "{:?}", level.failures);
+    assert!(level.requests.timed_out <= level.requests.failed);
 }
 
 /// Responses of every kind, good and bad, in turn.
@@ -47,7 +47,7 @@ fn a_response_with_bytes_behind_it_is_wrong_and_not_right_too() {
     let server = serve(|_| Some([OK, b" and more"].concat()));
     let load = Load { requests: Some(100), duration: Duration::from_secs(20), ..closed_loop(1, ms(1)) };
     let level = offer(http(server.address), &load);
-    assert_eq!((level.started, level.completed, level.failed), (100, 0, 100));
+    assert_eq!((level.requests.started, level.requests.completed, level.requests.failed), (100, 0, 100));
     assert_eq!(level.latency.count, 0);
 }
 
@@ -66,9 +66,12 @@ fn requests_that_time_out_are_slower_than_all_others() {
     for load in [open, closed] {
         let level = offer(settings.clone(), &load);
         expect_balance(&level);
-        assert!(level.timed_out > 5, "{level:?}");
+        assert!(level.requests.timed_out > 5, "{level:?}");
         assert_eq!(level.latency.percentile(99.0).expect("a percentile").seconds, None);
-        assert!(level.timed_out * 100 > level.intended.unwrap_or(level.started), "{level:?}");
+        assert!(
+            level.requests.timed_out * 100 > level.intended.unwrap_or(level.requests.started),
+            "{level:?}"
+        );
     }
 }
 
@@ -83,7 +86,10 @@ fn a_response_after_the_window_is_late_and_not_missing() {
         let load = Load { warm_up, ..closed_loop(1, ms(200)) };
         let level = offer(http(server.address), &load);
         expect_balance(&level);
-        assert_eq!((level.completed, level.failed, level.late, level.unanswered), (0, 0, 1, 0));
+        assert_eq!(
+            (level.requests.completed, level.requests.failed, level.requests.late, level.requests.unanswered),
+            (0, 0, 1, 0)
+        );
         assert_eq!(level.latency.count, 0);
     }
 }
@@ -100,8 +106,8 @@ fn a_generator_that_slept_over_the_end_sends_what_was_due() {
     // The last look is at 100 ms or later, and the sleep that follows lasts beyond the end.
     let load = open_loop(50, 1000.0, Schedule::Constant, ms(200));
     let level = generator.offer(&load, &mut asleep).expect("a level");
-    assert_eq!((level.intended, level.started, level.unanswered), (Some(200), 200, 0));
-    assert_eq!((level.completed + level.late, server.requests()), (200, 200));
+    assert_eq!((level.intended, level.requests.started, level.requests.unanswered), (Some(200), 200, 0));
+    assert_eq!((level.requests.completed + level.requests.late, server.requests()), (200, 200));
     let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
     assert!(lateness.quantile(0.99) > 0.01, "it was late: {}", lateness.quantile(0.99));
 }

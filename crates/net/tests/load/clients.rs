@@ -27,7 +27,7 @@ fn busy_reads_the_line_and_the_close() {
         let settings = LoadSettings { reset, ..busy(address) };
         let load = Load { requests: Some(500), duration: Duration::from_secs(20), ..closed_loop(10, ms(1)) };
         let level = offer(settings, &load);
-        assert_eq!((level.completed, level.failed), (500, 0), "{:?}", level.failures);
+        assert_eq!((level.requests.completed, level.requests.failed), (500, 0), "{:?}", level.failures);
         assert_eq!((level.connected_per_second * level.elapsed_seconds).round() as u64, 500);
         assert_eq!(accepted.load(Ordering::SeqCst) - before, 500);
     }
@@ -50,7 +50,12 @@ fn an_echo_comes_back_even_if_it_is_long() {
         let settings = LoadSettings { pipeline, ..echo(address, bytes) };
         let load = Load { requests: Some(400), duration: Duration::from_secs(20), ..closed_loop(4, ms(1)) };
         let level = offer(settings, &load);
-        assert_eq!((level.completed, level.failed), (400, 0), "{bytes}: {:?}", level.failures);
+        assert_eq!(
+            (level.requests.completed, level.requests.failed),
+            (400, 0),
+            "{bytes}: {:?}",
+            level.failures
+        );
         assert_eq!(level.received_bytes, 400 * bytes as u64);
     }
 }
@@ -61,5 +66,5 @@ fn requests_sent_together_are_all_answered() {
     let settings = LoadSettings { pipeline: 10, ..http(server.address) };
     let load = Load { requests: Some(1000), duration: Duration::from_secs(20), ..closed_loop(3, ms(1)) };
     let level = offer(settings, &load);
-    assert_eq!((level.started, level.completed, server.requests()), (1000, 1000, 1000));
+    assert_eq!((level.requests.started, level.requests.completed, server.requests()), (1000, 1000, 1000));
 }

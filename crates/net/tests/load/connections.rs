@@ -13,7 +13,7 @@ fn a_new_connection_for_every_request() {
     let settings = LoadSettings { requests_per_connection: Some(1), ..http(server.address) };
     let load = Load { requests: Some(300), duration: Duration::from_secs(20), ..closed_loop(3, ms(1)) };
     let level = offer(settings, &load);
-    assert_eq!((level.completed, level.failed), (300, 0));
+    assert_eq!((level.requests.completed, level.requests.failed), (300, 0));
     assert_eq!(server.requests(), 300);
     assert!((300..=303).contains(&server.connections()), "{}", server.connections());
 }
@@ -24,7 +24,7 @@ fn connections_come_from_many_addresses() {
     let sources = Sources::parse("127.0.0.2-127.0.0.6,127.0.9.0/30").unwrap();
     let settings = LoadSettings { sources, idle: 5, ..http(server.address) };
     let level = offer(settings, &closed_loop(9, ms(100)));
-    assert!(level.completed > 0);
+    assert!(level.requests.completed > 0);
     assert_eq!(level.connections, 9);
     assert_eq!(server.sources.lock().unwrap().len(), 7);
     assert_eq!(server.connections(), 14, "nine that ask, and five that are silent");
@@ -44,7 +44,10 @@ fn connections_stay_while_levels_rise() {
             ..closed_loop(connections, ms(1))
         };
         let level = generator.offer(&load, &mut unwatched).unwrap();
-        assert_eq!((level.connections, level.completed, level.failed), (connections, requests, 0));
+        assert_eq!(
+            (level.connections, level.requests.completed, level.requests.failed),
+            (connections, requests, 0)
+        );
     }
     // 20, fifteen of them closed, and 35 more.
     assert_eq!(server.connections(), 55);

@@ -17,7 +17,7 @@ fn refused_connections_are_counted_and_not_hurried() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for settings in [http(address), busy(address)] {
         let level = offer(settings, &closed_loop(5, ms(350)));
-        assert_eq!(level.completed, 0);
+        assert_eq!(level.requests.completed, 0);
         let refused = failure(&level, RequestStage::Connect, "ECONNREFUSED");
         assert!((5..=50).contains(&refused), "{:?}", level.failures);
         assert_eq!(level.latency.count, 0);
@@ -34,7 +34,7 @@ fn broken_responses_are_told_apart() {
     });
     let load = Load { requests: Some(400), duration: Duration::from_secs(20), ..closed_loop(1, ms(1)) };
     let level = offer(http(server.address), &load);
-    assert_eq!((level.started, level.completed, level.failed), (400, 100, 300));
+    assert_eq!((level.requests.started, level.requests.completed, level.requests.failed), (400, 100, 300));
     assert_eq!(failure(&level, RequestStage::Body, "wrong content"), 100);
     assert_eq!(failure(&level, RequestStage::Body, "status 503"), 100);
     assert_eq!(failure(&level, RequestStage::FirstByte, "closed early"), 100);
@@ -67,7 +67,7 @@ fn responses_that_do_not_come_in_time_are_counted() {
     let settings = LoadSettings { timeout: ms(100), ..http(server.address) };
     let level = offer(settings, &closed_loop(2, ms(450)));
     assert!(failure(&level, RequestStage::FirstByte, "timeout") >= 2, "{:?}", level.failures);
-    assert_eq!(level.completed, 0);
+    assert_eq!(level.requests.completed, 0);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_server_that_vanishes_is_survived() {
     };
     let mut generator = Generator::new(http(server.address)).unwrap();
     let level = generator.offer(&closed_loop(4, Duration::from_secs(20)), &mut watched).unwrap();
-    assert!(level.completed > 10);
+    assert!(level.requests.completed > 10);
     assert!(failure(&level, RequestStage::Connect, "ECONNREFUSED") >= 1, "{:?}", level.failures);
     assert!(level.elapsed_seconds < 20.0, "{}", level.elapsed_seconds);
 }
@@ -130,6 +130,6 @@ fn silent_connections_that_the_server_closes_are_reported() {
         let settings = LoadSettings { idle: 5, ..http(address) };
         let level = offer(settings, &Load { rate, ..closed_loop(1, ms(800)) });
         assert_eq!(failure(&level, RequestStage::Idle, "closed early"), 5, "{rate:?}: {:?}", level.failures);
-        assert_eq!(level.failed, 0);
+        assert_eq!(level.requests.failed, 0);
     }
 }

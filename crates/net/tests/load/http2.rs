@@ -81,9 +81,9 @@ fn requests(connections: usize, requests: u64) -> Load {
 }
 
 fn expect_balance(level: &Level) {
-    let outcomes = level.completed + level.failed + level.late;
-    let unsent = level.intended.map_or(0, |intended| intended - level.started);
-    assert_eq!(level.started + unsent, outcomes + level.unanswered, "{:?}", level.failures);
+    let outcomes = level.requests.completed + level.requests.failed + level.requests.late;
+    let unsent = level.intended.map_or(0, |intended| intended - level.requests.started);
+    assert_eq!(level.requests.started + unsent, outcomes + level.requests.unanswered, "{:?}", level.failures);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn both_ends_count_the_same_requests_streams_and_connections() {
     for (streams, connections) in [(1, 3), (7, 3), (100, 1)] {
         let (address, seen) = serve(None, |_, stream| response(stream, BODY));
         let level = offer(LoadSettings::new(address, &client(streams)), &requests(connections, 3000));
-        assert_eq!((level.completed, level.failed), (3000, 0), "{:?}", level.failures);
+        assert_eq!((level.requests.completed, level.requests.failed), (3000, 0), "{:?}", level.failures);
         assert_eq!(seen.requests.load(Ordering::SeqCst), 3000);
         assert_eq!(seen.connections.load(Ordering::SeqCst), connections as u64);
         assert_eq!(level.connections, connections);
@@ -115,12 +115,12 @@ fn new_connections_and_those_for_some_requests_are_closed_by_the_client() {
     let (address, seen) = serve(None, |_, stream| response(stream, BODY));
     let plain = LoadSettings::new(address, &client(1));
     let level = offer(LoadSettings { new_connections: true, ..plain.clone() }, &requests(4, 200));
-    assert_eq!((level.completed, level.failed), (200, 0), "{:?}", level.failures);
+    assert_eq!((level.requests.completed, level.requests.failed), (200, 0), "{:?}", level.failures);
     assert_eq!(seen.connections.swap(0, Ordering::SeqCst), 200);
     let connect = level.connect.expect("connections were made");
     assert_eq!(connect.count, 200);
     let level = offer(LoadSettings { requests_per_connection: Some(10), ..plain }, &requests(4, 200));
-    assert_eq!((level.completed, level.failed), (200, 0), "{:?}", level.failures);
+    assert_eq!((level.requests.completed, level.requests.failed), (200, 0), "{:?}", level.failures);
     assert!((20..=24).contains(&seen.connections.load(Ordering::SeqCst)));
 }
 
@@ -130,9 +130,9 @@ fn a_rate_is_spread_over_streams_before_connections_are_opened() {
     let settings = LoadSettings { connections_max: 4, ..LoadSettings::new(address, &client(50)) };
     let level = offer(settings, &open_loop(1, 2000.0, Schedule::Poisson, ms(500)));
     expect_balance(&level);
-    assert_eq!((level.failed, level.unanswered), (0, 0), "{:?}", level.failures);
+    assert_eq!((level.requests.failed, level.requests.unanswered), (0, 0), "{:?}", level.failures);
     assert!(seen.connections.load(Ordering::SeqCst) <= 4);
-    assert!((800..1200).contains(&level.started), "{}", level.started);
+    assert!((800..1200).contains(&level.requests.started), "{}", level.requests.started);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_server_of_another_protocol_is_named() {
     let server = crate::server::serve(|_| Some(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()));
     let level = offer(LoadSettings::new(server.address, &client(2)), &requests(1, 4));
     assert!(failure(&level, RequestStage::FirstByte, "no HTTP/2") > 0, "{:?}", level.failures);
-    assert_eq!((level.completed, level.failed), (0, 4));
+    assert_eq!((level.requests.completed, level.requests.failed), (0, 4));
 }
 
 fn secure(address: SocketAddr, identity: &Identity, folder: &tempfile::TempDir) -> LoadSettings {
@@ -188,14 +188,14 @@ fn streams_are_encrypted_and_announced() {
     };
     let (address, seen) = serve(config(b"h2"), |_, stream| response(stream, BODY));
     let level = offer(secure(address, &identity, &folder), &requests(2, 24));
-    assert_eq!((level.completed, level.failed), (24, 0), "{:?}", level.failures);
+    assert_eq!((level.requests.completed, level.requests.failed), (24, 0), "{:?}", level.failures);
     assert_eq!(seen.connections.load(Ordering::SeqCst), 2);
     assert_eq!(seen.body_bytes.load(Ordering::SeqCst), 24 * (3 << 20));
 
     let (address, _) = serve(config(b"http/1.1"), |_, _| Vec::new());
     let level = offer(secure(address, &identity, &folder), &requests(1, 4));
     let named = failure(&level, RequestStage::Connect, "TLS alert NoApplicationProtocol");
-    assert!(named > 0 && named == level.failed, "{:?}", level.failures);
+    assert!(named > 0 && named == level.requests.failed, "{:?}", level.failures);
 }
 
 #[test]

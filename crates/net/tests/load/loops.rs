@@ -11,7 +11,7 @@ fn counts_agree_with_the_servers() {
     let server = serve(ok);
     let load = Load { requests: Some(5000), duration: Duration::from_secs(60), ..closed_loop(7, ms(1)) };
     let level = offer(http(server.address), &load);
-    assert_eq!((level.started, level.completed, level.failed), (5000, 5000, 0));
+    assert_eq!((level.requests.started, level.requests.completed, level.requests.failed), (5000, 5000, 0));
     assert_eq!((server.requests(), server.connections()), (5000, 7));
     assert_eq!(level.received_bytes, 5000 * OK.len() as u64);
     assert_eq!(level.latency.count, 5000);
@@ -25,7 +25,7 @@ fn an_open_loop_asks_at_its_rate() {
     let load = open_loop(4, 2000.0, Schedule::Constant, ms(500));
     let level = offer(http(server.address), &load);
     assert_eq!(level.intended, Some(1000));
-    assert_eq!((level.started, level.completed + level.late), (1000, 1000));
+    assert_eq!((level.requests.started, level.requests.completed + level.requests.late), (1000, 1000));
     assert_eq!(server.requests(), 1000);
     assert_eq!(level.lag.as_ref().unwrap().count, 1000);
     assert!(level.elapsed_seconds > 0.49 && level.elapsed_seconds < 0.51);
@@ -42,5 +42,5 @@ fn a_load_can_be_stopped_from_outside() {
         told < 3
     };
     let level = generator.offer(&closed_loop(1, Duration::from_secs(30)), &mut watched).unwrap();
-    assert!(start.elapsed() < Duration::from_secs(5) && level.completed > 0);
+    assert!(start.elapsed() < Duration::from_secs(5) && level.requests.completed > 0);
 }

@@ -86,7 +86,7 @@ fn every_request_is_encrypted_and_answered() {
         let (address, seen) = secure_server(identity.server_of(&[version]), OK, 0);
         let settings = LoadSettings { new_connections: is_new, ..settings(address, &identity, &folder) };
         let level = offer(settings, 200);
-        assert_eq!((level.completed, level.failed), (200, 0), "{:?}", level.failures);
+        assert_eq!((level.requests.completed, level.requests.failed), (200, 0), "{:?}", level.failures);
         assert_eq!(seen.requests.load(Ordering::SeqCst), 200);
         let last = seen.last.lock().expect("a lock").clone().expect("a connection");
         let spoken = format!("Some({:?})", version.version);
@@ -115,7 +115,7 @@ fn large_bodies_pass_both_ways() {
         HttpClientSettings { body: Some(Content::new(vec![b'y'; length])), ..HttpClientSettings::default() };
     let tls = settings(address, &identity, &folder).tls;
     let level = offer(LoadSettings { tls, ..LoadSettings::new(address, &client) }, 4);
-    assert_eq!((level.completed, level.failed), (4, 0), "{:?}", level.failures);
+    assert_eq!((level.requests.completed, level.requests.failed), (4, 0), "{:?}", level.failures);
     assert_eq!(seen.requests.load(Ordering::SeqCst), 4);
     assert!(level.watch.sends_blocked > 0, "the body did not fit into a socket");
     assert!(level.received_bytes > 4 * length as u64 && level.sent_bytes > 4 * length as u64);
@@ -130,7 +130,7 @@ fn what_a_server_lacks_is_named() {
     let (address, _) = secure_server(Arc::new(other), OK, 0);
     let level = offer(settings(address, &identity, &folder), 8);
     let named = failure(&level, RequestStage::Connect, "TLS alert NoApplicationProtocol");
-    assert_eq!(named, level.failed, "{:?}", level.failures);
+    assert_eq!(named, level.requests.failed, "{:?}", level.failures);
     assert!(named > 0);
 
     let plain = TcpListener::bind("127.0.0.1:0").expect("a port");

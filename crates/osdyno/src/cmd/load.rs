@@ -175,7 +175,7 @@ fn figure_of(figure: LimitedFigure, level: &Level) -> Option<MeasuredFigure> {
             interval
                 .or_else(|| answered.then(|| MeasuredFigure::exact(level.latency.quantile(percent / 100.0))))
         }
-        LimitedFigure::Errors => MeasuredFigure::share(level.failed, level.started),
+        LimitedFigure::Errors => MeasuredFigure::share(level.requests.failed, level.requests.started),
         LimitedFigure::Rate => {
             let value = level.completed_per_second;
             let (low, high) = level.completed_per_second_interval.unwrap_or((value, value));

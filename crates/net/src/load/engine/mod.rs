@@ -366,7 +366,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         if let Some(wrong) = parsed.error
             && (counted || self.mode == Mode::Alone)
         {
-            self.counts.failed += 1;
+            self.counts.requests.failed += 1;
             return self.failures.count(RequestStage::Body, Cause::ResponseError(wrong));
         }
         if !counted {
@@ -374,10 +374,10 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
         let latency_ns = now.saturating_sub(intended_ns);
         if now < self.until_ns {
-            self.counts.completed += 1;
+            self.counts.requests.completed += 1;
             self.slices.completed(latency_ns);
         } else {
-            self.counts.late += 1;
+            self.counts.requests.late += 1;
         }
         if self.starts.is_some() {
             if now >= self.until_ns {
@@ -457,8 +457,9 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
         // None is awaited where the response is complete, nor on an idle connection.
         if slot.counted {
-            self.counts.failed += u64::from(slot.awaited);
-            self.counts.timed_out += if cause == Cause::Timeout { u64::from(slot.awaited) } else { 0 };
+            self.counts.requests.failed += u64::from(slot.awaited);
+            self.counts.requests.timed_out +=
+                if cause == Cause::Timeout { u64::from(slot.awaited) } else { 0 };
         }
         slot.awaited = 0;
         self.close(place);

@@ -146,7 +146,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
         for slot in &mut self.slots {
             slot.counted = true;
-            self.counts.started += u64::from(slot.awaited);
+            self.counts.requests.started += u64::from(slot.awaited);
         }
     }
 
@@ -173,12 +173,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             connections: self.connections(),
             elapsed_seconds,
             intended,
-            started: counts.started,
-            completed: counts.completed,
-            failed: counts.failed,
-            timed_out: counts.timed_out,
-            late: counts.late,
-            unanswered: counts.unanswered,
+            requests: counts.requests,
             connected: carried.connected,
             sent_bytes: carried.sent_bytes,
             received_bytes: carried.received_bytes,
@@ -233,8 +228,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             share: (now - self.begin_ns) as f64 / span,
             warming_up: !self.measuring,
             seconds: now.saturating_sub(self.from_ns) as f64 / 1e9,
-            completed: self.counts.completed,
-            failed: self.counts.failed,
+            completed: self.counts.requests.completed,
+            failed: self.counts.requests.failed,
             busy: self.slots.len() - self.vacant,
             open: (self.open - self.silent.min(self.open)).div_ceil(self.network.streams()),
             recent: self.recent(now),
@@ -311,9 +306,9 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             }
             let awaited = u64::from(std::mem::take(&mut slot.awaited));
             if slot.counted && (had_time || now.saturating_sub(slot.sent_ns) > overdue_ns) {
-                self.counts.unanswered += awaited;
+                self.counts.requests.unanswered += awaited;
             } else if slot.counted {
-                self.counts.started -= awaited;
+                self.counts.requests.started -= awaited;
             }
             self.close(place);
         }
@@ -334,17 +329,14 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                 break;
             }
         }
-        Some(self.counts.started + unstarted.min(self.allowance))
+        Some(self.counts.requests.started + unstarted.min(self.allowance))
     }
 
     /// Where every request has one outcome, the counts.
     fn take_counts(&mut self) -> Result<Counts, Error> {
         let counts = std::mem::take(&mut self.counts);
-        let outcomes = counts.completed + counts.failed + counts.late + counts.unanswered;
-        if counts.started == outcomes {
-            return Ok(counts);
-        }
-        Err(Error::Miscounted { started: counts.started, outcomes })
+        let (started, outcomes) = (counts.requests.started, counts.requests.outcomes());
+        if started == outcomes { Ok(counts) } else { Err(Error::Miscounted { started, outcomes }) }
     }
 
     /// Closes connections that the server announced to close. Their requests are complete, so none has

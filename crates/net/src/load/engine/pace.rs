@@ -121,9 +121,9 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// itself had no processor then, it was late, and the requests were meant all the same.
     pub(super) fn catch_up(&mut self) {
         for _ in 0..self.places_max().div_ceil(STARTS_MAX) {
-            let started = self.counts.started;
+            let started = self.counts.requests.started;
             self.pace_open(self.network.now_ns());
-            if self.counts.started == started {
+            if self.counts.requests.started == started {
                 return;
             }
         }

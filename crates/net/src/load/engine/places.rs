@@ -8,6 +8,7 @@ use crate::Error;
 use crate::client::Client;
 use crate::load::Grown;
 use crate::load::failure::RequestStage;
+use crate::load::measured::RequestCounts;
 use crate::network::{LoadNetwork, Socket};
 
 /// Attempts without a connection, after which growing is given up.
@@ -224,17 +225,10 @@ pub(super) enum Mode {
     Open,
 }
 
-/// The counts of a load that is measured. Every request that was started has one outcome: it is completed,
-/// failed, late or unanswered.
+/// The counts of a load that is measured.
 #[derive(Default)]
 pub(super) struct Counts {
-    pub(super) started: u64,
-    pub(super) completed: u64,
-    pub(super) failed: u64,
-    /// The part of `failed` that had no response within the timeout.
-    pub(super) timed_out: u64,
-    pub(super) late: u64,
-    pub(super) unanswered: u64,
+    pub(super) requests: RequestCounts,
     pub(super) connected: u64,
     pub(super) sent_bytes: u64,
     pub(super) received_bytes: u64,

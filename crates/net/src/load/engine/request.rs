@@ -21,7 +21,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         slot.sent_ns = now;
         (slot.awaited, slot.counted) = (together, counted);
         if counted {
-            self.counts.started += u64::from(together);
+            self.counts.requests.started += u64::from(together);
             self.slices.started(u64::from(together));
         }
         if self.slots[place as usize].socket.is_some() {

@@ -172,7 +172,7 @@ fn timeouts(level: &Level) -> u64 {
 fn the_service_time_of_a_slow_server_is_found() {
     for load in [closed_loop(2, ms(400)), open_loop(4, 100.0, Schedule::Uniform, ms(400))] {
         let level = offer(settings(), &load, |_, _| Some(10 * MS));
-        assert!(level.completed > 30, "{level:?}");
+        assert!(level.requests.completed > 30, "{level:?}");
         assert!(level.latency.min_seconds >= 0.010 / EXACT, "{}", level.latency.min_seconds);
         assert!(p(&level, 50.0) < 0.010 * EXACT, "{}", p(&level, 50.0));
     }
@@ -205,14 +205,14 @@ fn an_open_loop_opens_connections_while_all_are_busy() {
     let level = offer(many, &open_loop(1, 200.0, Schedule::Poisson, ms(600)), |_, _| Some(50 * MS));
     assert!(level.connections > 5 && level.connections <= 64, "{}", level.connections);
     assert!(p(&level, 99.0) < 0.050 * EXACT, "{}", p(&level, 99.0));
-    assert_eq!(level.unanswered, 0);
+    assert_eq!(level.requests.unanswered, 0);
 }
 
 #[test]
 fn more_than_the_server_can_do_has_no_response() {
     let two = LoadSettings { connections_max: 2, ..settings() };
     let level = offer(two, &open_loop(2, 2000.0, Schedule::Poisson, ms(500)), |_, _| Some(10 * MS));
-    assert!(level.unanswered > 500, "{}", level.unanswered);
+    assert!(level.requests.unanswered > 500, "{}", level.requests.unanswered);
     let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
     assert!(lateness.quantile(0.99) < 0.000_1, "not the generator: {}", lateness.quantile(0.99));
     assert_eq!(
@@ -229,7 +229,7 @@ fn what_comes_before_the_window_is_not_counted_and_think_time_is_kept() {
     let load = Load { warm_up: ms(200), ..closed_loop(1, ms(420)) };
     let level = level_of(&mut engine, &load);
     // Every 21 ms one: 20 in the window, and nine before it.
-    assert_eq!(level.completed, 20, "{level:?}");
+    assert_eq!(level.requests.completed, 20, "{level:?}");
     assert!((29..=31).contains(&world.borrow().server.requests), "{}", world.borrow().server.requests);
 }
 
@@ -284,7 +284,7 @@ fn the_highest_rate_of_a_limited_server_is_found() {
 #[test]
 fn a_slow_server_is_not_reported_as_stuck() {
     let level = offer(settings(), &closed_loop(4, ms(700)), |_, _| Some(200 * MS));
-    assert_eq!((level.completed, level.unanswered, level.failed), (12, 0, 0));
+    assert_eq!((level.requests.completed, level.requests.unanswered, level.requests.failed), (12, 0, 0));
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_timeout_comes_at_its_time() {
     let impatient = LoadSettings { timeout: ms(100), ..settings() };
     let level = offer(impatient, &closed_loop(2, ms(450)), |_, _| None);
     // Each connection after 100, 300 and 500 ms: what failed is tried again after 100 ms.
-    assert_eq!((level.completed, timeouts(&level)), (0, 6), "{:?}", level.failures);
+    assert_eq!((level.requests.completed, timeouts(&level)), (0, 6), "{:?}", level.failures);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn connections_that_never_get_a_response_are_not_passed_over() {
     // Each of four connections begins with a request; only the first gets responses.
     let level =
         offer(settings(), &closed_loop(4, ms(300)), |number, _| (!(2..=4).contains(&number)).then_some(MS));
-    assert_eq!((level.unanswered, level.failed), (3, 0));
+    assert_eq!((level.requests.unanswered, level.requests.failed), (3, 0));
 }
 
 #[test]
@@ -320,8 +320,8 @@ fn connections_stay_while_levels_rise() {
         let grown = engine.grow_to(connections).expect("connections");
         assert_eq!((grown.connections, engine.connections()), (connections, connections));
         let level = level_of(&mut engine, &closed_loop(connections, ms(60)));
-        assert_eq!((level.connections, level.failed), (connections, 0));
-        assert!(level.completed as usize >= 58 * connections, "{}", level.completed);
+        assert_eq!((level.connections, level.requests.failed), (connections, 0));
+        assert!(level.requests.completed as usize >= 58 * connections, "{}", level.requests.completed);
     }
     // 20, fifteen of them closed, and 35 more.
     assert_eq!(world.borrow().wire.connections(), 55);
@@ -389,8 +389,8 @@ fn broken(seed: u64) -> Vec<String> {
         Ok(outcome) => outcome,
         Err(error) => return vec![error.to_string()],
     };
-    if measured.completed + measured.late != good {
-        let counted = measured.completed + measured.late;
+    if measured.requests.completed + measured.requests.late != good {
+        let counted = measured.requests.completed + measured.requests.late;
         faults.push(format!("{counted} right responses counted, {good} read: {:?}", measured.failures));
     }
     faults

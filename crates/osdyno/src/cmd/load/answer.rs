@@ -180,7 +180,7 @@ impl JudgedLevel {
 impl LevelVerdict {
     fn of(level: &Level, settings: &LoadSettings) -> LevelVerdict {
         let (limit, reason) = judged(level);
-        let matters = |failure: &&Failure| failure.count as f64 > HINT_SHARE * level.started as f64;
+        let matters = |failure: &&Failure| failure.count as f64 > HINT_SHARE * level.requests.started as f64;
         let matter: Vec<&Failure> = level.failures.iter().filter(matters).collect();
         LevelVerdict { limit, reason, hint: hint::first(&matter, settings) }
     }
@@ -240,9 +240,9 @@ fn judged(level: &Level) -> (LevelLimit, Option<String>) {
         return (LevelLimit::Void, Some(reasons.join("; ")));
     }
     // Failures other than timeouts, about which there is a verdict of its own.
-    let failed = level.failed.saturating_sub(level.timed_out);
-    if failed > level.started / 2 && level.latency.count > 0 {
-        let share = ::report::words::percent(failed as f64 / level.started.max(1) as f64);
+    let failed = level.requests.failed.saturating_sub(level.requests.timed_out);
+    if failed > level.requests.started / 2 && level.latency.count > 0 {
+        let share = ::report::words::percent(failed as f64 / level.requests.started.max(1) as f64);
         return (LevelLimit::Failed, Some(share));
     }
     let facts = facts(level);

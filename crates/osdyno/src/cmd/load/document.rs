@@ -235,7 +235,7 @@ fn headline(level: &Level) -> Text {
         Some(format!(" · p{percent} {}", bare(percentile)))
     };
     let latencies: String = [50.0, 99.0, 99.9].into_iter().filter_map(at).collect();
-    let failed = match level.failed {
+    let failed = match level.requests.failed {
         0 => Text::from("none failed"),
         failed => Text::toned(format!("{} FAILED", count(failed)), Tone::Notable),
     };
@@ -245,19 +245,19 @@ fn headline(level: &Level) -> Text {
 
 fn requests(level: &Level) -> String {
     let mut parts =
-        vec![format!("{} correct in {}", count(level.completed), duration(level.elapsed_seconds))];
+        vec![format!("{} correct in {}", count(level.requests.completed), duration(level.elapsed_seconds))];
     if let Some(intended) = level.intended {
         parts.push(format!("{} intended", count(intended)));
-        parts.push(format!("{} started", count(level.started)));
+        parts.push(format!("{} started", count(level.requests.started)));
     }
-    if level.late > 0 {
-        parts.push(format!("{} after the end", count(level.late)));
+    if level.requests.late > 0 {
+        parts.push(format!("{} after the end", count(level.requests.late)));
     }
-    if level.unanswered > 0 {
-        parts.push(format!("{} without a response", count(level.unanswered)));
+    if level.requests.unanswered > 0 {
+        parts.push(format!("{} without a response", count(level.requests.unanswered)));
     }
-    if level.failed > 0 {
-        parts.push(format!("{} failed:", count(level.failed)));
+    if level.requests.failed > 0 {
+        parts.push(format!("{} failed:", count(level.requests.failed)));
     }
     parts.join(", ")
 }
@@ -271,8 +271,8 @@ fn statuses(level: &Level) -> String {
 fn generator(level: &Level) -> String {
     let watch = &level.watch;
     let mut parts = vec![format!("{} busy", percent(watch.cpu_share))];
-    if level.completed > 0 {
-        let cpu = watch.cpu_seconds / level.completed as f64;
+    if level.requests.completed > 0 {
+        let cpu = watch.cpu_seconds / level.requests.completed as f64;
         parts.push(format!("{} of CPU time per request", time(cpu)));
     }
     if let Some(delay) = watch.run_delay_seconds.filter(|&delay| delay > 0.01 * level.elapsed_seconds) {
@@ -363,7 +363,7 @@ fn levels_table(levels: &[JudgedLevel]) -> Table {
         };
         let at = |percent: f64| level.latency.percentile(percent).map_or("—".to_owned(), bare);
         let rate = count(level.completed_per_second.round() as u64);
-        let mut cells = vec![label, rate, at(50.0), at(99.0), at(99.9), count(level.failed)];
+        let mut cells = vec![label, rate, at(50.0), at(99.0), at(99.9), count(level.requests.failed)];
         cells.extend(is_remarked.then(|| verdict.sentence().unwrap_or_default()));
         table.push(cells);
     }

@@ -25,7 +25,7 @@ pub(super) fn table(joint: &JointLoad, facts: &GeneratorLevel) -> Table {
     let mut table = Table { class: "numbers", is_split: true, ..Table::of_columns(columns) };
     let known = |seconds: Option<f64>| seconds.map_or("—".to_owned(), time);
     for worker in &joint.workers {
-        let rate = worker.completed as f64 / worker.elapsed_seconds.max(1e-9);
+        let rate = worker.requests.completed as f64 / worker.elapsed_seconds.max(1e-9);
         let cells = [
             name(joint, worker),
             count(rate.round() as u64),

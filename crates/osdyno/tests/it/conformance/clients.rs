@@ -19,7 +19,7 @@ pub(crate) fn load(case: &mut Case<'_>, row: &Row, client: &ClientKind) {
     let is_one_each = settings.one_request_each();
     let load = Load { requests: Some(REQUESTS), ..closed_loop(POOL, Duration::from_secs(60)) };
     let level = Generator::new(settings).unwrap().offer(&load, &mut unwatched).unwrap();
-    let done = (level.started, level.completed, level.failed);
+    let done = (level.requests.started, level.requests.completed, level.requests.failed);
     assert_eq!(done, (REQUESTS, REQUESTS, 0), "{:?}", level.failures);
     case.book.connections += if is_one_each { REQUESTS } else { POOL as u64 };
     case.book.responses += if row.counts_requests { REQUESTS } else { 0 };

@@ -116,13 +116,16 @@ impl Promise {
         let completed: u64 = truths.iter().map(|truth| truth.completed).sum();
         let (measured, count) = (truths.len(), self.count);
         ensure(measured == count, format!("{measured} of {count} workers have measured"));
-        ensure(level.completed == completed, format!("{} counted of {completed}", level.completed));
+        ensure(
+            level.requests.completed == completed,
+            format!("{} counted of {completed}", level.requests.completed),
+        );
         let latencies = level.latency.count;
         ensure(latencies == completed, format!("{latencies} latencies of {completed} responses"));
         let slices: u64 = level.slices.iter().map(|slice| slice.completed).sum();
         ensure(slices == completed, format!("{slices} responses in slices, of {completed}"));
         let Some(joint) = &level.joint else { return vec!["no clocks were compared".to_owned()] };
-        let each: u64 = joint.workers.iter().map(|worker| worker.completed).sum();
+        let each: u64 = joint.workers.iter().map(|worker| worker.requests.completed).sum();
         ensure(each == completed, format!("{each} responses by workers, of {completed}"));
         let at = |of: fn(&Truth) -> u64| truths.iter().map(of);
         let first_ns = at(|truth| truth.begin_ns).min().unwrap_or(0) as f64;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::Error;
 use crate::load::coordinator::link::WorkerLink;
 use crate::load::histogram::Times;
-use crate::load::measured::{Measured, Slice, Window};
+use crate::load::measured::{Measured, RequestCounts, Slice, Window};
 use crate::load::{Generator, Load, LoadSettings, Progress};
 
 type Request = crate::load::coordinator::worker::Request<LoadSettings, Load>;
@@ -372,8 +372,7 @@ fn measured(window: Window, completed: u64) -> Measured {
     Measured {
         connections: 1,
         elapsed_seconds: seconds,
-        started: completed,
-        completed,
+        requests: RequestCounts { started: completed, completed, ..RequestCounts::default() },
         slices: vec![Slice { begin_seconds: 0.0, seconds, started: completed, completed, latency }],
         window,
         ..Measured::nothing().expect("histograms")

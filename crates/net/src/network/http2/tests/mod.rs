@@ -261,9 +261,10 @@ fn broken(seed: u64) -> Vec<String> {
     };
     let world = world.borrow();
     let mut faults = world.wire.faults.clone();
-    let counted = measured.completed + measured.late;
+    let counted = measured.requests.completed + measured.requests.late;
     // A request that was given up may be answered before the reset reaches the server.
-    let given_up = if cuts_requests { measured.timed_out + measured.unanswered + 50 } else { 0 };
+    let given_up =
+        if cuts_requests { measured.requests.timed_out + measured.requests.unanswered + 50 } else { 0 };
     if counted > world.server.good || counted + given_up < world.server.good {
         faults.push(format!(
             "{counted} right responses counted, {} read: {:?}",
@@ -289,9 +290,13 @@ fn streams_share_a_connection_and_requests_leave_together() {
     let (level, world) = level(8, 2, calm_but(|servers| servers.comes_together = true));
     let world = world.borrow();
     assert_eq!((world.wire.connections(), level.connections), (2, 2));
-    assert_eq!((level.failed, level.unanswered), (0, 0), "{:?}", level.failures);
+    assert_eq!((level.requests.failed, level.requests.unanswered), (0, 0), "{:?}", level.failures);
     // 16 requests each millisecond, but for the first ones, which are spread over five.
-    assert!((16 * 90..=16 * 100).contains(&(level.completed as usize)), "{}", level.completed);
+    assert!(
+        (16 * 90..=16 * 100).contains(&(level.requests.completed as usize)),
+        "{}",
+        level.requests.completed
+    );
     assert!(world.server.together_max == 8, "{} requests in one piece", world.server.together_max);
     assert!(level.latency.quantile(0.5) < 0.001 * 1.02, "{}", level.latency.quantile(0.5));
 }
@@ -299,19 +304,22 @@ fn streams_share_a_connection_and_requests_leave_together() {
 #[test]
 fn a_server_that_allows_fewer_streams_makes_requests_wait() {
     let (level, _) = level(8, 1, calm_but(|servers| servers.greeting = settings_of(2)));
-    assert_eq!((level.failed, level.unanswered), (0, 0), "{:?}", level.failures);
+    assert_eq!((level.requests.failed, level.requests.unanswered), (0, 0), "{:?}", level.failures);
     // Two at a time, of which each takes a millisecond, so that eight wait for four.
-    assert!((180..=200).contains(&level.completed), "{}", level.completed);
+    assert!((180..=200).contains(&level.requests.completed), "{}", level.requests.completed);
     assert!((level.latency.quantile(0.5) / 0.004 - 1.0).abs() < 0.05, "{}", level.latency.quantile(0.5));
 }
 
 #[test]
 fn a_server_that_asks_for_another_connection_gets_it_without_a_failure() {
     let (level, world) = level(4, 1, calm_but(|servers| servers.each = Some(10)));
-    assert_eq!((level.failed, level.unanswered), (0, 0), "{:?}", level.failures);
-    assert!(level.completed > 200, "{}", level.completed);
+    assert_eq!((level.requests.failed, level.requests.unanswered), (0, 0), "{:?}", level.failures);
+    assert!(level.requests.completed > 200, "{}", level.requests.completed);
     let connections = world.borrow().wire.connections() as u64;
-    assert!((level.completed / 10..=level.completed / 10 + 4).contains(&connections), "{connections}");
+    assert!(
+        (level.requests.completed / 10..=level.requests.completed / 10 + 4).contains(&connections),
+        "{connections}"
+    );
     assert!(level.connected_per_second > 100.0, "{}", level.connected_per_second);
 }
 
@@ -323,8 +331,12 @@ fn a_server_that_says_nothing_is_left() {
     let (measured, world) =
         offer(&client, load_settings(&client), &load, calm(100_000 * MS)).expect("a load");
     let timeouts = measured.failures.iter().find(|one| one.cause == "timeout").expect("timeouts");
-    assert_eq!((timeouts.stage, measured.completed), (RequestStage::FirstByte, 0));
-    assert!(measured.timed_out >= 6 && world.borrow().wire.connections() >= 2, "{}", measured.timed_out);
+    assert_eq!((timeouts.stage, measured.requests.completed), (RequestStage::FirstByte, 0));
+    assert!(
+        measured.requests.timed_out >= 6 && world.borrow().wire.connections() >= 2,
+        "{}",
+        measured.requests.timed_out
+    );
 }
 
 /// Its stream was reset, and later bytes in it are no response to the next request in its place.
@@ -335,10 +347,10 @@ fn a_response_after_the_timeout_is_not_that_of_the_next_request() {
     // A place that failed rests for a while, so the response comes well after that.
     let world = calm_but(|servers| servers.late_first_ns = Some(2 * TIMEOUT_NS));
     let (measured, world) = offer(&client, load_settings(&client), &load, world).expect("a load");
-    assert_eq!((measured.failed, measured.timed_out), (1, 1), "{:?}", measured.failures);
-    let counted = measured.completed + measured.late;
+    assert_eq!((measured.requests.failed, measured.requests.timed_out), (1, 1), "{:?}", measured.failures);
+    let counted = measured.requests.completed + measured.requests.late;
     assert_eq!((counted, world.borrow().wire.connections()), (world.borrow().server.good, 1));
-    assert!(measured.completed > 1000, "{}", measured.completed);
+    assert!(measured.requests.completed > 1000, "{}", measured.requests.completed);
 }
 
 /// With room for all bodies on the connection, so that only the windows of streams hold them back.
@@ -348,7 +360,7 @@ fn a_stream_ends_at_its_own_window() {
     let load = Load { requests: Some(6), ..closed_loop(1, Duration::from_secs(10)) };
     let world = calm_but(|servers| servers.greeting = setting(4, 10_000));
     let (measured, world) = offer(&client, load_settings(&client), &load, world).expect("a load");
-    assert_eq!((measured.completed, measured.failed), (6, 0), "{:?}", measured.failures);
+    assert_eq!((measured.requests.completed, measured.requests.failed), (6, 0), "{:?}", measured.failures);
     assert!(world.borrow().server.requests.iter().all(|one| one.body_bytes == 300_000));
 }
 
@@ -360,7 +372,12 @@ fn a_body_is_sent_as_far_as_there_are_windows() {
     for cuts_requests in [false, true] {
         let world = calm_but(|servers| servers.cuts_requests = cuts_requests);
         let (measured, world) = offer(&client, load_settings(&client), &load, world).expect("a load");
-        assert_eq!((measured.completed, measured.failed), (6, 0), "{:?}", measured.failures);
+        assert_eq!(
+            (measured.requests.completed, measured.requests.failed),
+            (6, 0),
+            "{:?}",
+            measured.failures
+        );
         assert!(world.borrow().server.requests.iter().all(|one| one.body_bytes == 1_000_000));
         assert!(measured.sent_bytes > 6_000_000);
     }

@@ -193,13 +193,13 @@ fn load(servers: Servers, requests: u64, each: Option<u32>) -> (Level, Rc<RefCel
 #[test]
 fn whatever_is_cut_anywhere_is_put_together() {
     let (whole, world) = load(Servers::new(OK), 2, Some(2));
-    assert_eq!((whole.completed, whole.failed), (2, 0), "{:?}", whole.failures);
+    assert_eq!((whole.requests.completed, whole.requests.failed), (2, 0), "{:?}", whole.failures);
     let lengths = world.borrow().server.lengths();
     let most = lengths.0.max(lengths.1);
     assert!(most > 1000, "a handshake and two requests: {lengths:?}");
     // Connection n is cut behind its byte n, in both directions; the first two are there before the load.
     let (cut, world) = load(Servers { cuts: true, ..Servers::new(OK) }, 2 * most, Some(2));
-    assert_eq!((cut.completed, cut.failed), (2 * most, 0), "{:?}", cut.failures);
+    assert_eq!((cut.requests.completed, cut.requests.failed), (2 * most, 0), "{:?}", cut.failures);
     assert!(world.borrow().wire.connections() as u64 >= most);
     let connect = cut.connect.expect("connections were made");
     let handshake = cut.handshake.expect("with handshakes");
@@ -210,9 +210,9 @@ fn whatever_is_cut_anywhere_is_put_together() {
 #[test]
 fn a_body_without_a_length_needs_the_word_that_it_is_whole() {
     let (orderly, _) = load(Servers { end: End::CloseNotify, ..Servers::new(OPEN) }, 20, None);
-    assert_eq!((orderly.completed, orderly.failed), (20, 0), "{:?}", orderly.failures);
+    assert_eq!((orderly.requests.completed, orderly.requests.failed), (20, 0), "{:?}", orderly.failures);
     let (cut, _) = load(Servers { end: End::Silent, ..Servers::new(OPEN) }, 20, None);
-    assert_eq!((cut.completed, cut.failed), (0, 20));
+    assert_eq!((cut.requests.completed, cut.requests.failed), (0, 20));
     assert_eq!(cut.failures[0].cause, "closed without close_notify");
 }
 
@@ -221,16 +221,16 @@ fn a_body_without_a_length_needs_the_word_that_it_is_whole() {
 fn a_body_with_a_length_is_whole_without_that_word() {
     let close = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
     let (level, _) = load(Servers { end: End::Silent, ..Servers::new(close) }, 20, None);
-    assert_eq!((level.completed, level.failed), (20, 0), "{:?}", level.failures);
+    assert_eq!((level.requests.completed, level.requests.failed), (20, 0), "{:?}", level.failures);
     assert!(level.failures.is_empty(), "{:?}", level.failures);
     let (whole, world) = load(Servers { end: End::CloseNotify, ..Servers::new(OPEN) }, 2, None);
-    assert_eq!(whole.completed, 2);
+    assert_eq!(whole.requests.completed, 2);
     let all = world.borrow().server.lengths().1;
     // Signatures differ in length by a few bytes, so the last of them may be all of a shorter one.
     let most = all - 12;
     // Connection n ends behind its byte n, the first two before the load: a part never counts as the whole.
     let (level, _) = load(Servers { end: End::CutShort, ..Servers::new(OPEN) }, most, None);
-    assert_eq!((level.completed, level.failed), (0, most), "{:?}", level.failures);
+    assert_eq!((level.requests.completed, level.requests.failed), (0, most), "{:?}", level.failures);
 }
 
 #[test]
