@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use history::{FileState, HistoryAnswer, MachineHistory, Store, StoredRun};
+use history::{FileState, HistoryAnswer, MachineHistory, RunSummary, Store, StoredRun};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::Recording;
 use report::document::{Document, Figure, Section, Text, Tone, page};
-use report::html::esc;
+use report::html::PageLinks;
 
 use crate::cache::Cache;
 use crate::list;
@@ -153,18 +153,14 @@ impl Site {
     /// The page of a run, as `report` writes it.
     fn run(&self, snapshot: &Snapshot, id: &str) -> Result<SitePage, Failed> {
         let (stored, _) = snapshot.store.find(id).map_err(|error| (404, error.to_string()))?;
-        let way = format!(
-            "<a href=\"../index.html\">Runs</a> · <a href=\"../history.html\">History</a> · {}",
-            esc(&stored.state.file)
-        );
+        let links = self.links(way_to_run(&stored.state.file));
         self.made(
             &[stored],
-            &way,
             |recordings, out| {
                 let Some(recording) = recordings.first() else { return Ok(()) };
                 let findings = Findings::from_recording(recording);
                 let systems = systems(&findings, recording, &stored.state.file);
-                report::html::write(recording, &findings, systems.as_ref(), out)
+                report::html::write_linked(recording, &findings, systems.as_ref(), &links, out)
             },
             snapshot,
         )
@@ -175,18 +171,10 @@ impl Site {
         let find = |id: &str| snapshot.store.find(id).map_err(|error| (404, error.to_string()));
         let ((base, of_base), (head, of_head)) = (find(base)?, find(head)?);
         let names = [&of_base.started_at, &of_head.started_at];
-        let way = format!(
-            "<a href=\"../index.html\">Runs</a> · <a href=\"../history.html\">History</a> · \
-             <a href=\"../run/{}.html\">{}</a> against <a href=\"../run/{}.html\">{}</a>",
-            esc(&of_head.id),
-            esc(names[1]),
-            esc(&of_base.id),
-            esc(names[0]),
-        );
+        let links = self.links(way_to_comparison(of_head, of_base));
         let mut refusal = None;
         let found = self.made(
             &[base, head],
-            &way,
             |recordings, out| {
                 let named: Vec<(&str, &Recording)> = names
                     .iter()
@@ -194,7 +182,7 @@ impl Site {
                     .map(|(name, recording)| (name.as_str(), recording.as_ref()))
                     .collect();
                 match Comparison::new(&named) {
-                    Ok(compared) => report::compare::write_html(&compared, out),
+                    Ok(compared) => report::compare::write_linked_html(&compared, &links, out),
                     Err(reason) => {
                         refusal = Some(report::compare::refusal(&reason));
                         Err(io::Error::other("refused"))
@@ -213,7 +201,6 @@ impl Site {
     fn made(
         &self,
         runs: &[&StoredRun],
-        way: &str,
         make: impl FnOnce(&[Arc<Recording>], &mut dyn io::Write) -> io::Result<()>,
         snapshot: &Snapshot,
     ) -> Result<SitePage, Failed> {
@@ -228,22 +215,34 @@ impl Site {
                 runs.iter().map(|run| read(run)).collect::<Result<_, _>>()?;
             let mut body = Vec::new();
             make(&recordings, &mut body).map_err(|error| (503, error.to_string()))?;
-            Ok::<Vec<u8>, Failed>(self.framed(body, way))
+            Ok::<Vec<u8>, Failed>(body)
         })?;
         Ok(SitePage::page(page.to_vec()))
     }
 
-    /// A page with the way to its neighbours; served, its script comes from the site.
-    fn framed(&self, body: Vec<u8>, way: &str) -> Vec<u8> {
-        let mut text = String::from_utf8_lossy(&body).into_owned();
-        text =
-            text.replacen("<main>", &format!("<main>\n<nav class=\"way\" aria-label=\"Way\">{way}</nav>"), 1);
-        if !self.is_static {
-            let inline = format!("<script>\n{}</script>", report::html::script());
-            text = text.replacen(&inline, &format!("<script src=\"../{SCRIPT}\"></script>"), 1);
-        }
-        text.into_bytes()
+    /// Links of a page below a folder of the site. Served, its script comes from the site.
+    fn links(&self, way: Text) -> PageLinks {
+        PageLinks { way, script: (!self.is_static).then(|| format!("../{SCRIPT}")) }
     }
+}
+
+/// The way to the page of a run.
+fn way_to_run(file: &str) -> Text {
+    way().and(" · ").and(file)
+}
+
+/// The way to the page of two runs.
+fn way_to_comparison(head: &RunSummary, base: &RunSummary) -> Text {
+    let run = |run: &RunSummary| {
+        Text::linked(run.started_at.as_str(), Tone::Plain, format!("../run/{}.html", run.id))
+    };
+    way().and(" · ").and(run(head)).and(" against ").and(run(base))
+}
+
+/// The way to the pages above all others.
+fn way() -> Text {
+    let link = |name: &str, page: &str| Text::linked(name, Tone::Plain, format!("../{page}.html"));
+    link("Runs", "index").and(" · ").and(link("History", "history"))
 }
 
 /// The systems of a run against the first of them, where it has several.

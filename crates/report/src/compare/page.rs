@@ -9,14 +9,19 @@ use judge::compare::Comparison;
 use super::html::{costs, definitions, figures, named, plots, ratios};
 use super::{notes, over_load, scalings, words};
 use crate::html::escape::esc;
-use crate::html::page;
+use crate::html::page::{self, PageLinks};
 use crate::sentences::capital;
 use crate::shell;
 use crate::words::{count, percent};
 
 /// Writes a comparison of systems as a page.
 pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    page::open(&words::title(compared), out)?;
+    write_linked(compared, &PageLinks::default(), out)
+}
+
+/// The same as a page of a site.
+pub fn write_linked(compared: &Comparison, links: &PageLinks, out: &mut dyn Write) -> io::Result<()> {
+    page::open(&words::title(compared), &links.way, out)?;
     head(compared, out)?;
     differences(compared, out)?;
     writeln!(out, "<section><h2>Costs</h2>")?;
@@ -31,7 +36,7 @@ pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     plots("c", compared, out)?;
     writeln!(out, "</section>")?;
     how_to_read(compared, out)?;
-    page::close(false, out)
+    page::close(out)
 }
 
 /// Writes a comparison of the systems of a run as part of its page: the figures of jobs, the costs, and the

@@ -13,12 +13,9 @@ use crate::html::{close, esc, open};
 /// # Errors
 /// Those of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    open(&document.title, out)?;
+    open(&document.title, &document.way, out)?;
     if !document.assets.style.is_empty() {
         writeln!(out, "<style>\n{}\n</style>", document.assets.style)?;
-    }
-    if !document.way.is_empty() {
-        writeln!(out, "<nav class=\"way\" aria-label=\"Way\">{}</nav>", markup(&document.way))?;
     }
     let is_paragraph = |block: &&Element| matches!(block, Element::Paragraph(_));
     let head = document.blocks.iter().take_while(is_paragraph).count();
@@ -28,7 +25,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     if !document.assets.script.is_empty() {
         writeln!(out, "<script>\n{}</script>", document.assets.script)?;
     }
-    close(false, out)
+    close(out)
 }
 
 /// Writes the head of a page; its first block is the lead.

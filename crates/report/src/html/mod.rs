@@ -37,7 +37,7 @@ use crate::document::{Text, Tone};
 use crate::{compare, fleet, overview};
 pub use escape::esc;
 pub use load::{LoadMoment, LoadPlots};
-pub use page::{close, open, script};
+pub use page::{PageLinks, close, open, script};
 pub use panel::Panel;
 pub use picture::picture;
 pub use scalings::picture_of_scaling;
@@ -50,15 +50,26 @@ pub fn write(
     systems: Option<&Comparison>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    write_linked(recording, findings, systems, &PageLinks::default(), out)
+}
+
+/// The same as a page of a site.
+pub fn write_linked(
+    recording: &Recording,
+    findings: &Findings,
+    systems: Option<&Comparison>,
+    links: &PageLinks,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if let Some(fleet) = &findings.fleet {
-        return write_fleet(findings, fleet, out);
+        return write_fleet(findings, fleet, links, out);
     }
     let asked = &overview::scalings::without_scalings(findings.without_details());
     let highlights = &judge::highlights(asked);
     let source = &Source { recording, findings, asked, highlights, budget: Budget::of(findings) };
     // Where and how imported numbers were measured is unknown.
     let is_run = !findings.run.started_at.is_empty();
-    page::open(&page::title(findings), out)?;
+    page::open(&page::title(findings), &links.way, out)?;
     filter::bar(findings, &parts(source, systems, is_run), out)?;
     write_head(&[page::over(findings)], &page::systems(findings), &page::head(findings, asked), out)?;
     if let Some(systems) = systems {
@@ -76,21 +87,21 @@ pub fn write(
         blocks(&[page::environment(findings).into(), page::repeat(findings).into()], 2, out)?;
     }
     page::how_to_read(findings, systems, out)?;
-    page::close(true, out)
+    page::close_with_script(links, out)
 }
 
 /// Writes the report of a run on the hosts of a fleet: folded over the hosts, because the plots of a hundred
 /// systems would be a file of a gigabyte.
-fn write_fleet(findings: &Findings, fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
-    page::open(&format!("{}: {}", findings.run.tool.name, fleet::title(fleet, &findings.systems)), out)?;
-    writeln!(out, "<style>\n{}</style>", fleet::STYLE)?;
+fn write_fleet(findings: &Findings, fleet: &Fleet, links: &PageLinks, out: &mut dyn Write) -> io::Result<()> {
     let title = fleet::title(fleet, &findings.systems);
+    page::open(&format!("{}: {title}", findings.run.tool.name), &links.way, out)?;
+    writeln!(out, "<style>\n{}</style>", fleet::STYLE)?;
     write_head(&[page::over(findings)], &title, &fleet::head(findings, fleet), out)?;
     blocks(&fleet::blocks(fleet), 2, out)?;
     let how = "osdyno export writes the measurements of every host, and --verbose prints its values.";
     blocks(&[Text::toned(how, Tone::Faint).into()], 2, out)?;
     blocks(&[fleet::environment(findings, fleet).into(), page::repeat(findings).into()], 2, out)?;
-    page::close(false, out)
+    page::close(out)
 }
 
 /// The parts of a page, each with its id.

@@ -9,6 +9,7 @@ use record::System;
 
 use super::escape::esc;
 use crate::compare::definitions;
+use crate::document::page::markup;
 use crate::document::{Column, Element, Fold, Section, Table, Text, Tone};
 use crate::quantity::duration;
 use crate::words::{list, percent, things};
@@ -35,11 +36,20 @@ const COMPARED: &str = "<dt>1.08× slower (1.04–1.12)</dt><dd>Compared with th
     and never compared. Where a client is measured, <em>limited by the sink</em> says the same of what it \
     sends to.</dd>\n";
 
+/// Links of a page to other files of its site; a page that stands alone has none.
+#[derive(Clone, Debug, Default)]
+pub struct PageLinks {
+    /// The way to neighbouring pages, above all of the page.
+    pub way: Text,
+    /// Address of its script, which is in the page without one.
+    pub script: Option<String>,
+}
+
 /// Writes everything up to the content.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn open(title: &str, way: &Text, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -49,19 +59,28 @@ pub fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
          style-src 'unsafe-inline'; script-src 'unsafe-inline' 'self'\">\n\
          <title>{}</title>\n<style>\n{PLOT_STYLE}{STYLE}{UPLOT_STYLE}</style>\n</head>\n<body>\n<main>",
         esc(title)
-    )
+    )?;
+    match way.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "<nav class=\"way\" aria-label=\"Way\">{}</nav>", markup(way)),
+    }
 }
 
-/// Writes the part after the content; with the scripts if there are points to zoom.
+/// Writes the part after the content.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn close(zoom: bool, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "</main>")?;
-    if zoom {
-        writeln!(out, "<script>\n{}</script>", script())?;
+pub fn close(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "</main>\n</body>\n</html>")
+}
+
+/// The same behind points that can be zoomed.
+pub(super) fn close_with_script(links: &PageLinks, out: &mut dyn Write) -> io::Result<()> {
+    match &links.script {
+        Some(address) => writeln!(out, "<script src=\"{}\"></script>", esc(address))?,
+        None => writeln!(out, "<script>\n{}</script>", script())?,
     }
-    writeln!(out, "</body>\n</html>")
+    close(out)
 }
 
 /// The script of pages with points to zoom. A server may send it apart from them.
