@@ -172,7 +172,7 @@ pub struct CostChange {
     pub before: usize,
     /// Run after which it was certain.
     pub raised: usize,
-    /// Whether base and head were measured again, side by side.
+    /// Whether base and head were measured side by side.
     pub is_side_by_side: bool,
     /// Facts that differ between those two runs.
     pub differences: Vec<Difference>,

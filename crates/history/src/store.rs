@@ -196,6 +196,18 @@ impl Store {
         self.tags.get(&run.id).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a run has all of these words in its file, its time, its tags, its command or the names of its
+    /// series.
+    pub fn has_words(&self, stored: &StoredRun, run: &RunSummary, words: &str) -> bool {
+        let is_in = |word: &str| {
+            let of_run = [&stored.state.file, &run.id, &run.started_at].into_iter().chain(&run.command);
+            let mut texts =
+                of_run.chain(self.tags_of(run)).chain(run.series.iter().map(|series| &series.label));
+            texts.any(|text| text.to_lowercase().contains(word))
+        };
+        words.to_lowercase().split_whitespace().all(is_in)
+    }
+
     /// The run that a user names: by its file, its id or the beginning of that.
     ///
     /// # Errors

@@ -43,8 +43,10 @@ pub(crate) fn title(system: &System) -> String {
     }
 }
 
-/// `kernel.release 6.12.107 → 7.3.4`
+/// `kernel.release 6.12.107 → 7.3.4`; of three systems `6.1 / 6.12 / 7.3`.
 pub(crate) fn difference(difference: &Difference) -> String {
     let values: Vec<&str> = difference.values.iter().map(|v| v.as_deref().unwrap_or("unknown")).collect();
-    format!("{} {}", difference.key, values.join(" → "))
+    // An arrow between more than two would be a course of time.
+    let between = if values.len() == 2 { " → " } else { " / " };
+    format!("{} {}", difference.key, values.join(between))
 }

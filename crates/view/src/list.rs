@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use history::{RunSummary, StoredRun};
+use history::{RunSummary, Store, StoredRun};
 use report::document::{Cell, Choice, Column, Document, Element, Field, Form, Table, Text, Tone};
 use report::history::{classes, run_kernel, run_machine, when_to_second};
 
@@ -18,7 +18,7 @@ pub(crate) struct Wanted {
     page: usize,
     machine: String,
     kernel: String,
-    /// Words, all of which a run has: in its file, its tags, its command or the names of its series.
+    /// Those of [`Store::has_words`].
     words: String,
 }
 
@@ -40,21 +40,14 @@ impl Wanted {
         Some(Wanted { page, machine: of("machine"), kernel: of("kernel"), words: of("words") })
     }
 
-    fn takes(&self, stored: &StoredRun, run: &RunSummary, tags: &[String]) -> bool {
+    fn takes(&self, store: &Store, stored: &StoredRun, run: &RunSummary) -> bool {
         let has =
             |wanted: &str, mut all: Vec<String>| wanted.is_empty() || all.drain(..).any(|one| one == wanted);
         let machines = run.systems.iter().map(run_machine).collect();
         let kernels = run.systems.iter().map(run_kernel).collect();
-        if !has(&self.machine, machines) || !has(&self.kernel, kernels) {
-            return false;
-        }
-        let is_in = |word: &str| {
-            let mut texts =
-                [&stored.state.file, &run.id, &run.started_at].into_iter().chain(&run.command).chain(tags);
-            texts.any(|text| text.to_lowercase().contains(word))
-                || run.series.iter().any(|series| series.label.to_lowercase().contains(word))
-        };
-        self.words.to_lowercase().split_whitespace().all(is_in)
+        has(&self.machine, machines)
+            && has(&self.kernel, kernels)
+            && store.has_words(stored, run, &self.words)
     }
 
     /// The address of another page of the same part.
@@ -79,11 +72,8 @@ pub(crate) fn pages(snapshot: &Snapshot) -> usize {
 /// A page of the list.
 pub(crate) fn document(snapshot: &Snapshot, wanted: &Wanted, is_static: bool) -> Document {
     let store = &snapshot.store;
-    let taken: Vec<(&StoredRun, &RunSummary)> = store
-        .summaries()
-        .rev()
-        .filter(|(stored, run)| wanted.takes(stored, run, store.tags_of(run)))
-        .collect();
+    let taken: Vec<(&StoredRun, &RunSummary)> =
+        store.summaries().rev().filter(|(stored, run)| wanted.takes(store, stored, run)).collect();
     let first = (wanted.page - 1).saturating_mul(RUNS_MOST).min(taken.len());
     let shown = &taken[first..taken.len().min(first + RUNS_MOST)];
     let mut document = Document { title: "Runs".to_owned(), ..Document::default() };

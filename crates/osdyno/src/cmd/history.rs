@@ -2,12 +2,13 @@
 
 mod check;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::history::{HistoryAnswer, RunSummary, Store, StoredRun};
+use ::history::{HistoryAnswer, RunSummary, SeriesSummary, Store, StoredRun};
 use ::report::document::terminal::Length;
 use ::report::document::{Column, Document, Narrow, Table, Text, Tone};
 use ::report::words::things;
@@ -63,6 +64,10 @@ enum Work {
         /// Folder of run files
         #[arg(value_name = "DIR")]
         folder: PathBuf,
+        /// Words that a run must have, in its file, time, tags, command or the names of its series [default:
+        /// every run is listed]
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
         /// Output format
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
@@ -135,7 +140,7 @@ fn day(text: &str) -> Result<String, String> {
 pub(crate) fn history(args: &Args, console: &Console) -> Done {
     match (&args.work, &args.folder) {
         (Some(Work::Add { folder, files }), _) => add(folder, files),
-        (Some(Work::List { folder, format }), _) => list(folder, *format, console),
+        (Some(Work::List { folder, words, format }), _) => list(folder, &words.join(" "), *format, console),
         (Some(Work::Tag { folder, tag, run, remove }), _) => tag_run(folder, tag, run.as_deref(), *remove),
         (Some(Work::Prune { folder, older_than, yes }), _) => prune(folder, *older_than, *yes),
         (None, Some(folder)) if args.check.is_wanted() => {
@@ -199,6 +204,9 @@ pub(super) fn named(
     }
     Ok(files)
 }
+
+/// Workloads that a line of the list names.
+const NAMED_MOST: usize = 3;
 
 /// New files between two lines of progress, and how many lines at the most.
 const PROGRESS_EACH: usize = 50;
@@ -268,13 +276,16 @@ pub(crate) struct ListedRun<'a> {
     kernels: Vec<String>,
     /// How many series.
     series: usize,
+    /// Their workloads.
+    workloads: Vec<&'a str>,
     /// Its tags.
     tags: &'a [String],
 }
 
-fn list(folder: &Path, format: Format, console: &Console) -> Done {
+fn list(folder: &Path, words: &str, format: Format, console: &Console) -> Done {
     let store = open(folder)?;
-    let runs = store.summaries().rev().map(|(stored, run)| ListedRun::new(&store, stored, run));
+    let runs = store.summaries().rev().filter(|(stored, run)| store.has_words(stored, run, words));
+    let runs = runs.map(|(stored, run)| ListedRun::new(&store, stored, run));
     let answer = RunListAnswer { schema: 1, runs: runs.collect() };
     print_answer(&answer, list_document, Length::All, format, console)?;
     Ok(ExitCode::SUCCESS)
@@ -282,6 +293,8 @@ fn list(folder: &Path, format: Format, console: &Console) -> Done {
 
 impl<'a> ListedRun<'a> {
     fn new(store: &'a Store, stored: &'a StoredRun, run: &'a RunSummary) -> ListedRun<'a> {
+        let series: Vec<&SeriesSummary> = run.series.iter().filter(|series| !series.detail).collect();
+        let workloads: BTreeSet<&str> = series.iter().map(|series| series.workload.as_str()).collect();
         ListedRun {
             run: &run.id,
             file: &stored.state.file,
@@ -290,7 +303,8 @@ impl<'a> ListedRun<'a> {
             has_end: run.end.is_some(),
             machines: run.systems.iter().map(::report::history::run_machine).collect(),
             kernels: run.systems.iter().map(::report::history::run_kernel).collect(),
-            series: run.series.iter().filter(|series| !series.detail).count(),
+            series: series.len(),
+            workloads: workloads.into_iter().collect(),
             tags: store.tags_of(run),
         }
     }
@@ -298,12 +312,17 @@ impl<'a> ListedRun<'a> {
 
 fn list_document(answer: &RunListAnswer<'_>) -> Document {
     let mut document = Document::default();
+    if answer.runs.is_empty() {
+        document.say("no run");
+        return document;
+    }
     let columns = vec![
         "Run".into(),
         "Begun".into(),
         Column::from("Machine").narrow(Narrow::LeftOut),
         "Kernel".into(),
         Column::number("Series"),
+        Column::from("Workloads").narrow(Narrow::LeftOut),
         "Tags".into(),
     ];
     let mut table = Table::of_columns(columns);
@@ -315,11 +334,21 @@ fn list_document(answer: &RunListAnswer<'_>) -> Document {
             run.machines.join(", ").into(),
             run.kernels.join(", ").into(),
             run.series.to_string().into(),
+            some_of(&run.workloads).into(),
             run.tags.join(", ").into(),
         ]);
     }
     document.push(table);
     document
+}
+
+/// The first of some names, and how many more there are.
+fn some_of(names: &[&str]) -> String {
+    let first = names[..names.len().min(NAMED_MOST)].join(", ");
+    match names.len().saturating_sub(NAMED_MOST) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 fn tag_run(folder: &Path, tag: &str, run: Option<&str>, remove: bool) -> Done {

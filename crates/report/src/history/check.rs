@@ -11,7 +11,7 @@ use crate::words::{list, things};
 /// Lines of the message at the most.
 const LINES_MAX: usize = 40;
 /// Lines of an alarm, and of everything besides alarms.
-const LINES_OF_ALARM: usize = 5;
+const LINES_OF_ALARM: usize = 6;
 const LINES_BESIDES: usize = 12;
 
 /// The answer of `history --check`.
@@ -33,9 +33,9 @@ pub struct CheckAnswer {
     pub is_overdue: bool,
     /// Certain changes that the newest run showed.
     pub alarms: Vec<CostAlarm>,
-    /// Series that look changed, and were measured again without a decision.
+    /// Series that look changed, measured again without a decision.
     pub undecided: Vec<String>,
-    /// Changes that earlier runs showed.
+    /// Changes raised earlier.
     pub changes_before: usize,
     /// The command that repeats this check.
     pub command: String,
@@ -67,6 +67,8 @@ pub struct CostAlarm {
     pub since: String,
     /// See `since`.
     pub since_run: String,
+    /// Other changes since that run, raised earlier.
+    pub raised_before: usize,
     /// Facts that differ from the run before, in words.
     pub differences: String,
     /// Function that holds most of the growth.
@@ -79,7 +81,7 @@ pub struct CostAlarm {
     pub is_shared: bool,
     /// Whether it begins with the first run of another kernel.
     pub has_new_system: bool,
-    /// Whether base and head were measured again, side by side.
+    /// Whether base and head were measured side by side.
     pub is_side_by_side: bool,
 }
 
@@ -89,6 +91,7 @@ impl CostAlarm {
         let first = change.series.first();
         let workload = machine.series.iter().find(|series| Some(&series.series) == first);
         let function = functions.iter().find(|(series, _)| Some(series) == first);
+        let is_sibling = |other: &&CostChange| other.night == change.night && other.raised < change.raised;
         CostAlarm {
             machine: machine.machine.title(),
             series: change.series.clone(),
@@ -96,6 +99,7 @@ impl CostAlarm {
             ratio: change.ratio,
             since: words::time(machine, change.night),
             since_run: machine.nights.get(change.night).map_or(String::new(), |night| night.run.clone()),
+            raised_before: machine.changes.iter().filter(is_sibling).count(),
             differences: words::differences(change),
             function: function.map(|(_, function)| function.clone()),
             is_shared: change.is_shared,
@@ -196,6 +200,10 @@ fn sentence(alarm: &CostAlarm, says_machine: bool) -> Text {
     let tone = if alarm.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
     let how = if alarm.is_side_by_side { ", measured again side by side" } else { "" };
     let mut text = format!(" since {} (run {}){how}; {}.", alarm.since, alarm.since_run, alarm.differences);
+    if alarm.raised_before > 0 {
+        let changes = things(alarm.raised_before, "other change", "other changes");
+        text.push_str(&format!(" Earlier nights showed {changes} since that run."));
+    }
     if let Some(function) = &alarm.function {
         text.push_str(&format!(" {function} holds most of its growth."));
     }
