@@ -5,8 +5,10 @@
 //! folder of that document's own, and its output is compared with the document. Numbers,
 //! units of time and drawings may differ, words may not; in a block `console exact`, for input that is always
 //! the same, nothing may. `…` stands for anything. A command whose shown
-//! output begins with `error:` has to fail, any other has to succeed. A block that is not to be run is a
-//! `text` block.
+//! output begins with `error:` has to fail, any other has to succeed. Commands of other blocks are not run,
+//! but osdyno has to understand them.
+
+mod mentioned;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,14 +35,21 @@ pub fn run() -> Result<(), AnyError> {
             name.replace('/', "-")
         ));
         fs::create_dir_all(&folder)?;
-        let outcome = check(&fs::read_to_string(&document)?, programs, &folder);
+        let text = fs::read_to_string(&document)?;
+        let outcome = check(&text, programs, &folder);
         fs::remove_dir_all(&folder)?;
-        let outcome = outcome?;
-        println!("{name}: {} commands, {} not as shown", outcome.commands, outcome.differences.len());
-        for difference in &outcome.differences {
+        let (run, mentioned) = (outcome?, mentioned::check(&text, &osdyno)?);
+        println!(
+            "{name}: {} commands run, {} not as shown; {} mentioned, {} not understood",
+            run.commands,
+            run.differences.len(),
+            mentioned.commands,
+            mentioned.differences.len()
+        );
+        for difference in run.differences.iter().chain(&mentioned.differences) {
             println!("\n{name}:{difference}");
+            wrong += 1;
         }
-        wrong += outcome.differences.len();
     }
     let differences = readme::differences(&osdyno)?;
     differences.iter().for_each(|difference| println!("\n{difference}"));

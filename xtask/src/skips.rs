@@ -1,7 +1,7 @@
 //! Skipped tests and their reasons: a test that cannot run here prints a line that begins with "skipped". The
 //! harness shows the output of tests that pass only with `--show-output`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -76,14 +76,22 @@ pub(crate) fn test(command: &mut Command, skipped: &mut Vec<Skip>) -> Result<(),
     }
 }
 
+/// Tests that the line of a reason names.
+const NAMED_MOST: usize = 3;
+
 /// One line for each reason, with the tests that have it.
 pub(crate) fn print(skipped: &[Skip]) {
-    let mut tests = BTreeMap::<&str, Vec<&str>>::new();
+    let mut tests = BTreeMap::<&str, BTreeSet<&str>>::new();
     for skip in skipped {
-        tests.entry(&skip.reason).or_default().push(&skip.test);
+        tests.entry(&skip.reason).or_default().insert(&skip.test);
     }
     for (reason, tests) in &tests {
-        println!("skipped: {reason} ({})", tests.join(", "));
+        let named: Vec<&str> = tests.iter().take(NAMED_MOST).copied().collect();
+        let more = match tests.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        println!("skipped: {reason} ({}{more})", named.join(", "));
     }
     println!("{} tests or parts of them were skipped", skipped.len());
 }
