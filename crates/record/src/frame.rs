@@ -16,6 +16,9 @@ pub const FRAME_BYTES_MAX: usize = 128 << 20;
 /// First bytes of every zstd frame (RFC 8878, 3.1.1).
 const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
+/// The bit of the byte behind the magic that says whether a checksum ends the frame (RFC 8878, 3.1.1.1.1).
+const CHECKSUM_FLAG: u8 = 1 << 2;
+
 /// Smallest amount to ask of the source at once.
 const READ_BYTES: usize = 64 << 10;
 
@@ -104,6 +107,7 @@ impl<R: Read> Chunks<R> {
             return Ok(Chunk::Lost(Loss { offset: begin, count, reason }));
         }
         let reason = match self.whole(|rest| zstd_safe::find_frame_compressed_size(rest).ok())? {
+            Some(length) if self.has_lost_checksum(length)? => Reason::Damaged("its checksum is lost".into()),
             Some(length) => match self.decode(length) {
                 Ok(true) => {
                     self.advance(length);
@@ -127,6 +131,18 @@ impl<R: Read> Chunks<R> {
             reason => reason,
         };
         Ok(Chunk::Lost(Loss { offset: begin, count: 1, reason }))
+    }
+
+    /// Whether the frame of the first `length` bytes had a checksum when it was written, but its flag is
+    /// gone, so that nothing would be checked. Frames that somebody packed without checksums have another
+    /// frame behind them, or the end.
+    fn has_lost_checksum(&mut self, length: usize) -> io::Result<bool> {
+        if self.rest()[MAGIC.len()] & CHECKSUM_FLAG != 0 {
+            return Ok(false);
+        }
+        while self.rest().len() < length + MAGIC.len() && self.more()? {}
+        let behind = &self.rest()[length..];
+        Ok(!behind.is_empty() && !behind.starts_with(&MAGIC))
     }
 
     /// Decodes the first `length` bytes into `text`; `false` when that would be too much.

@@ -286,6 +286,29 @@ fn a_file_that_unpacks_to_gigabytes_is_read_as_far_as_it_is_plausible() {
     assert!((1..10).contains(&read), "{read} frames were read");
 }
 
+/// The flag is a bit of the byte behind the magic.
+#[test]
+fn a_frame_whose_checksum_is_switched_off_is_dropped() {
+    let whole = sample::bytes();
+    let starts = frames(&whole);
+    for &frame in &starts[1..starts.len() - 1] {
+        let mut bytes = whole.clone();
+        bytes[frame + 4] ^= 1 << 2;
+        let (lines, losses) = read_all(&bytes).unwrap();
+        assert!(lines.len() < sample::lines().len());
+        let reason = Reason::Damaged("its checksum is lost".into());
+        assert_eq!(losses, [Loss { offset: frame as u64, count: 1, reason }]);
+    }
+}
+
+#[test]
+fn frames_that_others_packed_without_checksums_are_read() {
+    let text = zstd::decode_all(sample::bytes().as_slice()).unwrap();
+    let lines = text.split_inclusive(|byte| *byte == b'\n');
+    let bytes: Vec<u8> = lines.flat_map(|line| zstd::encode_all(line, 3).unwrap()).collect();
+    assert_eq!(read_all(&bytes).unwrap(), (sample::lines(), Vec::new()));
+}
+
 #[test]
 fn too_much_damage_ends_the_reading() {
     let mut bytes = sample::bytes();
