@@ -1,7 +1,7 @@
 //! A folder of runs as pages for a browser: served, or written as files.
 //!
 //! - [`Site`] is the folder, and makes each page from its address.
-//! - [`Guard`] answers requests for it: the path has a secret, and the host is the one that listens.
+//! - [`PrivateSite`] answers requests for it: the path has a secret, and the host is the one that listens.
 //! - [`export`] writes the same pages as files for any web server.
 //!
 //! Addresses hold all of the state, so that a link is a finding. Pages work without scripts.
@@ -12,10 +12,10 @@
 
 mod cache;
 mod export;
-mod guard;
 mod list;
+mod private_site;
 mod site;
 
 pub use export::{Exported, export};
-pub use guard::Guard;
+pub use private_site::PrivateSite;
 pub use site::{Site, SitePage};

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::view::{Guard, Site};
+use ::view::{PrivateSite, Site};
 use net::server::{ListeningServer, ServerPlan};
 use net::worker::Limits;
 use report::words::things;
@@ -94,8 +94,9 @@ pub(crate) fn view(args: &Args) -> Done {
         limits,
         ..ServerPlan::default()
     };
-    let guard = Arc::new(Guard::new(Site::new(&args.folder, false), secret.clone(), args.name.clone()));
-    let server = ListeningServer::set_up_for(plan, |_| Ok(net::service::http::made(guard.clone())))?;
+    let site = PrivateSite::new(Site::new(&args.folder, false), secret.clone(), args.name.clone());
+    let site = Arc::new(site);
+    let server = ListeningServer::set_up_for(plan, |_| Ok(net::service::http::made(site.clone())))?;
     let host = match &args.name {
         Some(name) => format!("{name}:{}", server.address().port()),
         None => server.address().to_string(),

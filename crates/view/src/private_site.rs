@@ -1,4 +1,4 @@
-//! Requests for a site: only those that know its secret and name the host that listens.
+//! A site that answers only requests which know its secret and name the host that listens.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ const FIELDS: &str = "Content-Security-Policy: default-src 'none'; img-src data:
 /// Stack for the page of a run.
 const STACK_BYTES: usize = 4 << 20;
 
-/// Answers requests for a site.
-pub struct Guard {
+/// A site for those who know its secret.
+pub struct PrivateSite {
     site: Site,
     secret: String,
     /// Another name of this host.
     name: Option<String>,
 }
 
-impl Guard {
-    /// A guard of a site that is served under a path with this secret. `name` is a name by which users reach
+impl PrivateSite {
+    /// A site that is served under a path with this secret. `name` is a name by which users reach
     /// the host, besides its addresses.
-    pub fn new(site: Site, secret: String, name: Option<String>) -> Guard {
-        Guard { site, secret, name }
+    pub fn new(site: Site, secret: String, name: Option<String>) -> PrivateSite {
+        PrivateSite { site, secret, name }
     }
 
     fn found(&self, request: &PageRequest<'_>) -> SitePage {
@@ -63,7 +63,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && differ == 0
 }
 
-impl PageMaker for Guard {
+impl PageMaker for PrivateSite {
     fn page(&self, request: &PageRequest<'_>) -> MadePage {
         let found = self.found(request);
         let location = match found.location {
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn only_this_host_and_the_secret_lead_to_pages() {
         let folder = tempfile::tempdir().expect("a folder");
-        let guard = Guard::new(Site::new(folder.path(), false), "secret".into(), Some("box".into()));
-        let status = |host: &str, path: &str| guard.page(&PageRequest { path, query: "", host }).status;
+        let site = PrivateSite::new(Site::new(folder.path(), false), "secret".into(), Some("box".into()));
+        let status = |host: &str, path: &str| site.page(&PageRequest { path, query: "", host }).status;
         for host in ["127.0.0.1:80", "localhost:80", "[::1]:80", "box:80", "BOX", "10.0.0.7"] {
             assert_eq!(status(host, "/secret/"), 200, "{host}");
         }
