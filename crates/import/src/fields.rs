@@ -1,7 +1,13 @@
 //! The fields of a line: numbers, and the text shown of a field that is not a number.
 
-/// A whole number of objects: `1000`, and also `1e3` and `1000.0`.
+use record::N_MAX;
+
+/// A whole number of objects that a run file can hold: `1000`, and also `1e3` and `1000.0`.
 pub(crate) fn parse_n(field: &[u8]) -> Option<u64> {
+    parse_whole(field).filter(|n| *n <= N_MAX)
+}
+
+fn parse_whole(field: &[u8]) -> Option<u64> {
     let mut n: u64 = 0;
     let digits = field.iter().take(20).take_while(|byte| byte.is_ascii_digit()).count();
     if digits == field.len() && digits > 0 {
@@ -59,8 +65,20 @@ mod tests {
         for (text, n) in [("0", 0), ("1000", 1000), ("1e4", 10_000), ("1000.0", 1000), ("+5", 5), ("-0", 0)] {
             assert_eq!(parse_n(text.as_bytes()), Some(n), "{text}");
         }
-        assert_eq!(parse_n(b"18446744073709551615"), Some(u64::MAX));
-        for text in ["", "-1", "1.5", "1e30", "18446744073709551616", "nan", "inf", "ten", "1 000", "0x10"] {
+        assert_eq!(parse_n(b"9223372036854775807"), Some(N_MAX));
+        for text in [
+            "",
+            "-1",
+            "1.5",
+            "1e30",
+            "9223372036854775808",
+            "18446744073709551616",
+            "nan",
+            "inf",
+            "ten",
+            "1 000",
+            "0x10",
+        ] {
             assert_eq!(parse_n(text.as_bytes()), None, "{text}");
         }
     }

@@ -46,6 +46,7 @@ pub use load::{
 };
 pub use profile::{Count, Frame, InUse, NRange, Profile, ProfileOrder, ProfileWindow, ProfiledSeries, Stack};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
+pub use rules::N_MAX;
 pub use series::{JudgedSeries, Series, SeriesKey, Unit};
 pub use system::{
     FleetPlace, NoiseFloor, ProcessorBorder, ProcessorKind, Processors, ResourceLimit, System, resource,

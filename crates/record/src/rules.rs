@@ -7,7 +7,7 @@ use crate::series::{REDUCED_OF_TRIAL_MAX, total};
 use crate::{Direction, Line, NRange, Profile, ProfileWindow, Series, TrialKey};
 
 /// The largest n: the largest signed integer of 64 bits, the type of other readers.
-const N_MAX: u64 = i64::MAX as u64;
+pub const N_MAX: u64 = i64::MAX as u64;
 
 /// Checks one line.
 ///
