@@ -124,9 +124,14 @@ fn pages_are_for_everybody() {
             );
         }
     }
-    let fault = pages[0].1.replace("<html lang=\"en\"", "<html");
-    let seen = used(&browser, folder, &fault, &probe);
-    assert_eq!(seen["broken"][0][0], "html-has-lang", "{seen:#}");
+    let (report, run) = (&pages[0].1, &pages[pages.len() - 1].1);
+    for (fault, rule) in [
+        (report.replace("<html lang=\"en\"", "<html"), "html-has-lang"),
+        (run.replace(".way + .bar", ".nothing"), "covered"),
+    ] {
+        let seen = used(&browser, folder, &fault, &probe);
+        assert_eq!(seen["broken"][0][0], rule, "{seen:#}");
+    }
 }
 
 /// A page of each kind of a folder of runs.
