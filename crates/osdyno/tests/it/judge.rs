@@ -299,7 +299,7 @@ fn numbers_of_any_size_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut table = String::from("series,trial,n,value\n");
     for trial in 1..=10 {
-        for n in [1_u64, 1000, 1_000_000, u64::MAX] {
+        for n in [1, 1000, 1_000_000, record::N_MAX] {
             writeln!(table, "huge,{trial},{n},1e300\ntiny,{trial},{n},5e-324\nends,{trial},{n},{n}e290")
                 .expect("memory");
         }

@@ -210,7 +210,8 @@ fn a_load_is_compared_with_an_earlier_one() {
     assert!(text(&no_file.stderr).contains("--format json writes one"), "{}", text(&no_file.stderr));
 }
 
-/// A limit that no machine can break, one that each breaks, and one about nothing that was measured.
+/// A limit that no machine can break, one that each breaks, and one about nothing that was measured. On a
+/// machine too busy to measure, the first two are undecided.
 #[test]
 fn a_load_is_held_against_limits() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -218,15 +219,18 @@ fn a_load_is_held_against_limits() {
         let url = format!("http://{}/x", server().0);
         run(folder.path(), &["load", "-c", "1", "-n", "200", "-d", "1m", &url, "--max", limits])
     };
+    let disturbed = |printed: &str| printed.contains("disturbed: ");
     let kept = load("p99<=60s,errors<=20%,rate>=0.1");
     let printed = text(&kept.stdout);
-    assert_eq!(kept.status.code(), Some(0), "{printed} {}", text(&kept.stderr));
+    let expected = if disturbed(&printed) { 3 } else { 0 };
+    assert_eq!(kept.status.code(), Some(expected), "{printed} {}", text(&kept.stderr));
     assert!(printed.contains("errors<=20%"), "{printed}");
     let broken = load("p99<=60s,rate>=1G");
     let printed = text(&broken.stdout);
-    assert_eq!(broken.status.code(), Some(4), "{printed}");
-    let failed = printed.lines().find(|line| line.starts_with("failed ")).unwrap_or_default();
-    assert!(failed.contains("rate>=1G") && !failed.contains("p99"), "{printed}");
+    let (expected, word) = if disturbed(&printed) { (3, "undecided ") } else { (4, "failed ") };
+    assert_eq!(broken.status.code(), Some(expected), "{printed}");
+    let of_word = |limit: &str| printed.lines().any(|line| line.starts_with(word) && line.contains(limit));
+    assert!(of_word("rate>=1G") && (word != "failed " || !of_word("p99")), "{printed}");
     let unknown = load("p98,5<=1s");
     assert_eq!(unknown.status.code(), Some(2), "{}", text(&unknown.stderr));
 }
