@@ -66,7 +66,7 @@ fn documents(root: &Path) -> Vec<PathBuf> {
 /// The outcome of the commands of one document.
 #[derive(Debug)]
 pub struct Checked {
-    /// How many were run.
+    /// How many were checked.
     pub commands: usize,
     /// The expected and the actual output of each command that differed, with its line.
     pub differences: Vec<String>,

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::io::BufRead;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
-use record::Direction;
 use record::words::things;
+use record::{Direction, N_MAX};
 
 use crate::error::Error;
 use crate::fields::{has_separator, parse_n, parse_value, shown};
@@ -135,8 +135,9 @@ impl Rows<'_> {
         };
         let (n, value) = (fields.get(header.n), fields.get(header.value));
         let place = self.place(fields).map_err(RowError::Unusable)?;
-        let n = parse_n(n)
-            .ok_or_else(|| unusable(header.n, format!("n is {} and no whole number from 0 up", shown(n))))?;
+        let n = parse_n(n).ok_or_else(|| {
+            unusable(header.n, format!("n is {} and no whole number from 0 to {N_MAX}", shown(n)))
+        })?;
         let value = parse_value(value)
             .ok_or_else(|| unusable(header.value, format!("the value is {} and no number", shown(value))))?;
         if n < self.options.from {

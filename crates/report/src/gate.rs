@@ -7,7 +7,7 @@ use stats::{Decision, Interval};
 
 use crate::compare;
 use crate::document::{Document, Table, Text, Tone};
-use crate::words::{GAP, count, fixed, is_bounded, list, ratio_with_interval, things};
+use crate::words::{GAP, count, fixed, is_bounded, list, ratio_with_interval, some_of, things};
 
 /// Series of one decision that are said at the most.
 const SAID_MOST: usize = 8;
@@ -229,10 +229,8 @@ fn more(one: &GatedSeries) -> Option<String> {
 pub fn refusal(refusal: &GateRefusal) -> String {
     match refusal {
         GateRefusal::NoSeries { claim, names } => {
-            let shown: Vec<String> = names.iter().take(NAMES_MOST).cloned().collect();
-            let more = names.len().saturating_sub(NAMES_MOST);
-            let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
-            format!("--fail-on {claim}: no series has that name; there are {}{more}", shown.join(", "))
+            let names = some_of(names, NAMES_MOST);
+            format!("--fail-on {claim}: no series has that name; there are {names}")
         }
         GateRefusal::NoBaseline { claim } => format!(
             "--fail-on {claim} needs a baseline: osdyno compare BASE RUN, osdyno run --baseline FILE, or in \

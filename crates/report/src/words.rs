@@ -254,6 +254,15 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     out
 }
 
+/// `a, b and c`, or of more than `most` names `a, b and 12 more`. One more is named and not counted.
+pub fn some_of<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let shown = if names.len() > most + 1 { most } else { names.len() };
+    let more = (names.len() - shown) as u64;
+    let named = names[..shown].iter().map(|name| name.as_ref().to_owned());
+    let items: Vec<String> = named.chain((more > 0).then(|| format!("{} more", count(more)))).collect();
+    list(&items)
+}
+
 /// The same words as a sentence: a capital letter before, a full stop behind.
 pub fn sentence(words: &str) -> String {
     let words = words.trim();
@@ -273,6 +282,13 @@ pub(crate) fn capital(words: &str) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn many_names_are_counted() {
+        assert_eq!(some_of(&["a", "b"], 2), "a and b");
+        assert_eq!(some_of(&["a", "b", "c"], 2), "a, b and c");
+        assert_eq!(some_of(&["a", "b", "c", "d"], 2), "a, b and 2 more");
+    }
 
     pub(crate) fn plain(text: String) -> String {
         text.replace(GAP, " ")

@@ -160,7 +160,7 @@ impl Site {
                 let Some(recording) = recordings.first() else { return Ok(()) };
                 let findings = Findings::from_recording(recording);
                 let systems = systems(&findings, recording, &stored.state.file);
-                report::html::write_linked(recording, &findings, systems.as_ref(), &links, out)
+                report::html::write_on_site(recording, &findings, systems.as_ref(), &links, out)
             },
             snapshot,
         )
@@ -171,7 +171,7 @@ impl Site {
         let find = |id: &str| snapshot.store.find(id).map_err(|error| (404, error.to_string()));
         let ((base, of_base), (head, of_head)) = (find(base)?, find(head)?);
         let names = [&of_base.started_at, &of_head.started_at];
-        let links = self.links(way_to_comparison(of_head, of_base));
+        let way = way_to_comparison(of_head, of_base);
         let mut refusal = None;
         let found = self.made(
             &[base, head],
@@ -182,7 +182,7 @@ impl Site {
                     .map(|(name, recording)| (name.as_str(), recording.as_ref()))
                     .collect();
                 match Comparison::new(&named) {
-                    Ok(compared) => report::compare::write_linked_html(&compared, &links, out),
+                    Ok(compared) => report::compare::write_html_on_site(&compared, &way, out),
                     Err(reason) => {
                         refusal = Some(report::compare::refusal(&reason));
                         Err(io::Error::other("refused"))

@@ -72,10 +72,10 @@ fn a_bad_line_is_named_by_its_number_and_the_rest_is_read() {
             "file.csv line 3: it has 4 fields where the header has 5",
             "file.csv line 4: the trial is \"x\" and no whole number from 0 to 4294967295",
             "file.csv line 5: the direction is \"sideways\", neither up nor down",
-            "file.csv line 6: n is \"-2\" and no whole number from 0 up",
+            "file.csv line 6: n is \"-2\" and no whole number from 0 to 9223372036854775807",
             "file.csv line 7: the value is \"fast\" and no number",
             "file.csv line 8: a quote is not closed",
-            "file.csv line 9: n is \"1e30\" and no whole number from 0 up",
+            "file.csv line 9: n is \"1e30\" and no whole number from 0 to 9223372036854775807",
             "file.csv line 10: the series has no name",
         ]
     );

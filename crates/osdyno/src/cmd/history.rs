@@ -11,7 +11,7 @@ use std::time::Duration;
 use ::history::{HistoryAnswer, RunSummary, SeriesSummary, Store, StoredRun};
 use ::report::document::terminal::Length;
 use ::report::document::{Column, Document, Narrow, Table, Text, Tone};
-use ::report::words::things;
+use ::report::words::{some_of, things};
 use clap::{Subcommand, ValueEnum};
 use record::units;
 use serde::Serialize;
@@ -334,21 +334,12 @@ fn list_document(answer: &RunListAnswer<'_>) -> Document {
             run.machines.join(", ").into(),
             run.kernels.join(", ").into(),
             run.series.to_string().into(),
-            some_of(&run.workloads).into(),
+            some_of(&run.workloads, NAMED_MOST).into(),
             run.tags.join(", ").into(),
         ]);
     }
     document.push(table);
     document
-}
-
-/// The first of some names, and how many more there are.
-fn some_of(names: &[&str]) -> String {
-    let first = names[..names.len().min(NAMED_MOST)].join(", ");
-    match names.len().saturating_sub(NAMED_MOST) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
 }
 
 fn tag_run(folder: &Path, tag: &str, run: Option<&str>, remove: bool) -> Done {

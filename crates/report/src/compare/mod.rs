@@ -20,7 +20,7 @@ pub(crate) use html::{definitions, write_means, write_part as write_html_part};
 pub use notes::{note, refusal};
 pub(crate) use notes::{offered, refused};
 pub(crate) use page::write_part as write_systems;
-pub use page::{write as write_html, write_linked as write_linked_html};
+pub use page::{write as write_html, write_on_site as write_html_on_site};
 pub use picture::draw as picture;
 pub use table::document;
 pub(crate) use table::section;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::quantity::Quantity;
 use crate::sentences;
-use crate::words::{count, list};
+use crate::words::{count, list, some_of};
 use judge::LimitedLevels;
 use judge::compare::{
     AnswerNote, Comparison, Mismatch, NoAnswer, OfferedApart, RankingEntry, Refusal, Refused, Shortened,
@@ -180,23 +180,18 @@ pub fn refusal(refusal: &Refusal) -> String {
             nothing(vec![format!("{}, and {AMONG_THEMSELVES}", list(&each))])
         }
         Refusal::NothingCommon(all) => {
-            let each = all.iter().map(|(name, series)| format!("{name} has {}", some_of(series)));
+            let each = all.iter().map(|(name, series)| format!("{name} has {}", self::series(series)));
             nothing(["no series in common".into()].into_iter().chain(each).collect())
         }
     }
 }
 
-/// `a, b and c`, or of many `a, b, c, d, e and 12 more`.
-fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let mut shown: Vec<String> = names.iter().take(SHOWN).cloned().collect();
-    let more = names.len() - shown.len();
-    match (shown.is_empty(), more) {
-        (true, _) => return "none".into(),
-        (false, 0) => {}
-        (false, more) => shown.push(format!("{more} more")),
-    }
-    list(&shown)
+/// Series that a refusal names.
+const SHOWN_MOST: usize = 5;
+
+/// `none` where there are none.
+fn series(names: &[String]) -> String {
+    if names.is_empty() { "none".into() } else { some_of(names, SHOWN_MOST) }
 }
 
 /// `7.3 failed: …`.

@@ -8,20 +8,21 @@ use judge::compare::Comparison;
 
 use super::html::{costs, definitions, figures, named, plots, ratios};
 use super::{notes, over_load, scalings, words};
+use crate::document::Text;
 use crate::html::escape::esc;
-use crate::html::page::{self, PageLinks};
+use crate::html::page;
 use crate::sentences::capital;
 use crate::shell;
 use crate::words::{count, percent};
 
 /// Writes a comparison of systems as a page.
 pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    write_linked(compared, &PageLinks::default(), out)
+    write_on_site(compared, &Text::default(), out)
 }
 
-/// The same as a page of a site.
-pub fn write_linked(compared: &Comparison, links: &PageLinks, out: &mut dyn Write) -> io::Result<()> {
-    page::open(&words::title(compared), &links.way, out)?;
+/// The same as a page of a site, with the way to its neighbours.
+pub fn write_on_site(compared: &Comparison, way: &Text, out: &mut dyn Write) -> io::Result<()> {
+    page::open(&words::title(compared), way, out)?;
     head(compared, out)?;
     differences(compared, out)?;
     writeln!(out, "<section><h2>Costs</h2>")?;

@@ -11,7 +11,7 @@ use crate::compare::{sides, words::times_with_word};
 use crate::document::Tone;
 use crate::environment;
 use crate::words::{
-    bound, capital, change_with_interval, count, factor_with_interval, list, percent, things,
+    bound, capital, change_with_interval, count, factor_with_interval, list, percent, some_of, things,
 };
 
 /// Names of hosts in a sentence at the most.
@@ -21,11 +21,7 @@ const FACTS_MOST: usize = 3;
 
 /// `n1`, `n1 and n2`, `n1, n2, n3 and 95 more`.
 pub(super) fn hosts(names: &[String]) -> String {
-    let shown = if names.len() > NAMED_MOST + 1 { NAMED_MOST } else { names.len() };
-    let more = names.len() - shown;
-    let mut items: Vec<String> = names[..shown].to_vec();
-    items.extend((more > 0).then(|| format!("{} more", count(more as u64))));
-    list(&items)
+    some_of(names, NAMED_MOST)
 }
 
 /// `8 hosts · Linux 6.12.107 on Xeon`, with the kinds of machines where they differ.

@@ -8,7 +8,7 @@ use stats::Decision;
 
 use crate::environment;
 use crate::quantity::Quantity;
-use crate::words::{change_with_interval, list, things};
+use crate::words::{change_with_interval, list, some_of, things};
 
 /// A time, as people write it.
 pub fn when(started_at: &str) -> String {
@@ -75,11 +75,7 @@ const UNDECIDED_MOST: usize = 4;
 
 /// Series that look changed, and were measured again without a decision.
 pub(super) fn undecided(names: &[String]) -> String {
-    let shown = &names[..names.len().min(UNDECIDED_MOST)];
-    let of = match names.len() - shown.len() {
-        0 => list(shown),
-        more => format!("{} and {more} more", shown.join(", ")),
-    };
+    let of = some_of(names, UNDECIDED_MOST);
     let verb = if names.len() == 1 { "looks" } else { "look" };
     format!("{of} {verb} changed, and measuring again left it open: a longer run decides.")
 }

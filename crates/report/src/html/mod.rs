@@ -50,11 +50,11 @@ pub fn write(
     systems: Option<&Comparison>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    write_linked(recording, findings, systems, &PageLinks::default(), out)
+    write_on_site(recording, findings, systems, &PageLinks::default(), out)
 }
 
 /// The same as a page of a site.
-pub fn write_linked(
+pub fn write_on_site(
     recording: &Recording,
     findings: &Findings,
     systems: Option<&Comparison>,
