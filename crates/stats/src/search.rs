@@ -106,9 +106,10 @@ fn searched(
 ) -> Option<Fit> {
     let mut logs: Vec<f64> = places.map(|place| (place - edge).max(f64::MIN_POSITIVE).ln()).collect();
     logs.dedup();
-    let distance = |log: f64| Fit::new(curve, family(edge + log.exp()), &[]).distance;
-    let distances: Vec<f64> = logs.iter().map(|log| distance(*log)).collect();
-    let best = (0..logs.len()).min_by(|a, b| distances[*a].total_cmp(&distances[*b]))?;
+    let fits: Vec<Fit> = logs.iter().map(|log| Fit::new(curve, family(edge + log.exp()), &[])).collect();
+    let best = (0..logs.len()).min_by(|a, b| fits[*a].distance.total_cmp(&fits[*b].distance))?;
+    let log_odds = fits[best].law.log_odds();
+    let distance = |log: f64| Fit::near(curve, family(edge + log.exp()), &[], log_odds).distance;
     // On each side of it by itself: where a place passes the middle of a block, the distance may have a kink.
     let sides = [best.saturating_sub(1), (best + 1).min(logs.len() - 1)].map(|side| logs[side]);
     let places = sides.map(|side| golden(side.min(logs[best]), side.max(logs[best]), REFINED, distance));

@@ -201,6 +201,21 @@ impl Fit {
 
     /// The best fit of a family with steps at known places.
     pub(crate) fn new(curve: &Curve, family: Family, steps: &[usize]) -> Fit {
+        Fit::with_odds(curve, family, steps, |distance| least(distance))
+    }
+
+    /// The same, with the odds near those of a fit of nearly the same family.
+    pub(crate) fn near(curve: &Curve, family: Family, steps: &[usize], log_odds: f64) -> Fit {
+        Fit::with_odds(curve, family, steps, |distance| least_near(log_odds, distance))
+    }
+
+    /// The fit with the odds that `search` finds for a distance.
+    fn with_odds(
+        curve: &Curve,
+        family: Family,
+        steps: &[usize],
+        search: impl FnOnce(&dyn Fn(f64) -> f64) -> f64,
+    ) -> Fit {
         let edges = Edges::new(steps, curve.blocks());
         let law = Law::new(curve, family);
         let grown: Vec<f64> = curve.middles.iter().map(|n| law.grown(*n)).collect();
@@ -208,7 +223,7 @@ impl Fit {
         let law = if family == Family::Constant || law.most <= 0.0 {
             law
         } else {
-            law.with(least(|log_odds| edges.distance(curve, &at(law.with(log_odds)))))
+            law.with(search(&|log_odds| edges.distance(curve, &at(law.with(log_odds)))))
         };
         let smooth = at(law);
         Fit {
@@ -257,7 +272,8 @@ impl Law {
     }
 
     pub(crate) fn with(self, log_odds: f64) -> Law {
-        Law { share: 1.0 / (1.0 + (-log_odds).exp()), rest: 1.0 / (1.0 + log_odds.exp()), ..self }
+        let odds = log_odds.exp();
+        Law { share: odds / (1.0 + odds), rest: 1.0 / (1.0 + odds), ..self }
     }
 
     pub(crate) fn at(&self, n: f64) -> f64 {
@@ -281,19 +297,69 @@ impl Law {
     }
 }
 
-/// Logarithms of odds that are tried, between which and beside which the least is looked for.
+/// Logarithms of odds that are tried, beside which the least is looked for.
 const ODDS: (f64, f64, usize) = (-9.0, 27.0, 18);
-/// Rounds of the golden section: the last bracket is a thousandth of the first.
-const ROUNDS: usize = 14;
+/// The error of the log odds.
+const ODDS_ERROR: f64 = 0.002;
 
 /// Where a function of the log odds is least.
-fn least(distance: impl Fn(f64) -> f64) -> f64 {
+fn least(distance: &dyn Fn(f64) -> f64) -> f64 {
     let (low, high, count) = ODDS;
     let step = (high - low) / count as f64;
-    let tried: Vec<(f64, f64)> =
-        (0..=count).map(|place| low + step * place as f64).map(|odds| (odds, distance(odds))).collect();
-    let best = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(low, |best| best.0);
-    golden(best - step, best + step, ROUNDS, distance)
+    let tried = (0..=count).map(|place| low + step * place as f64).map(|odds| (odds, distance(odds)));
+    let best = tried.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(low, |best| best.0);
+    least_near(best, distance)
+}
+
+/// The same beside known odds.
+fn least_near(log_odds: f64, distance: &dyn Fn(f64) -> f64) -> f64 {
+    let (low, high, count) = ODDS;
+    let step = (high - low) / count as f64;
+    brent(log_odds - step, log_odds + step, ODDS_ERROR, distance)
+}
+
+/// Least value of a smooth function by parabolas, and where these fail by the golden section (Brent, Algorithms
+/// for Minimization without Derivatives, 1973, ch. 5), to an error of about `error`.
+fn brent(mut low: f64, mut high: f64, error: f64, function: impl Fn(f64) -> f64) -> f64 {
+    const GOLDEN: f64 = 0.381_966_011_250_105;
+    /// Enough for a bracket that only the golden section shrinks.
+    const MOST: usize = 40;
+    let start = low.midpoint(high);
+    // The best three places, and the last two moves.
+    let [mut best, mut second, mut third] = [(start, function(start)); 3];
+    let (mut step, mut before) = (0.0_f64, 0.0_f64);
+    for _ in 0..MOST {
+        let middle = low.midpoint(high);
+        if (best.0 - middle).abs() <= 2.0 * error - 0.5 * (high - low) {
+            break;
+        }
+        // The lowest place of the parabola through the three.
+        let (to_second, to_third) = (best.0 - second.0, best.0 - third.0);
+        let (first, other) = (to_second * (best.1 - third.1), to_third * (best.1 - second.1));
+        let leap = -0.5 * (to_second * first - to_third * other) / (first - other);
+        let is_within = best.0 + leap > low && best.0 + leap < high;
+        let is_parabola = before.abs() > error && is_within && leap.abs() < 0.5 * before.abs();
+        (before, step) = if is_parabola {
+            (step, leap)
+        } else {
+            let side = if best.0 < middle { high - best.0 } else { low - best.0 };
+            (side, GOLDEN * side)
+        };
+        let place = best.0 + step.abs().max(error).copysign(step);
+        let tried = (place, function(place));
+        if tried.1 <= best.1 {
+            *(if place < best.0 { &mut high } else { &mut low }) = best.0;
+            (third, second, best) = (second, best, tried);
+        } else {
+            *(if place < best.0 { &mut low } else { &mut high }) = place;
+            if tried.1 <= second.1 || second.0 == best.0 {
+                (third, second) = (second, tried);
+            } else if tried.1 <= third.1 || third.0 == best.0 || third.0 == second.0 {
+                third = tried;
+            }
+        }
+    }
+    best.0
 }
 
 /// Golden section search (Kiefer, Proc. AMS 4, 1953).
@@ -366,4 +432,20 @@ pub(crate) fn segment(curve: &Curve, smooth: &[f64]) -> Vec<Vec<usize>> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_place_is_found_of_parabolas_kinks_and_slopes() {
+        let is_found = |place: f64, function: &dyn Fn(f64) -> f64| {
+            (brent(-2.0, 2.0, ODDS_ERROR, function) - place).abs() < 3.0 * ODDS_ERROR
+        };
+        assert!(is_found(0.7, &|x| (x - 0.7).powi(2)));
+        assert!(is_found(-1.3, &|x| (x + 1.3).abs()));
+        assert!(is_found(1.1, &|x| 1.0 - (-(x - 1.1).powi(2)).exp()));
+        assert!(is_found(2.0, &|x| -x));
+    }
 }
