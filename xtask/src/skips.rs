@@ -55,12 +55,13 @@ impl Skip {
     }
 }
 
-/// Runs a `cargo test`, shows its output without that of tests that pass, and adds the tests that it skipped.
+/// Runs tests with `--show-output`, shows that but for the part of tests that pass, and adds the tests that
+/// were skipped.
 ///
 /// # Errors
 /// When a test failed.
 pub(crate) fn test(command: &mut Command, skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    let mut process = command.args(["--", "--show-output"]).stdout(Stdio::piped()).spawn()?;
+    let mut process = command.stdout(Stdio::piped()).spawn()?;
     let mut listing = Listing::default();
     let lines = process.stdout.take().map(|output| BufReader::new(output).split(b'\n'));
     for line in lines.into_iter().flatten() {

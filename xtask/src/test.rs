@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use crate::command::{self, background, cargo, program, show};
+use crate::command::{self, Target, background, cargo, program, show};
 use crate::skips::{self, Skip};
 use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, pypi, wine, workspace};
 
@@ -30,8 +30,8 @@ const VERIFY: &[Step] = &[
     ("Python packages", |_| pypi::obtain()),
     // Tests run this program under Wine.
     ("link Windows", |_| link_systems::run(false, &link_systems::tested()).map(drop)),
-    ("limits", |skipped| program_of_tests("limits", skipped)),
-    ("long tests", |skipped| program_of_tests("verify", skipped)),
+    ("limits", limits),
+    ("long tests", long_tests),
     ("simulations", simulations),
     ("selftest", |_| selftest()),
     ("documents", |_| docs::run()),
@@ -40,15 +40,25 @@ const VERIFY: &[Step] = &[
 /// Tests wait for a third of their time, for a time limit or a window of measurement: more of them than
 /// processors run at once.
 fn tests(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    let threads = 3 * std::thread::available_parallelism()?.get();
     let mut command = cargo();
-    command.env("RUST_TEST_THREADS", threads.to_string());
-    skips::test(command.args(["test", "--workspace", "--no-fail-fast"]), skipped)
+    command.args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+    skips::test(command.env("RUST_TEST_THREADS", threads(3)?), skipped)
 }
 
-/// One of those of osdyno that `cargo test` leaves out.
-fn program_of_tests(name: &str, skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    skips::test(cargo().args(["test", "--package", "osdyno", "--test", name]), skipped)
+/// So many for each processor.
+fn threads(each: usize) -> Result<String, AnyError> {
+    Ok((each * std::thread::available_parallelism()?.get()).to_string())
+}
+
+/// Those of osdyno that `cargo test` leaves out. They stop and start whole systems, and wait for these.
+fn long_tests(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
+    let mut program = command::test_program("osdyno", Target::Test("verify"))?;
+    skips::test(program.env("RUST_TEST_THREADS", threads(2)?).arg("--show-output"), skipped)
+}
+
+/// They have limits of their own on processes, so that each has the machine.
+fn limits(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
+    skips::test(command::test_program("osdyno", Target::Test("limits"))?.arg("--show-output"), skipped)
 }
 
 /// Runs every test that needs this machine alone, and the checks that take seconds.
@@ -84,12 +94,13 @@ pub fn verify() -> Result<(), AnyError> {
 
 /// Long simulations: `test` has a few seeds of each.
 fn simulations(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    let mut run = |seeds: &str, words: &[&str]| {
-        skips::test(cargo().arg("test").args(words).env("OSDYNO_SEEDS", seeds), skipped)
+    let mut run = |seeds: &str, package: &str, target: Target, filter: &[&str]| {
+        let mut program = command::test_program(package, target)?;
+        skips::test(program.env("OSDYNO_SEEDS", seeds).args(filter).arg("--show-output"), skipped)
     };
-    let of_runner = run("10000", &["--package", "runner", "--test", "it", "simulation"]);
-    let of_net = run("10000", &["--package", "net", "--lib"]);
-    let of_report = run("400", &["--package", "report", "--test", "it", "damaged"]);
+    let of_runner = run("10000", "runner", Target::Test("it"), &["simulation"]);
+    let of_net = run("10000", "net", Target::Library, &[]);
+    let of_report = run("400", "report", Target::Test("it"), &["damaged"]);
     of_runner.and(of_net).and(of_report)
 }
 
