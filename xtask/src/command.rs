@@ -1,7 +1,7 @@
 //! Programs that we start: always without standard input, from the root of the workspace.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::{AnyError, workspace};
@@ -15,48 +15,6 @@ pub(crate) fn cargo() -> Command {
 pub(crate) fn osdyno() -> Result<PathBuf, AnyError> {
     show(cargo().args(["test", "--quiet", "--workspace", "--no-run"]))?;
     Ok(workspace::target().join("debug/osdyno"))
-}
-
-/// Tests that are a program.
-#[derive(Clone, Copy)]
-pub(crate) enum Target<'a> {
-    /// Those within a library.
-    Library,
-    /// Those of `tests`, with its name.
-    Test(&'a str),
-}
-
-/// Tests of a crate, built with the whole workspace: built alone, its libraries would have fewer features, and
-/// most would be compiled a second time.
-pub(crate) fn test_program(package: &str, target: Target) -> Result<Command, AnyError> {
-    let (name, choice): (&str, &[&str]) = match &target {
-        Target::Library => (package, &["--lib"]),
-        Target::Test(name) => (name, &["--test", name]),
-    };
-    let format = ["--message-format", "json-render-diagnostics"];
-    let built = cargo()
-        .args(["test", "--workspace", "--no-run"])
-        .args(choice)
-        .args(format)
-        .stderr(Stdio::inherit())
-        .output()?;
-    if !built.status.success() {
-        return Err(format!("the tests of {package} do not compile").into());
-    }
-    let folder = workspace::root().join("crates").join(package);
-    let manifest = folder.join("Cargo.toml");
-    let executable = |line: &str| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let is_it = message["target"]["name"] == name
-            && message["manifest_path"].as_str().is_some_and(|path| Path::new(path) == manifest);
-        message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
-    };
-    let executable = String::from_utf8_lossy(&built.stdout).lines().find_map(executable);
-    let executable = executable.ok_or_else(|| format!("{package} has no tests called {name}"))?;
-    let mut command = program(executable);
-    // As cargo would run it.
-    command.current_dir(&folder).env("CARGO_MANIFEST_DIR", &folder);
-    Ok(command)
 }
 
 /// A program by name or path.

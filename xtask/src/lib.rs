@@ -13,6 +13,7 @@ pub mod link_systems;
 pub mod mail_servers;
 mod packages;
 pub mod pictures;
+mod programs;
 pub mod pypi;
 pub mod readme;
 pub mod release;

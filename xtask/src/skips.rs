@@ -2,7 +2,7 @@
 //! harness shows the output of tests that pass only with `--show-output`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use crate::AnyError;
@@ -55,19 +55,22 @@ impl Skip {
     }
 }
 
-/// Runs tests with `--show-output`, shows that but for the part of tests that pass, and adds the tests that
-/// were skipped.
+/// Runs tests, writes their output without that of tests that pass, and adds the tests that were skipped.
 ///
 /// # Errors
 /// When a test failed.
-pub(crate) fn test(command: &mut Command, skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    let mut process = command.stdout(Stdio::piped()).spawn()?;
+pub(crate) fn test(
+    command: &mut Command,
+    out: &mut impl Write,
+    skipped: &mut Vec<Skip>,
+) -> Result<(), AnyError> {
+    let mut process = command.arg("--show-output").stdout(Stdio::piped()).spawn()?;
     let mut listing = Listing::default();
     let lines = process.stdout.take().map(|output| BufReader::new(output).split(b'\n'));
     for line in lines.into_iter().flatten() {
         let line = String::from_utf8_lossy(&line?).into_owned();
         if listing.shows(&line) {
-            println!("{line}");
+            writeln!(out, "{line}")?;
         }
     }
     skipped.append(&mut listing.skipped);

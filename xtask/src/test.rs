@@ -3,11 +3,14 @@
 //! All steps run, even after one has failed. The summary lists them, and the tests that were skipped.
 
 use std::fs::{self, File};
+use std::io::{self, Write};
+use std::num::NonZero;
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::command::{self, Target, background, cargo, program, show};
+use crate::command::{self, background, cargo, program, show};
+use crate::programs::{self, TestProgram};
 use crate::skips::{self, Skip};
 use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, pypi, wine, workspace};
 
@@ -37,28 +40,64 @@ const VERIFY: &[Step] = &[
     ("documents", |_| docs::run()),
 ];
 
+/// Packages whose tests compute, and do not care for the time that it takes.
+const SIMULATED: [&str; 9] =
+    ["fleet", "history", "import", "judge", "record", "report", "selftest", "stats", "xtask"];
+
 /// Tests wait for a third of their time, for a time limit or a window of measurement: more of them than
-/// processors run at once.
+/// processors run at once, and those that compute have the time that is left.
 fn tests(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    let mut command = cargo();
-    command.args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
-    skips::test(command.env("RUST_TEST_THREADS", threads(3)?), skipped)
+    let (simulated, real): (Vec<_>, Vec<_>) =
+        programs::build(&[])?.into_iter().partition(|tests| SIMULATED.contains(&tests.package()));
+    let (mut output, mut skipped_behind) = (Vec::new(), Vec::new());
+    let (of_real, of_simulated) = std::thread::scope(|scope| {
+        let behind = scope.spawn(|| run(&simulated, TestProgram::behind, &mut output, &mut skipped_behind));
+        let of_real = run(&real, TestProgram::command, &mut io::stdout(), skipped);
+        (of_real, behind.join().unwrap_or_else(|_| Err("their thread panicked".into())))
+    });
+    io::stdout().write_all(&output)?;
+    skipped.append(&mut skipped_behind);
+    let of_documents = show(cargo().args(["test", "--quiet", "--workspace", "--doc"]));
+    of_real.and(of_simulated).map_err(AnyError::from).and(of_documents)
+}
+
+/// Runs all of the programs, even after one has failed.
+fn run(
+    programs: &[TestProgram],
+    command: fn(&TestProgram) -> Command,
+    out: &mut impl Write,
+    skipped: &mut Vec<Skip>,
+) -> Result<(), String> {
+    let threads = threads(3);
+    let of_program = |tests: &TestProgram| {
+        writeln!(out, "\nTests of {}", tests.package()).map_err(|error| error.to_string())?;
+        let result = skips::test(command(tests).env("RUST_TEST_THREADS", &threads), out, skipped);
+        result.map_err(|error| format!("{}: {error}", tests.package()))
+    };
+    programs.iter().map(of_program).fold(Ok(()), Result::and)
 }
 
 /// So many for each processor.
-fn threads(each: usize) -> Result<String, AnyError> {
-    Ok((each * std::thread::available_parallelism()?.get()).to_string())
+fn threads(each: usize) -> String {
+    (each * std::thread::available_parallelism().map_or(1, NonZero::get)).to_string()
 }
 
-/// Those of osdyno that `cargo test` leaves out. They stop and start whole systems, and wait for these.
+/// One of those of osdyno that `cargo test` leaves out. Many start and stop whole systems, and wait for these.
 fn long_tests(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    let mut program = command::test_program("osdyno", Target::Test("verify"))?;
-    skips::test(program.env("RUST_TEST_THREADS", threads(2)?).arg("--show-output"), skipped)
+    let mut command = of_package("osdyno", &["--test", "verify"])?;
+    skips::test(command.env("RUST_TEST_THREADS", threads(2)), &mut io::stdout(), skipped)
 }
 
-/// They have limits of their own on processes, so that each has the machine.
+/// They use up what others need, and run one after the other.
 fn limits(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    skips::test(command::test_program("osdyno", Target::Test("limits"))?.arg("--show-output"), skipped)
+    skips::test(&mut of_package("osdyno", &["--test", "limits"])?, &mut io::stdout(), skipped)
+}
+
+/// The program of a package among those that cargo chooses.
+fn of_package(package: &str, choice: &[&str]) -> Result<Command, AnyError> {
+    let built = programs::build(choice)?;
+    let found = built.iter().find(|tests| tests.package() == package);
+    Ok(found.ok_or_else(|| format!("{package} has no tests {}", choice.join(" ")))?.command())
 }
 
 /// Runs every test that needs this machine alone, and the checks that take seconds.
@@ -94,13 +133,13 @@ pub fn verify() -> Result<(), AnyError> {
 
 /// Long simulations: `test` has a few seeds of each.
 fn simulations(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    let mut run = |seeds: &str, package: &str, target: Target, filter: &[&str]| {
-        let mut program = command::test_program(package, target)?;
-        skips::test(program.env("OSDYNO_SEEDS", seeds).args(filter).arg("--show-output"), skipped)
+    let mut run = |seeds: &str, package: &str, choice: &[&str], filter: &[&str]| {
+        let mut command = of_package(package, choice)?;
+        skips::test(command.env("OSDYNO_SEEDS", seeds).args(filter), &mut io::stdout(), skipped)
     };
-    let of_runner = run("10000", "runner", Target::Test("it"), &["simulation"]);
-    let of_net = run("10000", "net", Target::Library, &[]);
-    let of_report = run("400", "report", Target::Test("it"), &["damaged"]);
+    let of_runner = run("10000", "runner", &["--test", "it"], &["simulation"]);
+    let of_net = run("10000", "net", &["--lib"], &[]);
+    let of_report = run("400", "report", &["--test", "it"], &["damaged"]);
     of_runner.and(of_net).and(of_report)
 }
 
