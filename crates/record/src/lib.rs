@@ -12,21 +12,12 @@
 
 #[cfg(feature = "file")]
 mod error;
-mod examination;
-#[cfg(feature = "file")]
-mod frame;
-mod json;
 mod line;
-mod load;
-#[cfg(feature = "file")]
-mod loss;
 #[cfg(feature = "file")]
 mod merge;
-mod profile;
 #[cfg(feature = "file")]
 mod reader;
 mod recording;
-mod rules;
 mod series;
 mod system;
 mod trial;
@@ -38,30 +29,29 @@ mod workload;
 #[cfg(feature = "file")]
 mod writer;
 
-pub use examination::{Condition, ConditionWeight, Examination, Steadiness};
-pub use json::{LINE_BYTES_MAX, LineError, SentLine, parse_line, write_line};
-pub use line::{End, EndStatus, Line, Run, SCHEMA, Tool};
-pub use load::{
-    FailureCount, GeneratorLevel, GeneratorPart, Histogram, Limitation, LimitedBy, Purpose, Tester,
+pub use line::{
+    End, EndStatus, LINE_BYTES_MAX, Line, LineError, N_MAX, Run, SCHEMA, SentLine, Tool, parse_line,
+    write_line,
 };
-pub use profile::{Count, Frame, InUse, NRange, Profile, ProfileOrder, ProfileWindow, ProfiledSeries, Stack};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
-pub use rules::N_MAX;
-pub use series::{JudgedSeries, Series, SeriesKey, Unit};
+pub use series::{
+    FailureCount, GeneratorLevel, GeneratorPart, Histogram, JudgedSeries, Limitation, LimitedBy, Purpose,
+    Series, SeriesKey, Tester, Unit,
+};
 pub use system::{
-    FleetPlace, NoiseFloor, ProcessorBorder, ProcessorKind, Processors, ResourceLimit, System, resource,
+    Condition, ConditionWeight, Examination, FleetPlace, NoiseFloor, ProcessorBorder, ProcessorKind,
+    Processors, ResourceLimit, Steadiness, System, resource,
 };
 pub use trial::{
-    Background, Check, ClientHost, HeldBackground, OfferedLevel, Outcome, Server, Trial, TrialClock,
-    TrialKey, TrialParameters,
+    Background, Check, ClientHost, Count, Frame, HeldBackground, InUse, NRange, OfferedLevel, Outcome,
+    Profile, ProfileOrder, ProfileWindow, ProfiledSeries, Server, Stack, Trial, TrialClock, TrialKey,
+    TrialParameters,
 };
 pub use workload::{Direction, Expect, JobPart, SeriesKind, Shape, Side, Variant, Workload, page, summary};
 #[cfg(feature = "file")]
 pub use {
-    error::{Error, Result},
-    frame::FRAME_BYTES_MAX,
-    loss::{LOSSES_MAX, Loss, Losses, Reason},
+    error::{Error, LOSSES_MAX, Loss, Losses, Reason, Result},
     merge::{MergeError, MergeInput, Merged, MergedFile, merge},
-    reader::{Reader, read},
+    reader::{FRAME_BYTES_MAX, Reader, read},
     writer::{Storage, Writer, write_dense},
 };
