@@ -13,8 +13,7 @@ use sys::clock::Clock;
 use sys::memory::Shared;
 use workload::{Direction, Group, Operation, REFERENCE_STRIDE, Slots, Workload};
 
-use crate::profile::{Profiler, Sampled};
-use crate::windows;
+use crate::profile::{Profiler, Sampled, profiles};
 use crate::worker::{Task, WorkerReport, numbers};
 use crate::{Done, find};
 
@@ -142,7 +141,7 @@ fn watch(
     let clocks = (batch, clock.seconds_per_tick());
     let measured = match sampled {
         // Its values, which the sampler disturbs, would be judged with the others.
-        Some(sampled) => windows::profiles(&sampled, workload, order, (slots, &phase_times), clocks),
+        Some(sampled) => profiles(&sampled, workload, order, (slots, &phase_times), clocks),
         None => series(workload, order, slots, clocks.0, clocks.1).map(Line::Series).collect(),
     };
     Ok(Some(std::iter::once(Line::Trial(trial)).chain(measured).chain(facts).collect()))
