@@ -15,9 +15,7 @@ use sys::handle::{AsHandle, Handle};
 use sys::tcp::Connection;
 
 use crate::MailError;
-use crate::context::DeliveryContext;
-use crate::measured::MailStep;
-use crate::result::Results;
+use crate::context::{DeliveryContext, MailStep, Results};
 use crate::session::{Progress, Session};
 
 /// Reads of one connection in a turn, where events are edges.

@@ -1,13 +1,16 @@
-//! The context that all connections of an engine share: the queue, the counts, and the destination of
-//! results.
+//! The context that all connections of an engine share: the queue, the counts and times, and the destination
+//! of results, which are the outcome of each recipient (`docs/mail.md` has the fields of their lines of
+//! JSON).
 
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 
-use crate::measured::{MailMeasured, MailStep};
+use net::Error;
+use net::load::Times;
+use serde::{Deserialize, Serialize};
+
 use crate::queue::{Queue, Transaction};
-use crate::result::{DeliveryEnding, DeliveryResult, RESULTS_VERSION, Results};
-use crate::transaction::{Acceptance, Refusal};
+use crate::session::{Acceptance, Refusal};
 
 /// The queue with its ledger. Every recipient that ends does so here.
 pub(crate) struct DeliveryContext<'list, R> {
@@ -155,5 +158,287 @@ impl<R: Results> DeliveryContext<'_, R> {
         if let Err(error) = self.results.put(&result) {
             self.broken.get_or_insert(error);
         }
+    }
+}
+
+/// The version of the lines. A field is added without another; one that changes its meaning takes one.
+///
+/// Version 1 had `reason` for the text of a reply too, none for accepted recipients, and `delivered` for
+/// `tested`.
+pub(crate) const RESULTS_VERSION: u32 = 2;
+
+/// How a recipient ended. Each ends in exactly one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryEnding {
+    /// The server took the message.
+    Delivered,
+    /// The server took the address. Test mode sends no message.
+    Tested,
+    /// It never can be: a reply 5xx, or a domain that takes no mail.
+    Failed,
+    /// Attempts or time were over: it is still to be delivered.
+    Queued,
+}
+
+/// The outcome of one recipient.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeliveryResult<'a> {
+    /// The version of the lines; docs/mail.md has the fields of each.
+    pub version: u32,
+    /// Its place in the list that was given, from 0.
+    pub number: u32,
+    /// Its address, as it was given.
+    pub recipient: &'a str,
+    /// How it ended.
+    pub ending: DeliveryEnding,
+    /// The code of the reply that decided, where it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<u16>,
+    /// The text of that reply.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reply: &'a str,
+    /// Why no reply decided.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reason: &'a str,
+    /// The exchanger of the last attempt, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchanger: Option<SocketAddr>,
+    /// Attempts that were made.
+    pub attempts: u8,
+}
+
+/// The destination of results.
+pub trait Results {
+    /// Takes a result.
+    ///
+    /// # Errors
+    /// The error of writing: the engine then stops.
+    fn put(&mut self, result: &DeliveryResult<'_>) -> io::Result<()>;
+
+    /// The engine is about to wait: results that must survive it are given to the system.
+    ///
+    /// # Errors
+    /// The error of writing: the engine then stops.
+    fn turn_ended(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// All results are with the system.
+    ///
+    /// # Errors
+    /// The error of writing.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Only the counts of the engine are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoResults;
+
+impl Results for NoResults {
+    fn put(&mut self, _result: &DeliveryResult<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A line of JSON for each result.
+#[derive(Debug)]
+pub struct JsonLines<W: Write>(io::BufWriter<W>);
+
+impl<W: Write> JsonLines<W> {
+    /// Lines go there, in large pieces.
+    pub fn new(writer: W) -> JsonLines<W> {
+        JsonLines(io::BufWriter::with_capacity(64 << 10, writer))
+    }
+}
+
+impl<W: Write> Results for JsonLines<W> {
+    fn put(&mut self, result: &DeliveryResult<'_>) -> io::Result<()> {
+        serde_json::to_writer(&mut self.0, result)?;
+        self.0.write_all(b"\n")
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A step of a delivery: from sending a command to the last byte of its reply. Commands that are sent
+/// together begin together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MailStep {
+    /// The exchangers of a domain and their addresses.
+    Dns,
+    /// connect(2).
+    Connect,
+    /// The greeting of the server.
+    Banner,
+    /// EHLO, or HELO.
+    Ehlo,
+    /// STARTTLS and the handshake.
+    Tls,
+    /// MAIL FROM.
+    Mail,
+    /// RCPT TO.
+    Rcpt,
+    /// RSET.
+    Rset,
+    /// DATA, up to its go-ahead.
+    Data,
+    /// The message, by DATA or BDAT, until it was accepted.
+    Message,
+    /// QUIT.
+    Quit,
+    /// All of a delivery, from the moment the engine took the recipient: with a new connection from its
+    /// connect(2) on.
+    Delivery,
+}
+
+impl MailStep {
+    /// Every step, in order.
+    pub const ALL: [MailStep; 12] = [
+        MailStep::Dns,
+        MailStep::Connect,
+        MailStep::Banner,
+        MailStep::Ehlo,
+        MailStep::Tls,
+        MailStep::Mail,
+        MailStep::Rcpt,
+        MailStep::Rset,
+        MailStep::Data,
+        MailStep::Message,
+        MailStep::Quit,
+        MailStep::Delivery,
+    ];
+
+    /// Its name in tables and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            MailStep::Dns => "dns",
+            MailStep::Connect => "connect",
+            MailStep::Banner => "banner",
+            MailStep::Ehlo => "ehlo",
+            MailStep::Tls => "tls",
+            MailStep::Mail => "mail",
+            MailStep::Rcpt => "rcpt",
+            MailStep::Rset => "rset",
+            MailStep::Data => "data",
+            MailStep::Message => "message",
+            MailStep::Quit => "quit",
+            MailStep::Delivery => "delivery",
+        }
+    }
+}
+
+/// The counts since the engine began, or since the last call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MailCounts {
+    /// Recipients for which a server took the message.
+    pub delivered: u64,
+    /// Recipients accepted in test mode.
+    #[serde(default)]
+    pub tested: u64,
+    /// Recipients that can never be delivered to.
+    pub failed: u64,
+    /// Recipients whose attempts or time were over.
+    pub queued: u64,
+    /// Attempts that are to be repeated.
+    pub deferred: u64,
+    /// Connections.
+    pub connections: u64,
+    /// Connections that speak TLS.
+    #[serde(default)]
+    pub encrypted: u64,
+    /// Connections on which TLS began and failed.
+    #[serde(default)]
+    pub not_encrypted: u64,
+    /// Connections that could not be made.
+    pub not_connected: u64,
+    /// Connections that ended or broke amid a transaction.
+    pub lost: u64,
+    /// Servers that broke the protocol.
+    pub faults: u64,
+    /// Steps that took too long.
+    pub timeouts: u64,
+    /// Connections that this machine had no descriptor, port or memory for.
+    pub exhausted: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+}
+
+impl MailCounts {
+    /// Recipients that a server accepted, with the message or without.
+    pub fn accepted(&self) -> u64 {
+        self.delivered + self.tested
+    }
+}
+
+impl std::ops::Add for MailCounts {
+    type Output = MailCounts;
+
+    fn add(self, other: MailCounts) -> MailCounts {
+        MailCounts {
+            delivered: self.delivered + other.delivered,
+            tested: self.tested + other.tested,
+            failed: self.failed + other.failed,
+            queued: self.queued + other.queued,
+            deferred: self.deferred + other.deferred,
+            connections: self.connections + other.connections,
+            encrypted: self.encrypted + other.encrypted,
+            not_encrypted: self.not_encrypted + other.not_encrypted,
+            not_connected: self.not_connected + other.not_connected,
+            lost: self.lost + other.lost,
+            faults: self.faults + other.faults,
+            timeouts: self.timeouts + other.timeouts,
+            exhausted: self.exhausted + other.exhausted,
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            received_bytes: self.received_bytes + other.received_bytes,
+        }
+    }
+}
+
+/// Counts and times.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MailMeasured {
+    /// The counts.
+    pub counts: MailCounts,
+    steps: Vec<Times>,
+}
+
+impl MailMeasured {
+    /// Nothing was measured yet.
+    ///
+    /// # Errors
+    /// None: the bounds of the histograms are sound.
+    pub fn new() -> Result<MailMeasured, Error> {
+        let steps = MailStep::ALL.iter().map(|_| Times::new()).collect::<Result<_, _>>()?;
+        Ok(MailMeasured { counts: MailCounts::default(), steps })
+    }
+
+    /// How long a step took, each time.
+    pub fn times(&self, step: MailStep) -> &Times {
+        &self.steps[step as usize]
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.counts = MailCounts::default();
+        self.steps.iter_mut().for_each(Times::clear);
+    }
+
+    /// Adds the counts and times of another engine.
+    pub(crate) fn add(&mut self, other: &MailMeasured) {
+        self.counts = self.counts + other.counts;
+        for (times, others) in self.steps.iter_mut().zip(&other.steps) {
+            times.add(others);
+        }
+    }
+
+    pub(crate) fn took(&mut self, step: MailStep, elapsed_ns: u64) {
+        self.steps[step as usize].record(elapsed_ns);
     }
 }

@@ -1,5 +1,5 @@
 //! The loop of an engine: it opens connections as long as the queue has work for them, and dispatches events
-//! to them. One thread drives all connections.
+//! to them, over any event interface. One thread drives all connections.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -7,53 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use net::Timer;
-use net::load::Sources;
 use net::output::Output;
-use serde::{Deserialize, Serialize};
 use slab::Slab;
 use sys::event::{Event, Interest, Poller};
 use sys::handle::AsHandle;
 use sys::tcp::{Connection, Waiting};
 
 use crate::MailError;
-use crate::connection::{End, EngineTls, Exchanged, MailTls, Slot, Transport, exchange};
-use crate::context::DeliveryContext;
-use crate::measured::MailMeasured;
-use crate::permission::Permission;
-use crate::queue::{Queue, QueueSettings};
+use crate::connection::{End, EngineTls, Exchanged, Slot, Transport, exchange};
+use crate::context::{DeliveryContext, DeliveryEnding, MailMeasured, Results};
+use crate::queue::Queue;
 use crate::recipients::Recipients;
-use crate::result::{DeliveryEnding, Results};
-use crate::route::{Router, Routing};
+use crate::route::Router;
 use crate::session::Session;
-use crate::settings::SessionSettings;
-use crate::threads::Share;
-
-/// The settings of an engine, beside its list.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EngineSettings {
-    /// The settings of each session.
-    pub session: SessionSettings,
-    /// Limits, and the reaction to failures.
-    pub queue: QueueSettings,
-    /// Where the mail of each domain goes.
-    pub routing: Routing,
-    /// Addresses that connections begin at.
-    pub sources: Sources,
-    /// The addresses that may be connected to.
-    pub permission: Permission,
-    /// Whether connections are encrypted.
-    pub tls: MailTls,
-    /// The longest that a connection waits for a step (RFC 5321, section 4.5.3.2, asks for minutes).
-    pub step_timeout: Duration,
-}
-
-impl EngineSettings {
-    /// The share of one of several engines: each has no more connections to a host than its part.
-    pub(crate) fn of_share(&self, share: Share) -> EngineSettings {
-        let connections_per_host = share.part(self.queue.connections_per_host);
-        EngineSettings { queue: QueueSettings { share, connections_per_host, ..self.queue }, ..self.clone() }
-    }
-}
+use crate::settings::{EngineSettings, SessionSettings};
 
 /// Connections begun in one turn, unless more have been served in it: those that exist do not wait for long,
 /// and however many end, as many take their places.
@@ -65,17 +32,87 @@ const SCAN_NS: u64 = 100_000_000;
 /// The longest wait, for an order to stop.
 const TICK_NS: u64 = 100_000_000;
 
+/// An engine over any event interface.
+pub trait DeliveryEngine {
+    /// Nanoseconds since the engine was made.
+    fn now_ns(&self) -> u64;
+    /// Connections that exist.
+    fn open(&self) -> usize;
+    /// The most connections that existed at once since the last call of [`DeliveryEngine::run`].
+    fn peak(&self) -> usize;
+    /// Nanoseconds in which there was nothing to do before the time of another attempt: no connection, and no
+    /// question to DNS.
+    fn waiting_ns(&self) -> u64;
+    /// Why this system made no further connection, if it has refused one since the last call.
+    fn take_refusal(&mut self) -> Option<io::Error>;
+    /// The counts and times.
+    fn measured(&mut self) -> &mut MailMeasured;
+    /// Delivers over up to this many connections at once, until every recipient has ended or the time is
+    /// over.
+    ///
+    /// # Errors
+    /// Errors of the event interface, and results that cannot be written.
+    fn run(&mut self, connections: usize, until: Until<'_>) -> Result<(), MailError>;
+    /// Ends: transactions under way are finished if that takes no longer than the grace, and all recipients
+    /// that have not ended are reported as queued.
+    ///
+    /// # Errors
+    /// Those of [`DeliveryEngine::run`].
+    fn finish(&mut self, grace: Duration) -> Result<(), MailError>;
+}
+
 /// Until when an engine goes on.
 #[derive(Clone, Copy, Debug)]
 pub struct Until<'a> {
-    /// By its own clock, see [`Engine::now_ns`]; work that is not begun by then is left.
+    /// By its own clock, see [`DeliveryEngine::now_ns`]; work that is not begun by then is left.
     pub end_ns: u64,
     /// Ends it earlier.
     pub stop: Option<&'a AtomicBool>,
 }
 
+/// The names of all event interfaces, of every system.
+pub const EVENT_INTERFACES: [&str; 5] = ["poll", "select", "epoll", "uring", "kqueue"];
+
+/// An engine for that list over the interface of that name. Nothing is connected to yet.
+///
+/// # Errors
+/// A missing event interface; a relay that may not be connected to.
+pub fn open<'list, R: Results + 'list>(
+    interface: &str,
+    recipients: &'list Recipients,
+    settings: EngineSettings,
+    results: R,
+) -> Result<Box<dyn DeliveryEngine + 'list>, MailError> {
+    match interface {
+        "poll" => boxed::<sys::event::Poll, R>(recipients, settings, results),
+        #[cfg(unix)]
+        "select" => boxed::<sys::event::Select, R>(recipients, settings, results),
+        #[cfg(target_os = "linux")]
+        "epoll" => boxed::<sys::event::Epoll, R>(recipients, settings, results),
+        #[cfg(target_os = "linux")]
+        "uring" => boxed::<sys::event::Uring, R>(recipients, settings, results),
+        #[cfg(any(
+            target_vendor = "apple",
+            target_os = "dragonfly",
+            target_os = "freebsd",
+            target_os = "netbsd",
+            target_os = "openbsd"
+        ))]
+        "kqueue" => boxed::<sys::event::Kqueue, R>(recipients, settings, results),
+        _ => Err(MailError::NoInterface(interface.to_owned())),
+    }
+}
+
+fn boxed<'list, P: Poller + 'list, R: Results + 'list>(
+    recipients: &'list Recipients,
+    settings: EngineSettings,
+    results: R,
+) -> Result<Box<dyn DeliveryEngine + 'list>, MailError> {
+    Ok(Box::new(Engine::<P, R>::new(recipients, settings, results)?))
+}
+
 /// Connections, and the queue for which they work.
-pub struct Engine<'list, P, R> {
+struct Engine<'list, P, R> {
     poller: P,
     router: Router,
     timer: Timer,
@@ -91,7 +128,7 @@ pub struct Engine<'list, P, R> {
     connects: usize,
     /// Events of the last turn: as many connections may be begun after it.
     served: usize,
-    /// The most connections that existed at once since the last call of [`Engine::run`].
+    /// The most connections that existed at once since the last call of [`DeliveryEngine::run`].
     peak: usize,
     /// Why this system made no further connection, the last time that it did not.
     refusal: Option<io::Error>,
@@ -103,12 +140,66 @@ pub struct Engine<'list, P, R> {
     buffer: Vec<u8>,
 }
 
+impl<P: Poller, R: Results> DeliveryEngine for Engine<'_, P, R> {
+    fn now_ns(&self) -> u64 {
+        self.timer.now_ns()
+    }
+
+    fn open(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn peak(&self) -> usize {
+        self.peak
+    }
+
+    fn waiting_ns(&self) -> u64 {
+        self.waiting_ns
+    }
+
+    fn take_refusal(&mut self) -> Option<io::Error> {
+        self.refusal.take()
+    }
+
+    fn measured(&mut self) -> &mut MailMeasured {
+        &mut self.context.measured
+    }
+
+    fn run(&mut self, connections: usize, until: Until<'_>) -> Result<(), MailError> {
+        self.connections = connections;
+        self.peak = self.slots.len();
+        self.context.now_ns = self.timer.now_ns();
+        let mut events = Vec::new();
+        loop {
+            let is_done = self.context.queue.unfinished() == 0 && self.slots.is_empty();
+            let is_ordered = until.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+            if is_done || is_ordered || self.context.now_ns >= until.end_ns {
+                return Ok(());
+            }
+            self.turn(until.end_ns, &mut events)?;
+        }
+    }
+
+    fn finish(&mut self, grace: Duration) -> Result<(), MailError> {
+        self.context.is_stopping = true;
+        self.context.now_ns = self.timer.now_ns();
+        let end_ns = self.context.now_ns + grace.as_nanos() as u64;
+        let mut events = Vec::new();
+        while !self.slots.is_empty() && self.context.now_ns < end_ns {
+            self.turn(end_ns, &mut events)?;
+        }
+        for slot in self.slots.drain() {
+            slot.session.lost("the engine was stopped", &mut self.context);
+        }
+        let waiting = self.context.queue.drain_all();
+        self.context.end_waiting(waiting, DeliveryEnding::Queued, "the engine was stopped");
+        self.check()?;
+        self.context.results.flush().map_err(MailError::at("write results"))
+    }
+}
+
 impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
-    /// An engine for that list. Nothing is connected to yet.
-    ///
-    /// # Errors
-    /// A missing event interface; a relay that may not be connected to.
-    pub fn new(
+    fn new(
         recipients: &'list Recipients,
         settings: EngineSettings,
         results: R,
@@ -152,79 +243,6 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         engine.context.end_waiting(broken.iter().copied(), DeliveryEnding::Failed, "no valid address");
         engine.check()?;
         Ok(engine)
-    }
-
-    /// Nanoseconds since the engine was made.
-    pub fn now_ns(&self) -> u64 {
-        self.timer.now_ns()
-    }
-
-    /// Connections that exist.
-    pub fn open(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// The most connections that existed at once since the last call of [`Engine::run`].
-    pub fn peak(&self) -> usize {
-        self.peak
-    }
-
-    /// Nanoseconds in which there was nothing to do before the time of another attempt: no connection, and no
-    /// question to DNS.
-    pub(crate) fn waiting_ns(&self) -> u64 {
-        self.waiting_ns
-    }
-
-    /// Why this system made no further connection, if it has refused one since the last call.
-    pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
-        self.refusal.take()
-    }
-
-    /// The counts and times.
-    pub fn measured(&mut self) -> &mut MailMeasured {
-        &mut self.context.measured
-    }
-
-    /// Delivers over up to this many connections at once, until every recipient has ended or the time is
-    /// over.
-    ///
-    /// # Errors
-    /// Errors of the event interface, and results that cannot be written.
-    pub fn run(&mut self, connections: usize, until: Until<'_>) -> Result<(), MailError> {
-        self.connections = connections;
-        self.peak = self.slots.len();
-        self.context.now_ns = self.timer.now_ns();
-        let mut events = Vec::new();
-        loop {
-            let is_done = self.context.queue.unfinished() == 0 && self.slots.is_empty();
-            let is_ordered = until.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-            if is_done || is_ordered || self.context.now_ns >= until.end_ns {
-                return Ok(());
-            }
-            self.turn(until.end_ns, &mut events)?;
-        }
-    }
-
-    /// Ends: transactions under way are finished if that takes no longer than the grace, and all recipients
-    /// that have not ended are reported as queued.
-    ///
-    /// # Errors
-    /// Those of [`Engine::run`].
-    pub fn finish(&mut self, grace: Duration) -> Result<(), MailError> {
-        self.context.is_stopping = true;
-        self.context.now_ns = self.timer.now_ns();
-        let end_ns = self.context.now_ns + grace.as_nanos() as u64;
-        let mut events = Vec::new();
-        while !self.slots.is_empty() && self.context.now_ns < end_ns {
-            self.turn(end_ns, &mut events)?;
-        }
-        for slot in self.slots.drain() {
-            slot.session.lost("the engine was stopped", &mut self.context);
-        }
-        let waiting = self.context.queue.drain_all();
-        self.context.end_waiting(waiting, DeliveryEnding::Queued, "the engine was stopped");
-        self.check()?;
-        self.context.results.flush().map_err(MailError::at("write results"))
     }
 
     fn check(&mut self) -> Result<(), MailError> {

@@ -4,13 +4,12 @@
 //! - `recipients` is the list, grouped by domain, with the names of a generated list;
 //! - `route` finds the hosts for the mail of a domain, by `dns` or as a relay;
 //! - `queue` holds the recipients that wait;
-//! - `session` speaks in one connection, by `settings` that all share; `transaction` keeps the replies,
-//!   `message` is delivered;
-//! - `engine` is the loop that drives all connections, `connection` one of them, `context` their shared
-//!   state, `events` the event interfaces, `threads` several engines, `joint` several processes of them;
-//! - `permission` lists the addresses that may be connected to;
-//! - `result` is the outcome of each recipient, `spool` keeps it beyond a kill, `measured` has counts and
-//!   times;
+//! - `session` speaks in one connection, by `settings` that all share, with the addresses that may be
+//!   connected to; `message` is delivered;
+//! - `engine` is the loop that drives all connections, over each event interface, `connection` one of them;
+//! - `context` is their shared state: counts, times, and the outcome of each recipient, which `spool` keeps
+//!   beyond a kill;
+//! - `joint` has several engines for one list, in threads and in processes;
 //! - `loads` is the group `mail`: the engine as a workload, against a sink.
 //!
 //! Must never: print, write a record, or keep a statistic.
@@ -19,37 +18,31 @@ mod connection;
 mod context;
 pub mod dns;
 mod engine;
-mod events;
 mod joint;
 mod loads;
-mod measured;
 mod message;
-mod permission;
 mod queue;
 mod recipients;
-mod result;
 mod route;
 mod session;
 mod settings;
 mod spool;
-mod threads;
-mod transaction;
 
 pub use connection::{MailTls, TlsPolicy};
-pub use engine::{Engine, EngineSettings, Until};
-pub use events::{DeliveryEngine, EVENT_INTERFACES, open};
-pub use joint::{DeliveryReport, JoinedDelivery, JointDelivery, MailList, MailWorker};
+pub use context::{
+    DeliveryEnding, DeliveryResult, JsonLines, MailCounts, MailMeasured, MailStep, NoResults, Results,
+};
+pub use engine::{DeliveryEngine, EVENT_INTERFACES, Until, open};
+pub use joint::{
+    Delivered, DeliveryPlan, DeliveryReport, JoinedDelivery, JointDelivery, MailList, MailWorker, deliver,
+};
 pub use loads::GROUP;
-pub use measured::{MailCounts, MailMeasured, MailStep};
 pub use message::{Message, MessageChecksum, RepeatedField};
-pub use permission::{NotPermitted, Permission};
 pub use queue::QueueSettings;
 pub use recipients::{DomainName, DomainSizes, GeneratedList, Recipients, list_text};
-pub use result::{DeliveryEnding, DeliveryResult, JsonLines, NoResults, Results};
 pub use route::Routing;
-pub use settings::{Mode, SessionSettings};
+pub use settings::{EngineSettings, Mode, NotPermitted, Permission, SessionSettings};
 pub use spool::{EarlierResults, Spool, SpoolError, SpoolFolder, SpoolTerms};
-pub use threads::{Delivered, DeliveryPlan, deliver};
 
 use std::io;
 

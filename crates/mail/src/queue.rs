@@ -14,8 +14,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::joint::Share;
 use crate::recipients::Recipients;
-use crate::threads::Share;
 
 /// The limits of connections and transactions at once, and the reaction to failures.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

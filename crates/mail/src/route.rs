@@ -8,11 +8,9 @@ use serde::{Deserialize, Serialize};
 use sys::event::{Event, Poller};
 
 use crate::MailError;
-use crate::context::DeliveryContext;
+use crate::context::{DeliveryContext, MailStep, Results};
 use crate::dns::{DnsClient, ResolverSettings, RouteAnswer};
-use crate::measured::MailStep;
-use crate::permission::Permission;
-use crate::result::Results;
+use crate::settings::Permission;
 
 /// How the hosts of a domain are looked up.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -5,21 +5,21 @@
 //! commands of a batch are sent together, with EHLO at their end, whose reply is like no other: if it comes
 //! in its place, none was lost and none was too many, and the results of the batch count.
 
-mod greeting;
+mod reply;
+
+pub(crate) use reply::{Acceptance, Refusal};
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use net::output::Output;
 use net::smtp::{Command, Extensions, Mailbox, Reply, ReplyParser};
+use reply::{Answer, Fault, InFlight};
 
 use crate::connection::TlsPolicy;
-use crate::context::DeliveryContext;
-use crate::measured::MailStep;
+use crate::context::{DeliveryContext, DeliveryEnding, MailStep, Results};
 use crate::queue::Transaction;
-use crate::result::{DeliveryEnding, Results};
 use crate::settings::{Mode, SessionSettings};
-use crate::transaction::{Answer, Fault, InFlight, Refusal};
 
 /// The next step of the connection once the output has left.
 #[derive(Debug, PartialEq, Eq)]

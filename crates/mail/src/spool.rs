@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::context::{DeliveryEnding, DeliveryResult, Results};
 use crate::message::MessageChecksum;
 use crate::recipients::Recipients;
-use crate::result::{DeliveryEnding, DeliveryResult, Results};
 use crate::settings::{Mode, SessionSettings};
 
 /// Why a spool cannot be used.
@@ -308,8 +308,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::context::RESULTS_VERSION;
     use crate::message::Message;
-    use crate::result::RESULTS_VERSION;
 
     fn settings(mode: Mode, sender: &str, text: &str) -> SessionSettings {
         SessionSettings {

@@ -1,14 +1,21 @@
 //! Our own authoritative DNS server: it answers for `test` from a [`ZonePlan`], in one thread, over UDP and
 //! TCP, and delays, loses and forges responses by its settings.
+//!
+//! [`NameServer`] starts it as a role in a process of its own: it receives its plan, replies with its
+//! address, and then to every request with its processor time. At the end of its input it stops, and sends
+//! its counters.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use host::{Deadline, FrameReader, FrameWriter, Host, Process};
 use serde::{Deserialize, Serialize};
 use slab::Slab;
 use sys::event::{Event, Interest, Poll, Poller};
@@ -16,8 +23,7 @@ use sys::handle::AsHandle;
 use sys::tcp::{Connection, Listener, Listening, Waiting};
 
 use super::lookup::Transport;
-use super::response::respond;
-use super::zone::ZonePlan;
+use super::zone::{AuthorityCounts, ZonePlan, respond};
 
 /// The longest wait before it checks whether to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -50,6 +56,7 @@ struct Stream {
     connection: Connection,
     input: Vec<u8>,
     output: Vec<u8>,
+    accepted: Instant,
     /// When it was accepted, sent the last byte of a query, or took some of a response.
     active: Instant,
     /// When the first byte of the incomplete query came.
@@ -71,7 +78,7 @@ pub struct Authority {
     poller: Poll,
     socket: UdpSocket,
     listener: Listener,
-    streams: Slab<(Instant, Stream)>,
+    streams: Slab<Stream>,
     delayed: BinaryHeap<Reverse<(Instant, Destination, Vec<u8>)>>,
     random: Rng,
     counts: AuthorityCounts,
@@ -172,8 +179,8 @@ impl Authority {
             // Datagrams that do not leave count as lost.
             Destination::Peer(peer) => drop(self.socket.send_to(response, peer)),
             Destination::Stream(number, accepted) => {
-                let stream = self.streams.get_mut(number).filter(|(at, _)| *at == accepted);
-                let Some((_, stream)) = stream else { return };
+                let stream = self.streams.get_mut(number).filter(|stream| stream.accepted == accepted);
+                let Some(stream) = stream else { return };
                 let length = u16::try_from(response.len()).unwrap_or(u16::MAX);
                 stream.output.extend(length.to_be_bytes());
                 stream.output.extend(response);
@@ -202,7 +209,14 @@ impl Authority {
             if self.poller.add(connection.handle(), FIRST_STREAM + entry.key(), Interest::Read).is_ok() {
                 let now = Instant::now();
                 let (input, output) = (Vec::new(), Vec::new());
-                entry.insert((now, Stream { connection, input, output, active: now, query_began: None }));
+                entry.insert(Stream {
+                    connection,
+                    input,
+                    output,
+                    accepted: now,
+                    active: now,
+                    query_began: None,
+                });
                 self.counts.streams += 1;
             }
             if self.streams.len() > STREAMS_MAX {
@@ -213,8 +227,8 @@ impl Authority {
 
     fn exchange(&mut self, event: Event, buffer: &mut [u8]) {
         let number = event.token - FIRST_STREAM;
-        let Some((accepted, stream)) = self.streams.get_mut(number) else { return };
-        let accepted = *accepted;
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        let accepted = stream.accepted;
         if event.readable && stream.output.len() < INPUT_MAX {
             match stream.connection.receive(&mut buffer[..INPUT_MAX]) {
                 Ok(length) if length > 0 => stream.input.extend_from_slice(&buffer[..length]),
@@ -246,7 +260,7 @@ impl Authority {
     }
 
     fn flush(&mut self, number: usize) {
-        let Some((_, stream)) = self.streams.get_mut(number) else { return };
+        let Some(stream) = self.streams.get_mut(number) else { return };
         let before = stream.output.len();
         while !stream.output.is_empty() {
             match stream.connection.send(&stream.output) {
@@ -267,13 +281,13 @@ impl Authority {
     }
 
     fn close(&mut self, number: usize) {
-        let Some((_, stream)) = self.streams.try_remove(number) else { return };
+        let Some(stream) = self.streams.try_remove(number) else { return };
         // A failure here ends with the descriptor all the same.
         let _ = self.poller.remove(stream.connection.handle(), FIRST_STREAM + number);
     }
 
     fn close_longest_idle(&mut self) {
-        let longest = self.streams.iter().min_by_key(|(_, (_, stream))| stream.active);
+        let longest = self.streams.iter().min_by_key(|(_, stream)| stream.active);
         if let Some(number) = longest.map(|(number, _)| number) {
             self.close(number);
         }
@@ -282,7 +296,7 @@ impl Authority {
     /// Closes those that have done nothing for too long, or are too slow with a query.
     fn close_idle(&mut self) {
         let now = Instant::now();
-        let is_idle = |(_, (_, stream)): &(usize, &(Instant, Stream))| {
+        let is_idle = |(_, stream): &(usize, &Stream)| {
             let query_age = stream.query_began.map_or(Duration::ZERO, |began| now - began);
             now.saturating_duration_since(stream.active) > STREAM_IDLE || query_age > QUERY_AGE_MAX
         };
@@ -319,33 +333,156 @@ pub struct AuthorityConduct {
     pub seed: u64,
 }
 
-/// The counters of queries and responses of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuthorityCounts {
-    /// Queries for MX.
-    pub mx: u64,
-    /// Queries for A.
-    pub a: u64,
-    /// Queries for AAAA.
-    pub aaaa: u64,
-    /// Queries for anything else.
-    pub other: u64,
-    /// Messages that are not readable queries.
-    pub malformed: u64,
-    /// Responses with records, or without, where the name has none of the type.
-    pub answered: u64,
-    /// NXDOMAIN.
-    pub no_such_domain: u64,
-    /// SERVFAIL.
-    pub server_failure: u64,
-    /// REFUSED: names of other zones.
-    pub refused: u64,
-    /// Responses that were cut.
-    pub truncated: u64,
-    /// Datagrams dropped on purpose.
-    pub dropped: u64,
-    /// Responses sent with lies before them.
-    pub lies: u64,
-    /// Connections.
-    pub streams: u64,
+/// The name of the server in errors.
+const ROLE: &str = "the DNS server";
+
+/// The word for which a program calls [`serve_names`].
+pub const NAMES_ROLE: &str = "names";
+
+/// How long it may take to begin, to reply, or to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The plan of a server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NameServerPlan {
+    /// Where it answers; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// Its zone.
+    pub zone: ZonePlan,
+    /// The processor that it stays on, where the system can do that.
+    pub cpu: Option<u32>,
+}
+
+/// A reply of the server.
+#[derive(Debug, Serialize, Deserialize)]
+enum Reply {
+    Listening(SocketAddr),
+    /// Processor time in seconds, where the system reports it.
+    Taken(Option<f64>),
+    /// The last one.
+    Counted(AuthorityCounts),
+    /// It cannot be set up or go on.
+    Refused(String),
+}
+
+/// The request for the processor time.
+#[derive(Debug, Serialize, Deserialize)]
+struct TakenNow;
+
+/// A DNS server in another process. Dropped, it is killed.
+#[derive(Debug)]
+pub struct NameServer {
+    process: Process,
+    address: SocketAddr,
+}
+
+impl NameServer {
+    /// Starts a server, and waits until it responds. The program calls [`serve_names`] for [`NAMES_ROLE`].
+    ///
+    /// # Errors
+    /// When it cannot be started, or does not begin.
+    pub fn start(program: &Path, plan: &NameServerPlan) -> io::Result<NameServer> {
+        let deadline = Deadline::within(PATIENCE);
+        let mut host = Host::open(&[], program, program, &[], deadline).map_err(io::Error::other)?;
+        let process = host.start(ROLE, program, &[NAMES_ROLE], deadline).map_err(io::Error::other)?;
+        let process = process.with_grace(Duration::ZERO);
+        process.send(plan).map_err(io::Error::other)?;
+        let mut server = NameServer { process, address: plan.address };
+        match server.receive()? {
+            Reply::Listening(address) => server.address = address,
+            other => return Err(unexpected(&other)),
+        }
+        Ok(server)
+    }
+
+    /// Where it answers.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its processor time until now, in seconds; `None` where the system does not report it.
+    ///
+    /// # Errors
+    /// When it does not reply.
+    pub fn cpu_seconds(&mut self) -> io::Result<Option<f64>> {
+        self.process.send(&TakenNow).map_err(io::Error::other)?;
+        match self.receive()? {
+            Reply::Taken(seconds) => Ok(seconds),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Stops it, and waits for its end; returns its counters.
+    ///
+    /// # Errors
+    /// When it does not end in time, or ends without a reply.
+    pub fn stop(mut self) -> io::Result<AuthorityCounts> {
+        self.process.close_input();
+        let counts = match self.receive()? {
+            Reply::Counted(counts) => counts,
+            other => return Err(unexpected(&other)),
+        };
+        let ending = self.process.finish(PATIENCE);
+        if ending.is_success {
+            return Ok(counts);
+        }
+        Err(io::Error::other(host::with_stderr(&ending.words, &self.process.stderr())))
+    }
+
+    fn receive(&mut self) -> io::Result<Reply> {
+        self.process.receive(Deadline::within(PATIENCE)).map_err(io::Error::other)
+    }
+}
+
+fn unexpected(reply: &Reply) -> io::Error {
+    let words = match reply {
+        Reply::Refused(reason) => format!("{ROLE} {reason}"),
+        other => format!("{ROLE} replied {other:?}"),
+    };
+    io::Error::other(words)
+}
+
+/// The other side of [`NameServer`]: receives a plan and serves by it, until the input ends.
+///
+/// # Errors
+/// When it cannot be set up or go on; the other side has the error too.
+pub fn serve_names(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<()> {
+    let mut requests = FrameReader::new(input);
+    let Some(plan) = requests.receive::<NameServerPlan>()? else { return Ok(()) };
+    let replies = Arc::new(Mutex::new(FrameWriter::new(output)));
+    let served = serve_until_end(plan, requests, &replies);
+    let last = match &served {
+        Ok(counts) => Reply::Counted(*counts),
+        Err(error) => Reply::Refused(format!("cannot go on: {error}")),
+    };
+    send(&replies, &last)?;
+    served.map(drop)
+}
+
+fn serve_until_end(
+    plan: NameServerPlan,
+    mut requests: FrameReader<impl Read + Send + 'static>,
+    replies: &Arc<Mutex<FrameWriter<impl Write + Send + 'static>>>,
+) -> io::Result<AuthorityCounts> {
+    // The system chooses the processor where it cannot be set.
+    let _ = plan.cpu.map(sys::cpu::pin);
+    let authority = Authority::bind(plan.address, plan.zone, AuthorityConduct::default())?;
+    send(replies, &Reply::Listening(authority.address()?))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let (replies, ordered) = (Arc::clone(replies), Arc::clone(&stop));
+    // It may wait for input as long as the process lives, so it is not joined.
+    std::thread::Builder::new().spawn(move || {
+        while let Ok(Some(TakenNow)) = requests.receive() {
+            let seconds = sys::process::process_tree_usage().ok().map(|taken| taken.cpu_seconds);
+            if send(&replies, &Reply::Taken(seconds)).is_err() {
+                break;
+            }
+        }
+        ordered.store(true, Ordering::Relaxed);
+    })?;
+    authority.run(&stop)
+}
+
+fn send(replies: &Mutex<FrameWriter<impl Write>>, reply: &Reply) -> io::Result<()> {
+    replies.lock().unwrap_or_else(PoisonError::into_inner).send(reply)
 }

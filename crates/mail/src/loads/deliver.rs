@@ -19,20 +19,20 @@
 use workload::{Operation, Trial, TrialError, Workload};
 
 use super::measured::{self, MeasuredMode};
-use super::series;
+use super::{BYTES, DOMAINS, MODE, deliveries, operations};
 use crate::Mode;
-use crate::measured::MailStep::{self, Banner, Connect, Data, Dns, Ehlo, Mail, Message, Quit, Rcpt};
+use crate::context::MailStep::{self, Banner, Connect, Data, Dns, Ehlo, Mail, Message, Quit, Rcpt};
 
 const STEPS: [MailStep; 9] = [Dns, Connect, Banner, Ehlo, Mail, Rcpt, Data, Message, Quit];
-const OPERATIONS: [Operation; 14] = series::operations(&STEPS);
+const OPERATIONS: [Operation; 14] = operations(&STEPS);
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mail-deliver",
     source: include_str!("deliver.rs"),
-    settings: &[series::deliveries("1"), series::DOMAINS, series::BYTES],
+    settings: &[deliveries("1"), DOMAINS, BYTES],
     operations: &OPERATIONS,
     run: Ok(run),
-    ..series::MODE
+    ..MODE
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {

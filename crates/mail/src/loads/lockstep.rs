@@ -33,19 +33,19 @@
 use workload::{Trial, TrialError, Workload};
 
 use super::measured::{self, MeasuredMode};
-use super::series;
+use super::{DOMAINS, MESSAGE_BYTES, MODE, TEST_OPERATIONS, TEST_STEPS, deliveries};
 use crate::Mode;
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mail-lockstep",
     source: include_str!("lockstep.rs"),
-    settings: &[series::deliveries("1"), series::DOMAINS],
-    operations: &series::TEST_OPERATIONS,
+    settings: &[deliveries("1"), DOMAINS],
+    operations: &TEST_OPERATIONS,
     run: Ok(run),
-    ..series::MODE
+    ..MODE
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let (steps, message_bytes) = (&series::TEST_STEPS, series::MESSAGE_BYTES);
+    let (steps, message_bytes) = (&TEST_STEPS, MESSAGE_BYTES);
     measured::run(trial, &MeasuredMode { mode: Mode::Test, steps, message_bytes })
 }

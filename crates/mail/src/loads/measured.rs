@@ -9,9 +9,9 @@ use net::load::Sources;
 use workload::server::{SinkLevel, record_sink};
 use workload::{LevelRecorder, Trial, TrialError};
 
-use super::series::{self, Window};
 use super::sink::Sink;
-use crate::measured::{MailCounts, MailStep};
+use super::{Window, limited, report};
+use crate::context::{MailCounts, MailStep};
 use crate::{
     DeliveryEngine, DomainSizes, EngineSettings, GeneratedList, MailError, MailTls, Message, Mode, NoResults,
     Permission, QueueSettings, Recipients, Routing, SessionSettings, Until,
@@ -166,10 +166,10 @@ impl Bench<'_, '_> {
         let run_delay_share = share(run_delay_seconds(), delay);
         let sink_share = share(self.sink.cpu_seconds()?, before);
         self.few_failures(exhausted, recorder)?;
-        series::report(self.engine.measured(), &window, self.plan.steps, recorder);
+        report(self.engine.measured(), &window, self.plan.steps, recorder);
         let counts = self.engine.measured().counts;
         let sink = SinkLevel {
-            series: &series::limited(self.plan.steps),
+            series: &limited(self.plan.steps),
             processes: 2,
             elapsed_seconds: window.elapsed_seconds,
             completed: counts.accepted(),

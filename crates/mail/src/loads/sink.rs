@@ -12,8 +12,8 @@ use net::worker::Counter;
 use workload::server::ServerUnderTest;
 use workload::{ProgramEnded, Trial, TrialError};
 
+use crate::context::MailCounts;
 use crate::dns::{NameServer, NameServerPlan, ZonePlan};
-use crate::measured::MailCounts;
 
 /// Architectures for the sink, the first that this system has: one process, so that the engine is measured
 /// and not how a server spreads its connections.
