@@ -15,19 +15,19 @@
 //! **Expected answer.** Up to one compiler for each processor, `rate` grows almost in proportion to n, and
 //! `unit` stays flat.
 
+use std::fs;
 use std::hash::{DefaultHasher, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use std::{fs, io};
 
 use sys::Unsupported;
 use workload::resource::{MEMORY, PROCESSES, PROCESSORS};
 use workload::{Expect, Need, Operation, Setting, Sizes, Trial, TrialError, Unit, Values, Workload, levels};
 
-use crate::calls::Calls;
-use crate::parallel::{Refused, at_once};
+use crate::work::{Calls, Refused, at_once};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "compile",

@@ -24,8 +24,7 @@ use sys::memory::Mapping;
 use workload::resource::{DISK, MEMORY};
 use workload::{Expect, Need, Operation, Sizes, Trial, TrialError, Variant, Workload, levels};
 
-use crate::calls::Calls;
-use crate::content::Content;
+use crate::work::{Calls, Content};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "copy",

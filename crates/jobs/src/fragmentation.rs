@@ -80,7 +80,7 @@ mod measured {
     use sys::{Unsupported, file};
     use workload::{Trial, TrialError};
 
-    use crate::content::Content;
+    use crate::work::Content;
 
     const MIB: usize = 1 << 20;
     const READ_BYTES: usize = 128 << 10;

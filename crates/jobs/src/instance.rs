@@ -134,6 +134,11 @@ impl Drop for Instance {
     }
 }
 
+/// For a response that a server must not give.
+pub(crate) fn protocol(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.len() {

@@ -18,10 +18,8 @@
 //!
 //! Must never: print, write a record, or keep a statistic.
 
-mod calls;
 mod command;
 mod compile;
-mod content;
 mod copy;
 mod crypto;
 mod directory;
@@ -30,15 +28,14 @@ mod fragmentation;
 mod instance;
 mod mail_queue;
 mod network_copy;
-mod parallel;
 #[cfg(unix)]
 pub mod sftp;
 mod small_files;
 #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod smb;
-mod source_tree;
 mod sql;
 mod tree;
+mod work;
 
 use workload::Group;
 

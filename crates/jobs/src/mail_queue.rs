@@ -25,9 +25,7 @@ use sys::file;
 use workload::resource::{DESCRIPTORS, DISK, INODES, MEMORY, THREADS};
 use workload::{Expect, Need, Operation, Setting, Sizes, Trial, TrialError, Unit, Values, Workload, levels};
 
-use crate::calls::Calls;
-use crate::content::Content;
-use crate::parallel::{Refused, at_once};
+use crate::work::{Calls, Content, Refused, at_once};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mail-queue",

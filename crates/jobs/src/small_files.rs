@@ -31,8 +31,7 @@ use sys::{Unsupported, file};
 use workload::resource::DISK;
 use workload::{Expect, Need, Operation, Setting, Sizes, Trial, TrialError, Values, Variant, Workload};
 
-use crate::calls::Calls;
-use crate::content::Content;
+use crate::work::{Calls, Content};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "small-files",

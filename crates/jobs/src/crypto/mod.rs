@@ -21,8 +21,8 @@
 //! **Expected answer.** Flat up to one thread for each processor. `seal-aes-gcm` needs more than ten times as
 //! long where the instructions for AES are missing.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod embedded;
-mod library;
 #[cfg(unix)]
 mod openssl;
 
@@ -35,9 +35,7 @@ use workload::{
     Expect, Need, Operation, Setting, Sizes, Trial, TrialError, Values, Variant, Workload, levels,
 };
 
-use crate::calls::Calls;
-use crate::parallel::{Refused, at_once};
-use library::{Library, Repeat};
+use crate::work::{Calls, Refused, at_once};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "crypto",
@@ -96,8 +94,16 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let variant = trial.variant();
     let failed = TrialError::at(format!("to prepare {variant}"));
     if variant == "embedded" {
-        let library = embedded::Embedded::new(bits).map_err(failed)?;
-        return measure(trial, &library, true);
+        cfg_select! {
+            any(target_arch = "x86_64", target_arch = "aarch64") => {
+                let library = embedded::Embedded::new(bits).map_err(failed)?;
+                return measure(trial, &library, true);
+            }
+            _ => {
+                let missing = sys::Unsupported("graviola is written for x86-64 and aarch64 only");
+                return Err(failed(missing.into()));
+            }
+        }
     }
     cfg_select! {
         unix => {
@@ -195,4 +201,43 @@ impl Thread<'_> {
         self.processor_ns = sys::thread::cpu_ns().map_err(Refused::at(operation))? - begun_ns;
         Ok(())
     }
+}
+
+/// The bytes that are sealed and digested at once.
+const RECORD_BYTES: usize = 16 << 10;
+
+/// The text that is signed.
+const MESSAGE: &[u8; 32] = b"osdyno signs these 32 bytes here";
+
+/// One operation, ready to be repeated by one thread.
+type Repeat<'a> = Box<dyn FnMut() -> io::Result<()> + Send + 'a>;
+
+/// A library, with its keys.
+trait Library: Sync {
+    /// The operation of that name for one thread, after a proof that its result is right.
+    ///
+    /// # Errors
+    /// The library's reason; `InvalidData` where a proof failed.
+    fn prepare(&self, operation: &str) -> io::Result<Repeat<'_>>;
+}
+
+/// For a wrong result of a library.
+fn wrong(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{what} gave a wrong result"))
+}
+
+/// Whether these are the digests of "abc": FIPS 180-4, examples of NIST.
+fn is_digest_of_abc(digest: &[u8]) -> bool {
+    match digest.len() {
+        32 => digest.starts_with(&[0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea]),
+        64 => digest.starts_with(&[0xdd, 0xaf, 0x35, 0xa1, 0x93, 0x61, 0x7a, 0xba]),
+        _ => false,
+    }
+}
+
+/// As in a protocol: a nonce counts records.
+fn nonce(number: u64) -> [u8; 12] {
+    let mut nonce = [0; 12];
+    nonce[4..].copy_from_slice(&number.to_be_bytes());
+    nonce
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use sys::openssl::{Cipher, Digest, Instructions, Key, KeyKind, Library as Loaded};
 
-use super::library::{Library, MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, wrong};
+use super::{Library, MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, wrong};
 
 /// Room for a signature of any kind.
 const SIGNATURE_BYTES: usize = 512;

@@ -9,7 +9,8 @@ use net::client::http::{Framing, Head, head_end};
 use workload::server::{ServerUnderTest, web};
 use workload::{Trial, TrialError};
 
-use super::client::{Client, Server, connect, not_connected, protocol};
+use super::measure::{Client, Server, connect, not_connected};
+use crate::instance::protocol;
 
 const BUFFER_BYTES: usize = 128 << 10;
 

@@ -1,20 +1,20 @@
-//! One copy after the other, phase by phase, and the proof of the last one.
+//! One copy after the other, phase by phase, and the proof of the last one; and the interface of a protocol
+//! for it: a server for one trial, and a client that copies one file at a time.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sys::file;
 use workload::server::web_folder;
 use workload::{Trial, TrialError};
 
-use super::client::{Client, Server};
 use super::http::Http;
-use super::openssh::OpenSsh;
-use crate::calls::Calls;
-use crate::content::Content;
+use super::sftp::OpenSsh;
 use crate::instance::fresh_folder;
+use crate::work::{Calls, Content};
 
 const MIB: usize = 1 << 20;
 
@@ -68,7 +68,7 @@ fn start(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<Box<dyn Serv
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn smb(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<Box<dyn Server>, TrialError> {
-    Ok(Box::new(super::samba::Samba::start(trial, served, folder)?))
+    Ok(Box::new(super::smb::Samba::start(trial, served, folder)?))
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -167,4 +167,60 @@ fn is_whole(copy: &Path, mib: u64, seed: u64) -> io::Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// The silence after which a server has failed.
+const SILENCE_MAX: Duration = Duration::from_secs(20);
+
+/// A server that has the files of the trial. Dropped, it ends.
+pub(super) trait Server {
+    /// A client of it.
+    fn client(&self) -> io::Result<Box<dyn Client>>;
+
+    /// The error, or why the server has ended, if that caused it.
+    fn cause(&mut self, error: io::Error) -> io::Error;
+
+    /// Ends it in order, and checks its results.
+    fn stop(self: Box<Self>, trial: &mut Trial<'_>) -> Result<(), TrialError>;
+}
+
+/// The client's side of one copy after the other. Its methods are called in this order, and none after an
+/// error.
+pub(super) trait Client {
+    /// Connects.
+    fn connect(&mut self) -> io::Result<()>;
+
+    /// Authenticates the user. Returns whether the protocol does that.
+    fn authenticate(&mut self) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Opens a file.
+    fn open(&mut self, name: &str) -> io::Result<()>;
+
+    /// The next piece of the file; empty at its end.
+    fn receive(&mut self) -> io::Result<&[u8]>;
+
+    /// Closes the file and the connection.
+    fn close(&mut self) -> io::Result<()>;
+}
+
+/// Connects to a server that may not be silent for long.
+pub(super) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(SILENCE_MAX))?;
+    stream.set_write_timeout(Some(SILENCE_MAX))?;
+    // Requests are shorter than a packet, and nothing follows them.
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// An unused port of loopback. Another program may take it before the server, which then reports that.
+pub(super) fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+/// For a call that comes before its turn.
+pub(super) fn not_connected() -> io::Error {
+    io::ErrorKind::NotConnected.into()
 }

@@ -31,15 +31,9 @@
 //! **Expected answer.** Flat for each MiB once a file is so large that connecting costs little beside it.
 
 #[cfg(unix)]
-mod client;
-#[cfg(unix)]
 mod http;
 #[cfg(unix)]
 mod measure;
-#[cfg(unix)]
-mod openssh;
-#[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod samba;
 #[cfg(unix)]
 mod sftp;
 #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]

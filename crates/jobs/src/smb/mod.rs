@@ -1,26 +1,21 @@
 //! A client of SMB 3.1.1, the protocol of Windows' shares, without a socket: enough to read a file (MS-SMB2,
 //! "Server Message Block Protocol Versions 2 and 3"; MS-NLMP, "NT LAN Manager Authentication Protocol").
 //!
-//! - `connection` the state of a connection: numbers of messages, credits, keys;
+//! - `connection` the state of a connection: numbers of messages, credits, keys; signatures and encryption;
 //! - `message` requests and responses of each command;
-//! - `header` the header of every message, and numbers at places of one;
-//! - `ntlm` the authentication of users;
-//! - `protection` signatures and encryption.
+//! - `ntlm` the authentication of users.
 //!
 //! One dialect, with one algorithm for each purpose, which Windows 11 and Samba since 4.15 have: SHA-512 for
 //! the integrity of the negotiation, AES-128-GMAC for signatures, AES-128-GCM for encryption. No
 //! input of a server causes a panic: `fuzz/fuzz_targets/smb_response.rs`.
 
 mod connection;
-mod header;
 pub mod message;
 pub mod ntlm;
-mod protection;
 #[cfg(test)]
 mod tests;
 
-pub use connection::{SmbConnection, SmbResponse, packet_bytes};
-pub use protection::Protection;
+pub use connection::{Protection, SmbConnection, SmbResponse, packet_bytes};
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,7 @@
 //! NTLMv2: users prove that they know the hash of their password (MS-NLMP, sections 2.2.1 and 3.3.2). The
 //! messages stand in those of SESSION_SETUP as they are, without SPNEGO around them, as Linux sends them.
 
-use super::header::{array, counted, piece, u16_at, u32_at, utf16};
+use super::message::{array, counted, piece, u16_at, u32_at, utf16};
 use super::{Account, SmbError};
 
 const SIGNATURE: [u8; 8] = *b"NTLMSSP\0";

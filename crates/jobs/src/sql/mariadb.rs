@@ -11,10 +11,8 @@ use std::process::Command;
 use sys::Unsupported;
 use sys::process::find_program;
 
-use super::client::{
-    Client, DATABASE, Database, Fields, Login, Outcome, Stream, Value, disk_full, number, protocol,
-};
-use crate::instance::{Instance, prepare};
+use super::database::{Client, DATABASE, Database, Fields, Login, Outcome, Stream, Value, disk_full, number};
+use crate::instance::{Instance, prepare, protocol};
 
 const MISSING: Unsupported =
     Unsupported("this system has no MariaDB; on Debian `apt-get install mariadb-server` installs it");

@@ -9,15 +9,12 @@ use std::time::{Duration, Instant};
 use sys::clock::Clock;
 use workload::{JobRecorder, ServerUrl, Trial, TrialError};
 
-use super::client::{Client, Database, Outcome, Value};
+use super::database::{Client, Database, Outcome, Server, Sqlite, Value};
 use super::mariadb::MariaDb;
 use super::password::Password;
 use super::postgresql::PostgreSql;
-use super::server::Server;
-use super::sqlite::Sqlite;
-use crate::calls::Calls;
 use crate::instance::fresh_folder;
-use crate::parallel::{Refused, at_once};
+use crate::work::{Calls, Refused, at_once};
 
 const KINDS: u64 = 100;
 /// Rows of a range, of a transaction, and of a statement that inserts many.

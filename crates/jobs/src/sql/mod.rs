@@ -30,7 +30,7 @@
 //! fsync(2), and several clients may share one; with `sqlite` only one writes at a time.
 
 #[cfg(unix)]
-mod client;
+mod database;
 #[cfg(unix)]
 mod mariadb;
 #[cfg(unix)]
@@ -42,10 +42,6 @@ mod password;
 mod password;
 #[cfg(unix)]
 mod postgresql;
-#[cfg(unix)]
-mod server;
-#[cfg(unix)]
-mod sqlite;
 
 use workload::resource::{DESCRIPTORS, DISK, INODES, MEMORY, PROCESSES, THREADS};
 use workload::{Expect, Need, Operation, Setting, Sizes, Unit, Values, Variant, Workload, levels};

@@ -11,11 +11,9 @@ use std::process::Command;
 use sys::Unsupported;
 use sys::process::find_program;
 
-use super::client::{
-    Client, DATABASE, Database, Fields, Login, Outcome, Stream, Value, disk_full, number, protocol,
-};
+use super::database::{Client, DATABASE, Database, Fields, Login, Outcome, Stream, Value, disk_full, number};
 use super::password::Scram;
-use crate::instance::{Instance, prepare};
+use crate::instance::{Instance, prepare, protocol};
 
 const MISSING: Unsupported =
     Unsupported("this system has no PostgreSQL; on Debian `apt-get install postgresql` installs it");
