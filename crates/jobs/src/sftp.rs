@@ -160,7 +160,7 @@ impl SftpConnection {
         request.string(handle).finish()
     }
 
-    /// Requests bytes from `offset` on, [`READ_BYTES_MAX`] at most; also returns the number of the request.
+    /// Requests bytes from `offset` on, 32 KiB at most; also returns the number of the request.
     pub fn read(&mut self, handle: &[u8], offset: u64, bytes: u32) -> (u32, Vec<u8>) {
         let bytes = bytes.min(READ_BYTES_MAX);
         let (number, request) = self.ask(READ, Pending::Read(bytes));
@@ -242,7 +242,7 @@ fn words(bytes: &[u8]) -> String {
 
 /// Bytes of one request to read that every server answers: packets of 34,000 bytes must be possible
 /// (section 3).
-pub const READ_BYTES_MAX: u32 = 32 << 10;
+pub(crate) const READ_BYTES_MAX: u32 = 32 << 10;
 
 /// The longest packet: the requested bytes, and the other fields of a packet.
 const PACKET_BYTES_MAX: usize = 256 << 10;

@@ -1,9 +1,12 @@
 //! One copy after the other, phase by phase, and the proof of the last one; and the interface of a protocol
 //! for it: a server for one trial, and a client that copies one file at a time.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::mem;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,7 +16,7 @@ use workload::{Trial, TrialError};
 
 use super::http::Http;
 use super::sftp::OpenSsh;
-use crate::instance::fresh_folder;
+use crate::instance::{fresh_folder, protocol};
 use crate::work::{Calls, Content};
 
 const MIB: usize = 1 << 20;
@@ -203,6 +206,63 @@ pub(super) trait Client {
 
     /// Closes the file and the connection.
     fn close(&mut self) -> io::Result<()>;
+}
+
+/// The requests to read that are under way, in the order of the file, with the responses that have come.
+#[derive(Default)]
+pub(super) struct ReadsUnderWay {
+    reads: VecDeque<Reading>,
+    /// The packet with the piece that was given last.
+    given: Vec<u8>,
+}
+
+/// A request to read, and its response: a packet, and the place of the piece in it.
+struct Reading {
+    number: u64,
+    bytes: u32,
+    came: Option<(Vec<u8>, Range<usize>)>,
+}
+
+impl ReadsUnderWay {
+    pub(super) fn count(&self) -> usize {
+        self.reads.len()
+    }
+
+    /// A request with that number was sent.
+    pub(super) fn begin(&mut self, number: u64, bytes: u32) {
+        self.reads.push_back(Reading { number, bytes, came: None });
+    }
+
+    /// The packet of the last piece, which is not needed any more.
+    pub(super) fn spare(&mut self) -> Vec<u8> {
+        mem::take(&mut self.given)
+    }
+
+    /// The next piece, empty where no request is under way. Receives responses until its own has come, each a
+    /// packet, the number of its request and the place of its piece. `short` is the error of a short piece.
+    pub(super) fn next(
+        &mut self,
+        short: impl Fn() -> io::Error,
+        mut receive: impl FnMut() -> io::Result<(Vec<u8>, u64, Range<usize>)>,
+    ) -> io::Result<&[u8]> {
+        let piece = loop {
+            match self.reads.front_mut().map(|reading| (reading.bytes, reading.came.take())) {
+                None => return Ok(&[]),
+                Some((bytes, Some((packet, piece)))) if piece.len() == bytes as usize => {
+                    self.given = packet;
+                    break piece;
+                }
+                Some((_, Some(_))) => return Err(short()),
+                Some((_, None)) => {}
+            }
+            let (packet, number, piece) = receive()?;
+            let reading = self.reads.iter_mut().find(|reading| reading.number == number);
+            let reading = reading.ok_or_else(|| protocol("the server sent a piece twice"))?;
+            reading.came = Some((packet, piece));
+        };
+        self.reads.pop_front();
+        Ok(&self.given[piece])
+    }
 }
 
 /// Connects to a server that may not be silent for long.

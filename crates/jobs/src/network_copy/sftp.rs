@@ -1,13 +1,11 @@
 //! `sftp`: a private sshd of this system, whose configuration and keys are in the folder of the trial, and a
 //! client of SFTP over the system's `ssh`, which keeps many requests under way, as sftp(1) does.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::mem;
 use std::net::SocketAddr;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -15,7 +13,7 @@ use sys::Unsupported;
 use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
 
-use super::measure::{Client, Server, connect, free_address, not_connected};
+use super::measure::{Client, ReadsUnderWay, Server, connect, free_address, not_connected};
 use crate::instance::{Daemon, Instance, protocol};
 use crate::sftp::{READ_BYTES_MAX, SftpConnection, SftpResponse, packet_bytes};
 
@@ -151,23 +149,13 @@ struct SftpClient {
     bytes: u64,
     /// How much of the file was asked for.
     asked: u64,
-    /// In the order of the file.
-    reads: VecDeque<Reading>,
-    /// The packet with the piece that was given last.
-    given: Vec<u8>,
-}
-
-/// A request to read, and its response.
-struct Reading {
-    number: u32,
-    bytes: u32,
-    came: Option<(Vec<u8>, Range<usize>)>,
+    reads: ReadsUnderWay,
 }
 
 impl SftpClient {
     fn new(login: Login) -> SftpClient {
-        let (handle, given) = (Vec::new(), Vec::new());
-        SftpClient { login, link: None, handle, bytes: 0, asked: 0, reads: VecDeque::new(), given }
+        let (handle, reads) = (Vec::new(), ReadsUnderWay::default());
+        SftpClient { login, link: None, handle, bytes: 0, asked: 0, reads }
     }
 
     fn link(&mut self) -> io::Result<&mut Link> {
@@ -178,11 +166,11 @@ impl SftpClient {
     fn ask(&mut self) -> io::Result<()> {
         let link = self.link.as_mut().ok_or_else(not_connected)?;
         let mut requests = Vec::new();
-        while self.reads.len() < READS && self.asked < self.bytes {
+        while self.reads.count() < READS && self.asked < self.bytes {
             let bytes = (self.bytes - self.asked).min(u64::from(READ_BYTES_MAX)) as u32;
             let (number, request) = link.connection.read(&self.handle, self.asked, bytes);
             requests.extend(request);
-            self.reads.push_back(Reading { number, bytes, came: None });
+            self.reads.begin(number.into(), bytes);
             self.asked += u64::from(bytes);
         }
         link.send(&requests)
@@ -228,32 +216,17 @@ impl Client for SftpClient {
     }
 
     fn receive(&mut self) -> io::Result<&[u8]> {
-        let given = mem::take(&mut self.given);
+        let given = self.reads.spare();
         self.link()?.spare.push(given);
         self.ask()?;
-        let piece = loop {
-            match self.reads.front_mut().map(|reading| (reading.bytes, reading.came.take())) {
-                None => return Ok(&[]),
-                Some((bytes, Some((packet, place)))) if place.len() == bytes as usize => {
-                    self.given = packet;
-                    break place;
-                }
-                // No server of a file on a disk does that.
-                Some((_, Some(_))) => return Err(protocol("the server sent less than it was asked for")),
-                Some((_, None)) => {}
-            }
-            let (packet, received) = self.link()?.receive()?;
-            let (number, place) = match received {
-                SftpResponse::Piece(number, place) => (number, place),
-                SftpResponse::End(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                _ => return Err(protocol("the server sent something else than the file")),
-            };
-            let reading = self.reads.iter_mut().find(|reading| reading.number == number);
-            let reading = reading.ok_or_else(|| protocol("the server sent a piece twice"))?;
-            reading.came = Some((packet, place));
-        };
-        self.reads.pop_front();
-        Ok(&self.given[piece])
+        let link = self.link.as_mut().ok_or_else(not_connected)?;
+        // No server of a file on a disk does that.
+        let short = || protocol("the server sent less than it was asked for");
+        self.reads.next(short, || match link.receive()? {
+            (packet, SftpResponse::Piece(number, place)) => Ok((packet, number.into(), place)),
+            (_, SftpResponse::End(_)) => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Err(protocol("the server sent something else than the file")),
+        })
     }
 
     fn close(&mut self) -> io::Result<()> {

@@ -1,13 +1,10 @@
 //! `smb`: a private smbd of this system, whose configuration, user and folders are below that of the trial,
 //! and a client of SMB 3.1.1 that keeps several requests under way, as those of systems do.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read, Write as _};
-use std::mem;
 use std::net::{SocketAddr, TcpStream};
-use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +13,7 @@ use sys::Unsupported;
 use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
 
-use super::measure::{Client, Server, connect, free_address, not_connected};
+use super::measure::{Client, ReadsUnderWay, Server, connect, free_address, not_connected};
 use crate::instance::{Daemon, Instance, protocol};
 use crate::smb::{Account, OpenFile, Protection, SmbConnection, SmbResponse, packet_bytes};
 
@@ -141,10 +138,7 @@ struct SmbClient {
     file: OpenFile,
     /// How much of the file was asked for.
     asked: u64,
-    /// In the order of the file.
-    reads: VecDeque<Reading>,
-    /// The packet with the piece that was given last.
-    given: Vec<u8>,
+    reads: ReadsUnderWay,
 }
 
 /// A connection with its socket.
@@ -155,13 +149,6 @@ struct Link {
     spare: Vec<Vec<u8>>,
 }
 
-/// A request to read, and its response.
-struct Reading {
-    id: u64,
-    bytes: u32,
-    came: Option<(Vec<u8>, Range<usize>)>,
-}
-
 impl SmbClient {
     fn new(
         address: SocketAddr,
@@ -170,19 +157,8 @@ impl SmbClient {
         protection: Protection,
         seed: u64,
     ) -> SmbClient {
-        let (file, reads) = (OpenFile { id: [0; 16], bytes: 0 }, VecDeque::new());
-        SmbClient {
-            address,
-            share,
-            account,
-            protection,
-            seed,
-            link: None,
-            file,
-            asked: 0,
-            reads,
-            given: Vec::new(),
-        }
+        let (file, reads) = (OpenFile { id: [0; 16], bytes: 0 }, ReadsUnderWay::default());
+        SmbClient { address, share, account, protection, seed, link: None, file, asked: 0, reads }
     }
 
     fn link(&mut self) -> io::Result<&mut Link> {
@@ -193,14 +169,14 @@ impl SmbClient {
     fn ask(&mut self) -> io::Result<()> {
         let (file, link) = (self.file, self.link.as_mut().ok_or_else(not_connected)?);
         let most = link.connection.read_bytes_max().clamp(1, READ_BYTES);
-        while self.reads.len() < READS && self.asked < file.bytes {
+        while self.reads.count() < READS && self.asked < file.bytes {
             let bytes = (file.bytes - self.asked).min(u64::from(most)) as u32;
-            if !link.connection.may_read(bytes) && !self.reads.is_empty() {
+            if !link.connection.may_read(bytes) && self.reads.count() > 0 {
                 break;
             }
             let (id, packet) = link.connection.read(&file, self.asked, bytes)?;
             link.stream.write_all(&packet)?;
-            self.reads.push_back(Reading { id, bytes, came: None });
+            self.reads.begin(id, bytes);
             self.asked += u64::from(bytes);
         }
         Ok(())
@@ -267,30 +243,15 @@ impl Client for SmbClient {
     }
 
     fn receive(&mut self) -> io::Result<&[u8]> {
-        let link = self.link.as_mut().ok_or_else(not_connected)?;
-        link.spare.push(mem::take(&mut self.given));
+        let given = self.reads.spare();
+        self.link()?.spare.push(given);
         self.ask()?;
-        let piece = loop {
-            match self.reads.front_mut().map(|reading| (reading.bytes, reading.came.take())) {
-                None => return Ok(&[]),
-                Some((bytes, Some((packet, place)))) if place.len() == bytes as usize => {
-                    self.given = packet;
-                    break place;
-                }
-                Some((_, Some(_))) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Some((_, None)) => {}
-            }
-            let link = self.link.as_mut().ok_or_else(not_connected)?;
-            let (packet, received) = link.receive()?;
-            let SmbResponse::Piece(id, place) = received else {
-                return Err(protocol("the server sent something else than the file"));
-            };
-            let reading = self.reads.iter_mut().find(|reading| reading.id == id);
-            let reading = reading.ok_or_else(|| protocol("the server sent a piece twice"))?;
-            reading.came = Some((packet, place));
-        };
-        self.reads.pop_front();
-        Ok(&self.given[piece])
+        let link = self.link.as_mut().ok_or_else(not_connected)?;
+        let short = || io::ErrorKind::UnexpectedEof.into();
+        self.reads.next(short, || match link.receive()? {
+            (packet, SmbResponse::Piece(id, place)) => Ok((packet, id, place)),
+            _ => Err(protocol("the server sent something else than the file")),
+        })
     }
 
     fn close(&mut self) -> io::Result<()> {
