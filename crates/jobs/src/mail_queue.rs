@@ -114,7 +114,6 @@ fn rate(messages: u64, elapsed: Duration) -> f64 {
     messages as f64 / elapsed.as_secs_f64()
 }
 
-/// The folders of the queue.
 struct Queue {
     folder: PathBuf,
     incoming: PathBuf,

@@ -166,7 +166,6 @@ fn copy(from: &Path, to: &Path) -> io::Result<Counted> {
 /// Files for each folder: new folders are opened at this rate, below one chosen at random.
 const FILES_PER_FOLDER: usize = 12;
 
-/// The median size of a file.
 const BYTES_MEDIAN: f64 = 2048.0;
 /// The standard deviation of the logarithm of the size: the mean is then 2.3 times the median.
 const BYTES_SPREAD: f64 = 1.3;
@@ -190,7 +189,6 @@ struct SourceTree {
 }
 
 impl SourceTree {
-    /// The tree of this many files.
     fn with_files(count: usize) -> SourceTree {
         let mut random = fastrand::Rng::with_seed(count as u64);
         let mut folders = vec![PathBuf::from("tree")];

@@ -79,7 +79,6 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// The clock, in ticks.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
         self.clock.now()
@@ -177,7 +176,6 @@ impl Content {
         &self.block[..bytes.clamp(NUMBER_BYTES, self.block.len())]
     }
 
-    /// The buffer for reading a file.
     pub(crate) fn buffer(&mut self) -> &mut [u8] {
         &mut self.read
     }

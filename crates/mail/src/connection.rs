@@ -34,7 +34,6 @@ pub(crate) struct Slot {
     pub(crate) active_ns: u64,
 }
 
-/// How a connection ended.
 pub(crate) enum End {
     Done,
     SentAway(String),
@@ -119,7 +118,6 @@ pub(crate) fn exchange<R: Results>(
     Ok(if is_edge { Exchanged::Again } else { Exchanged::Wait })
 }
 
-/// A connection to a server.
 pub(crate) enum Transport {
     Plain(Connection),
     Tls(Box<TlsConnection>),

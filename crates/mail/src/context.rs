@@ -52,7 +52,6 @@ impl<R> DeliveryContext<'_, R> {
         if self.is_stopping { None } else { self.queue.take_for(host) }
     }
 
-    /// The number of another message.
     pub(crate) fn next_message_id(&mut self) -> u64 {
         let id = self.message_id;
         self.message_id += self.message_id_step;

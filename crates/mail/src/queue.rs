@@ -71,7 +71,6 @@ pub(crate) struct Transaction {
     pub(crate) recipients: Vec<u32>,
 }
 
-/// The state of a domain.
 #[derive(Debug)]
 struct Domain {
     /// Places in the order of [`Recipients`] that were not taken yet.
@@ -114,7 +113,6 @@ struct Host {
     is_listed: bool,
 }
 
-/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
     Recipient(u32),
@@ -312,7 +310,6 @@ impl<'list> Queue<'list> {
         self.list(domain);
     }
 
-    /// A connection to the host is over.
     pub(crate) fn connection_ended(&mut self, host: u32) {
         self.hosts[host as usize].connections -= 1;
         self.list_host(host);
@@ -324,7 +321,6 @@ impl<'list> Queue<'list> {
         self.domains[domain as usize].attempts = 0;
     }
 
-    /// The recipient has ended.
     pub(crate) fn ended(&mut self) {
         if !self.settings.repeats {
             self.unfinished -= 1;
@@ -449,7 +445,6 @@ impl<'list> Queue<'list> {
         waiting
     }
 
-    /// When the next timer is due.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         self.timers.peek().map(|Reverse((due_ms, _))| *due_ms)
     }

@@ -57,7 +57,6 @@ impl GeneratedList {
     }
 }
 
-/// One recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Recipient<'a> {
     /// Its address, as it was given.

@@ -34,7 +34,6 @@ pub(crate) enum Progress {
     SentAway(String),
 }
 
-/// A reply that is to come.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     step: MailStep,
@@ -101,7 +100,6 @@ impl Session {
         }
     }
 
-    /// The host that it speaks to.
     pub(crate) fn host(&self) -> u32 {
         self.host
     }
@@ -473,7 +471,6 @@ impl Session {
         self.stage == Stage::Greeting
     }
 
-    /// Whether only QUIT is left.
     pub(crate) fn is_quitting(&self) -> bool {
         self.stage == Stage::Quitting
     }

@@ -80,7 +80,6 @@ pub struct SpoolTerms {
     message: MessageChecksum,
 }
 
-/// The version of the files.
 const VERSION: u32 = 1;
 
 impl SpoolTerms {

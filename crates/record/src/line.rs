@@ -384,7 +384,6 @@ fn check(line: &Line) -> Result<(), String> {
     broken.map_or(Ok(()), |(line, rule)| Err(format!("{line}: {rule}")))
 }
 
-/// The rule that a series breaks.
 fn series_rule(series: &Series) -> Option<String> {
     let Series { n_first, n_step, sizes, values, counts, .. } = series;
     if !counts.is_empty()
@@ -441,7 +440,6 @@ fn even_rule(n_first: u64, n_step: i64, values: usize, direction: Direction) -> 
     outside.map(|n| format!("it has a value at n = {n}; n must be from 0 to {N_MAX}"))
 }
 
-/// The rule that a profile breaks.
 fn profile_rule(profile: &Profile) -> Option<String> {
     let windows = [&profile.low, &profile.high];
     if let Some(ProfileWindow { range: NRange { n_low, n_high }, .. }) =

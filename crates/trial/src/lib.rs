@@ -80,7 +80,6 @@ pub(crate) fn find(groups: &[Group], name: &str) -> Option<&'static Workload> {
     groups.iter().find_map(|group| group.find(name))
 }
 
-/// Reports a failure.
 fn end(done: Done) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

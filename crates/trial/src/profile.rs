@@ -33,7 +33,6 @@ pub(crate) struct Profiler {
     thread: JoinHandle<Sampled>,
 }
 
-/// The samples of one trial.
 pub(crate) struct Sampled {
     /// Each with its time, by the clock of samples.
     samples: Vec<TakenSample>,
@@ -52,7 +51,6 @@ pub(crate) struct Sampled {
     period: Duration,
 }
 
-/// One sample.
 struct TakenSample {
     time_ns: u64,
     /// Its place in the list of stacks.
@@ -209,7 +207,6 @@ struct Intervals {
     elsewhere: bool,
 }
 
-/// One operation.
 struct Operated {
     begin: f64,
     end: f64,

@@ -14,7 +14,6 @@ use workload::{EarlyEnd, Experiment, Group, PhaseTime, ProgramEnded, Slots, Tria
 
 use crate::{Done, find};
 
-/// The task of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
     pub(crate) order: TrialParameters,

@@ -12,7 +12,6 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use sys::process::{Executed, Making, ProgramLauncher};
 use workload::{ProgramEnded, TrialError};
 
-/// The shell of sh(1).
 const SHELL: &str = "/bin/sh";
 /// So much of the end of standard error is kept for an error message.
 const STDERR_BYTES: usize = 400;
@@ -47,7 +46,6 @@ pub(super) struct Subject {
     stderr: Drain,
 }
 
-/// A program with its words.
 struct Program {
     path: PathBuf,
     words: Vec<String>,

@@ -12,7 +12,6 @@ use super::{Library, MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, wro
 /// Room for a signature of any kind.
 const SIGNATURE_BYTES: usize = 512;
 
-/// The library with its keys.
 pub(super) struct Embedded {
     rsa: rsa::SigningKey,
     ecdsa: ecdsa::SigningKey<ecdsa::P256>,

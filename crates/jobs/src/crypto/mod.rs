@@ -212,7 +212,6 @@ const MESSAGE: &[u8; 32] = b"osdyno signs these 32 bytes here";
 /// One operation, ready to be repeated by one thread.
 type Repeat<'a> = Box<dyn FnMut() -> io::Result<()> + Send + 'a>;
 
-/// A library, with its keys.
 trait Library: Sync {
     /// The operation of that name for one thread, after a proof that its result is right.
     ///
@@ -221,7 +220,6 @@ trait Library: Sync {
     fn prepare(&self, operation: &str) -> io::Result<Repeat<'_>>;
 }
 
-/// For a wrong result of a library.
 fn wrong(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{what} gave a wrong result"))
 }

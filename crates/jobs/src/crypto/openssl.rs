@@ -22,7 +22,6 @@ pub(super) fn load(variant: &str) -> io::Result<Loaded> {
     })
 }
 
-/// The library with its keys.
 pub(super) struct OpenSsl<'a> {
     library: &'a Loaded,
     rsa: Key<'a>,

@@ -14,7 +14,6 @@ use crate::instance::protocol;
 
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// The server.
 pub(super) struct Http(ServerUnderTest);
 
 impl Http {

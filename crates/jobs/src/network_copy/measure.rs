@@ -177,7 +177,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(20);
 
 /// A server that has the files of the trial. Dropped, it ends.
 pub(super) trait Server {
-    /// A client of it.
     fn client(&self) -> io::Result<Box<dyn Client>>;
 
     /// The error, or why the server has ended, if that caused it.
@@ -190,7 +189,6 @@ pub(super) trait Server {
 /// The client's side of one copy after the other. Its methods are called in this order, and none after an
 /// error.
 pub(super) trait Client {
-    /// Connects.
     fn connect(&mut self) -> io::Result<()>;
 
     /// Authenticates the user. Returns whether the protocol does that.
@@ -198,7 +196,6 @@ pub(super) trait Client {
         Ok(false)
     }
 
-    /// Opens a file.
     fn open(&mut self, name: &str) -> io::Result<()>;
 
     /// The next piece of the file; empty at its end.

@@ -28,7 +28,6 @@ const CLAIM: &str = "ssh and sshd encrypted with the cipher of the setting";
 /// How many ports are tried: sshd takes none that the system chooses.
 const ATTEMPTS: usize = 5;
 
-/// The server.
 pub(super) struct OpenSsh {
     instance: Instance,
     login: Login,
@@ -141,7 +140,6 @@ const LET_IN: &str = "Authenticated to ";
 /// Its report of the cipher of the files.
 const CIPHER: &str = "server->client cipher: ";
 
-/// The client.
 struct SftpClient {
     login: Login,
     link: Option<Link>,
@@ -352,7 +350,6 @@ impl Drop for Link {
     }
 }
 
-/// The login of a client.
 #[derive(Clone, Debug)]
 struct Login {
     /// The program `ssh`.

@@ -29,7 +29,6 @@ const CLAIMS: [&str; 3] = [
 
 const SHARE: &str = "files";
 
-/// The server.
 pub(super) struct Samba {
     instance: Instance,
     address: SocketAddr,
@@ -127,7 +126,6 @@ const READ_BYTES: u32 = 1 << 20;
 /// Requests to read that are under way at once.
 const READS: usize = 4;
 
-/// The client.
 struct SmbClient {
     address: SocketAddr,
     share: &'static str,

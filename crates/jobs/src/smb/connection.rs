@@ -372,7 +372,6 @@ impl Integrity {
     }
 }
 
-/// The keys of a session.
 struct Keys {
     signing: AesGcm,
     to_server: AesGcm,
@@ -460,7 +459,6 @@ impl Keys {
     }
 }
 
-/// Whether a message is encrypted.
 fn is_sealed(message: &[u8]) -> bool {
     message.starts_with(&SEALED)
 }

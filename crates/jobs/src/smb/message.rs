@@ -113,7 +113,6 @@ pub(super) fn counted(bytes: &[u8], at: usize, count: usize) -> Result<&[u8], Sm
     piece(bytes, at..at.saturating_add(count))
 }
 
-/// An array at that place.
 pub(super) fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], SmbError> {
     let mut array = [0; N];
     array.copy_from_slice(counted(bytes, at, N)?);
@@ -349,7 +348,6 @@ pub fn piece_read(message: &[u8]) -> Result<Range<usize>, SmbError> {
     Ok(at..at + length)
 }
 
-/// Closes a file.
 pub(super) fn close(file: &OpenFile) -> Vec<u8> {
     [&24_u16.to_le_bytes()[..], &[0; 6], &file.id].concat()
 }

@@ -18,7 +18,6 @@ use crate::instance::{Daemon, protocol};
 /// The name of the servers, and how they end.
 pub(super) const DATABASE: Daemon = Daemon { name: "the database", end: sys::process::quit };
 
-/// The stream of a session.
 pub(super) trait Stream: Read + Write + Send {}
 
 impl<S: Read + Write + Send> Stream for S {}
@@ -51,7 +50,6 @@ pub(super) enum Value<'a> {
     Text(&'a str),
 }
 
-/// The result of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// How many rows it selected or changed.
@@ -71,7 +69,6 @@ pub(super) trait Client: Send {
 
 /// A database for one trial. Dropped, it ends and leaves nothing but its folder.
 pub(super) trait Database: Sync {
-    /// One more connection.
     fn connect(&self) -> io::Result<Box<dyn Client>>;
 
     /// The statement that begins a transaction in which rows are inserted.
@@ -106,7 +103,6 @@ pub(super) fn disk_full() -> io::Error {
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// That many bytes.
     pub(super) fn bytes(&mut self, count: usize) -> io::Result<&'a [u8]> {
         let (front, rest) = self
             .0
@@ -116,7 +112,6 @@ impl<'a> Fields<'a> {
         Ok(front)
     }
 
-    /// An array.
     pub(super) fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         let mut array = [0; N];
         array.copy_from_slice(self.bytes(N)?);

@@ -29,7 +29,6 @@ const TYPE_LONG: u8 = 3;
 const TYPE_LONGLONG: u8 = 8;
 const TYPE_STRING: u8 = 254;
 
-/// The server.
 pub(super) struct MariaDb {
     instance: Instance,
     socket: PathBuf,

@@ -16,7 +16,6 @@ const ITERATIONS_MIN: u32 = 4096;
 /// More would keep the client busy.
 const ITERATIONS_MAX: u32 = 1_000_000;
 
-/// The most bytes of the file.
 const FILE_BYTES_MAX: u64 = 4096;
 
 /// A password. It is never printed.

@@ -26,7 +26,6 @@ const QUESTIONS_MAX: usize = 8;
 /// The longest message: the rows of a test are far smaller.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// The server.
 pub(super) struct PostgreSql {
     instance: Instance,
     socket: PathBuf,

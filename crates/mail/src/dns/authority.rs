@@ -63,7 +63,6 @@ struct Stream {
     query_began: Option<Instant>,
 }
 
-/// The destination of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Destination {
     Peer(SocketAddr),
@@ -353,7 +352,6 @@ pub struct NameServerPlan {
     pub cpu: Option<u32>,
 }
 
-/// A reply of the server.
 #[derive(Debug, Serialize, Deserialize)]
 enum Reply {
     Listening(SocketAddr),

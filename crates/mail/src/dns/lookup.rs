@@ -120,7 +120,6 @@ impl<W> Lookups<W> {
         self.deadlines.first().map(|&(deadline_ns, _)| deadline_ns)
     }
 
-    /// Answers in the cache.
     pub(super) fn cached(&self) -> usize {
         self.cache.len()
     }
@@ -280,7 +279,6 @@ impl<W> Lookups<W> {
 const TTL_MIN_S: u32 = 1;
 const TTL_MAX_S: u32 = 86_400;
 
-/// A name and a type.
 type Key = (HostName, Rtype);
 
 struct Entry {
@@ -328,7 +326,6 @@ impl Cache {
         self.young.insert(key, entry);
     }
 
-    /// Answers that are kept.
     pub(super) fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }

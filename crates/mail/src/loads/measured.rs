@@ -53,11 +53,9 @@ pub(super) struct MeasuredMode {
     pub(super) mode: Mode,
     /// The steps whose times are reported.
     pub(super) steps: &'static [MailStep],
-    /// The length of the message.
     pub(super) message_bytes: usize,
 }
 
-/// Runs one trial.
 pub(super) fn run(trial: &mut Trial<'_>, plan: &MeasuredMode) -> Result<(), TrialError> {
     let domains = u32::try_from(trial.number("domains")?).unwrap_or(u32::MAX);
     let sizes = DomainSizes::Uniform;

@@ -51,7 +51,6 @@ const TEST_STEPS: [MailStep; 8] = [
     MailStep::Rset,
     MailStep::Quit,
 ];
-/// Their series.
 const TEST_OPERATIONS: [Operation; 13] = operations(&TEST_STEPS);
 
 /// The series of a mode with these steps.

@@ -55,7 +55,6 @@ impl Sink {
         self.exchanger
     }
 
-    /// The address of the DNS server.
     pub(super) fn dns(&self) -> SocketAddr {
         self.names.address()
     }
