@@ -1,14 +1,13 @@
 //! The group `mail`: the engine with n connections; one file for each mode. Here are the series, variants and
 //! levels, which all modes share.
 //!
-//! `measured` is a trial: the engine in this process, opposite a `sink` and a DNS server in processes of
-//! their own.
+//! `measured` is a trial: the engine in this process, opposite a sink and a DNS server in processes of their
+//! own.
 
 mod deliver;
 mod lockstep;
 mod measured;
 mod pipelined;
-mod sink;
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
 use workload::{
