@@ -76,7 +76,7 @@ pub enum Sent {
 }
 
 /// Bytes that one connection may send while others wait.
-pub(crate) const TURN_BYTES: u64 = 1 << 20;
+const TURN_BYTES: u64 = 1 << 20;
 
 /// A spare buffer larger than this is not kept.
 const SPARE_BYTES: usize = 64 << 10;

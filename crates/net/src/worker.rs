@@ -265,7 +265,7 @@ impl Counters {
     }
 
     /// Notes that a line of the log was lost, for [`Counters::log_error`].
-    pub(crate) fn note_log_error(&self, error: &std::io::Error) {
+    fn note_log_error(&self, error: &std::io::Error) {
         if let Some(slot) = self.slot(self.row, LOG_ERROR) {
             let number = error.raw_os_error().and_then(|errno| u64::try_from(errno).ok());
             slot.store(number.unwrap_or(u64::MAX), Ordering::Relaxed);

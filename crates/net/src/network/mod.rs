@@ -2,21 +2,18 @@
 //! of servers. It is the kernel's, or in tests a simulated one, which can produce, and repeat, any order of
 //! events.
 //!
-//! - `load` the network of a load generator, `tls` the same with encryption in between, `http2` with streams;
-//! - `server` the network of a reactor, `ring` that of a proactor.
+//! - here are sockets and sets of them, the network of a load generator, and that of a reactor; `ring` is
+//!   that of a proactor;
+//! - `tls` and `http2` are the network of a load generator with encryption, or with streams, in between.
 
 mod http2;
-mod load;
 #[cfg(any(target_os = "linux", windows))]
 mod ring;
-mod server;
 #[cfg(test)]
 pub(crate) mod simulated;
 mod tls;
 
 pub(crate) use http2::Http2Network;
-pub(crate) use load::{ALARM, Carried, FORGETS_CLOSED, LoadKernel, LoadNetwork};
-pub(crate) use server::{LISTENER, ServerKernel, ServerNetwork, milliseconds};
 pub(crate) use tls::{Alpn, TlsFault, TlsNetwork, TlsServer, TlsSession};
 pub use tls::{Handshake, TlsClient, TlsConnection, TlsIdentity, TlsSettings};
 
@@ -24,13 +21,18 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use sys::alarm::Alarm;
 use sys::clock::Clock;
-use sys::event::Interest;
-use sys::tcp::Connection;
+use sys::event::{Event, Interest, Poller};
+use sys::handle::AsHandle;
+use sys::tcp::{Connection, Waiting};
 
+use crate::Error;
 use crate::output::Sender;
+use crate::worker::{Accept, WorkerContext};
 
 #[cfg(any(target_os = "linux", windows))]
 pub(crate) use ring::{RingKernel, ServerRing};
@@ -132,6 +134,243 @@ impl Socket for Connection {
     }
 }
 
+/// The token of a load generator's timer.
+pub(crate) const ALARM: usize = u32::MAX as usize - 1;
+
+/// The network of a load generator: connections that are made, the set in which they are waited for, and the
+/// clock.
+pub(crate) trait LoadNetwork: SocketSet {
+    /// Whether a connection needs a further step before requests are sent.
+    const HAS_HANDSHAKE: bool = false;
+
+    /// Nanoseconds since some beginning.
+    fn now_ns(&self) -> u64;
+
+    /// Begins to connect, without waiting.
+    fn connect(&mut self, to: &ServerAddress, from: Option<SocketAddr>) -> io::Result<Self::Socket>;
+
+    /// Waits until a socket is ready or it is this time; 0 does not wait. A time that has come may be an
+    /// event with the token [`ALARM`], after which [`LoadNetwork::rang`] must be called.
+    fn wait(&mut self, events: &mut Vec<Event>, until_ns: u64) -> Result<(), Error>;
+
+    /// The alarm is to be set anew by the next wait.
+    fn rang(&mut self);
+
+    /// Sockets that share a connection, at most.
+    fn streams(&self) -> usize {
+        1
+    }
+
+    /// The traffic of the connections since the last call, if several sockets share one.
+    fn carried(&mut self) -> Option<Carried> {
+        None
+    }
+}
+
+/// The traffic of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// Connections that were made.
+    pub(crate) connected: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) sends_blocked: u64,
+}
+
+#[cfg(target_os = "linux")]
+type Set = sys::event::Epoll;
+#[cfg(not(target_os = "linux"))]
+type Set = sys::event::Poll;
+
+/// Whether a connection can be closed without [`SocketSet::forget`].
+pub(crate) const FORGETS_CLOSED: bool = Set::FORGETS_CLOSED;
+
+/// The network of a load generator that is the kernel's.
+pub(crate) struct LoadKernel {
+    timer: Timer,
+    set: Set,
+    alarm: Option<Alarm>,
+    /// When the alarm rings; 0 if it has rung, or was never set.
+    alarm_ns: u64,
+}
+
+impl LoadKernel {
+    pub(crate) fn new() -> Result<LoadKernel, Error> {
+        let mut set = Set::new().map_err(Error::at("open an event interface"))?;
+        let alarm = Alarm::new().ok();
+        if let Some(alarm) = &alarm {
+            set.add(alarm.descriptor(), ALARM, Interest::Read).map_err(Error::at("wait for an alarm"))?;
+        }
+        Ok(LoadKernel { timer: Timer::start(), set, alarm, alarm_ns: 0 })
+    }
+}
+
+impl SocketSet for LoadKernel {
+    type Socket = Connection;
+
+    #[inline]
+    fn add(&mut self, socket: &Connection, token: usize, interest: Interest) -> io::Result<()> {
+        self.set.add(socket.handle(), token, interest)
+    }
+
+    #[inline]
+    fn change(&mut self, socket: &Connection, token: usize, interest: Interest) -> io::Result<()> {
+        self.set.change(socket.handle(), token, interest)
+    }
+
+    #[inline]
+    fn forget(&mut self, socket: &Connection, token: usize) {
+        if !Set::FORGETS_CLOSED {
+            // A refused socket was never added.
+            let _ = self.set.remove(socket.handle(), token);
+        }
+    }
+}
+
+impl LoadNetwork for LoadKernel {
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.timer.now_ns()
+    }
+
+    #[inline]
+    fn connect(&mut self, to: &ServerAddress, from: Option<SocketAddr>) -> io::Result<Connection> {
+        match to {
+            ServerAddress::Network(to) => Connection::connect(*to, from, Waiting::NonBlocking),
+            ServerAddress::Unix(path) => Connection::connect_unix(path, Waiting::NonBlocking),
+        }
+    }
+
+    /// The alarm is set when the time has changed, which in a closed loop happens a hundred times per second.
+    /// A timeout of the wait itself would make the kernel set a timer for every wait.
+    #[inline]
+    fn wait(&mut self, events: &mut Vec<Event>, until_ns: u64) -> Result<(), Error> {
+        let timeout = match &self.alarm {
+            _ if until_ns == 0 => Some(Duration::ZERO),
+            Some(_) if until_ns == self.alarm_ns => None,
+            Some(alarm) => {
+                let left = until_ns.saturating_sub(self.timer.now_ns());
+                alarm.set(Duration::from_nanos(left)).map_err(Error::at("set an alarm"))?;
+                self.alarm_ns = until_ns;
+                None
+            }
+            None => Some(Duration::from_nanos(until_ns.saturating_sub(self.timer.now_ns()))),
+        };
+        self.set.wait(events, timeout).map_err(Error::at("wait for events"))
+    }
+
+    #[inline]
+    fn rang(&mut self) {
+        // It rings until it is set anew.
+        self.alarm_ns = 0;
+    }
+}
+
+/// The token of a reactor's listener; connections have those that they were added with.
+pub(crate) const LISTENER: usize = u32::MAX as usize - 1;
+
+/// The network of a reactor: a listener that is waited for from the beginning, a set of the connections that
+/// it accepts, and a clock.
+pub(crate) trait ServerNetwork: SocketSet {
+    /// See [`Poller::EDGE`].
+    const EDGE: bool;
+
+    /// See [`Poller::FORGETS_CLOSED`].
+    const FORGETS_CLOSED: bool;
+
+    /// Milliseconds since some beginning.
+    fn now_ms(&self) -> u64;
+
+    /// Accepts one connection, without waiting.
+    fn accept(&mut self) -> io::Result<Self::Socket>;
+
+    /// Waits for the listener, or no longer.
+    fn listen(&mut self, interest: Interest) -> io::Result<()>;
+
+    /// Refuses connections from now on.
+    fn refuse_more(&mut self);
+
+    /// Forgets the socket, before it is closed.
+    fn remove(&mut self, socket: &Self::Socket, token: usize) -> io::Result<()>;
+
+    /// Waits until something is ready or the time is over; see [`Poller::wait`].
+    fn wait(&mut self, events: &mut Vec<Event>, timeout: Duration) -> io::Result<()>;
+}
+
+/// The network of a reactor that is the kernel's.
+pub(crate) struct ServerKernel<'worker, P> {
+    poller: P,
+    worker: &'worker WorkerContext,
+    began: Instant,
+}
+
+impl<'worker, P: Poller> ServerKernel<'worker, P> {
+    pub(crate) fn new(worker: &'worker WorkerContext) -> io::Result<ServerKernel<'worker, P>> {
+        let mut kernel = ServerKernel { poller: P::new()?, worker, began: Instant::now() };
+        kernel.add_listener()?;
+        Ok(kernel)
+    }
+
+    fn add_listener(&mut self) -> io::Result<()> {
+        let listener = self.worker.listener.handle();
+        match self.worker.accept {
+            Accept::Exclusive => self.poller.add_exclusive(listener, LISTENER),
+            Accept::ReusePort | Accept::Shared => self.poller.add(listener, LISTENER, Interest::Read),
+        }
+    }
+}
+
+impl<P: Poller> SocketSet for ServerKernel<'_, P> {
+    type Socket = Connection;
+
+    #[inline]
+    fn add(&mut self, socket: &Connection, token: usize, interest: Interest) -> io::Result<()> {
+        self.poller.add(socket.handle(), token, interest)
+    }
+
+    #[inline]
+    fn change(&mut self, socket: &Connection, token: usize, interest: Interest) -> io::Result<()> {
+        self.poller.change(socket.handle(), token, interest)
+    }
+}
+
+impl<P: Poller> ServerNetwork for ServerKernel<'_, P> {
+    const EDGE: bool = P::EDGE;
+    const FORGETS_CLOSED: bool = P::FORGETS_CLOSED;
+
+    #[inline]
+    fn now_ms(&self) -> u64 {
+        milliseconds(self.began.elapsed())
+    }
+
+    #[inline]
+    fn accept(&mut self) -> io::Result<Connection> {
+        self.worker.listener.accept(Waiting::NonBlocking)
+    }
+
+    fn listen(&mut self, interest: Interest) -> io::Result<()> {
+        // An exclusive wait cannot be changed, but it was given up before.
+        if self.worker.accept == Accept::Exclusive && interest == Interest::Read {
+            return self.add_listener();
+        }
+        self.poller.change(self.worker.listener.handle(), LISTENER, interest)
+    }
+
+    fn refuse_more(&mut self) {
+        self.worker.refuse_more();
+    }
+
+    #[inline]
+    fn remove(&mut self, socket: &Connection, token: usize) -> io::Result<()> {
+        self.poller.remove(socket.handle(), token)
+    }
+
+    #[inline]
+    fn wait(&mut self, events: &mut Vec<Event>, timeout: Duration) -> io::Result<()> {
+        self.poller.wait(events, Some(timeout))
+    }
+}
+
 /// Nanoseconds since its start, by the clock that times operations: one reading takes about 20 ns.
 #[derive(Clone, Debug)]
 pub struct Timer {
@@ -209,4 +448,9 @@ impl TryFrom<String> for ServerAddress {
             None => text.parse().map(ServerAddress::Network),
         }
     }
+}
+
+/// Whole milliseconds, as many as a number holds.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -7,8 +7,7 @@ use sys::handle::{AsHandle, OwnedHandle};
 use sys::ring::{Completion, OperationId, Ring, RingSettings};
 use sys::tcp::Connection;
 
-use super::Socket;
-use super::server::milliseconds;
+use super::{Socket, milliseconds};
 use crate::worker::WorkerContext;
 
 /// A ring with a listener, and a clock; see [`Ring`].

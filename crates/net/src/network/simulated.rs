@@ -89,7 +89,7 @@ struct Link {
 pub(crate) struct Wire {
     pub(crate) now_ns: u64,
     pub(crate) random: fastrand::Rng,
-    pub(crate) is_calm: bool,
+    is_calm: bool,
     /// Whether wake-ups are lost: a fault that a test must find.
     pub(crate) loses_wakeups: bool,
     links: Vec<Link>,

@@ -1,9 +1,9 @@
 //! Event loops, services and clients, over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
-#[path = "../../src/network/tls/tests/identity.rs"]
+#[path = "../common/identity.rs"]
 mod identity;
-#[path = "../../src/network/http2/tests/peer.rs"]
+#[path = "../common/peer.rs"]
 mod peer;
 
 mod clients;

@@ -2,9 +2,9 @@
 //! an open loop may open more descriptors than select(2) takes, whose servers are tested in `it`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is the failure of a test")]
 
-#[path = "../../src/network/tls/tests/identity.rs"]
+#[path = "../common/identity.rs"]
 mod identity;
-#[path = "../../src/network/http2/tests/peer.rs"]
+#[path = "../common/peer.rs"]
 mod peer;
 
 mod accounts;

@@ -5,7 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(target_os = "linux")]
-#[path = "../../../net/src/network/tls/tests/identity.rs"]
+#[path = "../../../net/tests/common/identity.rs"]
 mod identity;
 
 #[cfg(target_os = "linux")]

@@ -3,6 +3,6 @@
 
 mod declarations;
 mod programs;
-#[path = "../../../net/src/seeds.rs"]
+#[path = "../../../net/tests/common/seeds.rs"]
 mod seeds;
 mod simulation;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use slab::Slab;
 use sys::event::{Event, Interest};
 
-use super::link::{Link, LinkState, Outcome, Step};
+use super::{Link, LinkState, Outcome, Step};
 use crate::ServerAddress;
 use crate::http2::{ErrorCode, Http2Fault, Requests, ResponsePart};
 use crate::network::{Carried, LoadNetwork, Socket};

@@ -2,14 +2,13 @@
 //! request follows the other, and the responses have the form of HTTP/1.1.
 //!
 //! - [`StreamSocket`] is an exchange, which the loop takes for a connection; each request has its own stream;
-//! - `link` is a real connection, and the exchanges on it;
+//! - [`Link`] is a real connection, and the exchanges on it;
 //! - `exchanges` are all of them, and those with reports.
 //!
 //! So the loop does not know streams: it times, checks and counts each request as without them. Its requests
 //! in a row leave in one piece, before it waits again.
 
 mod exchanges;
-mod link;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +21,9 @@ use std::rc::Rc;
 use sys::event::{Event, Interest};
 
 use self::exchanges::Exchanges;
-use super::{ALARM, Carried, LoadNetwork, SocketSet};
+use super::{ALARM, Carried, Connected, LoadNetwork, Socket, SocketSet, TlsFault};
 use crate::client::Http2Choice;
-use crate::network::{Connected, Socket};
+use crate::http2::{Http2Connection, Http2Fault, Requests, ResponsePart};
 use crate::output::Sender;
 use crate::{Error, ServerAddress};
 
@@ -49,7 +48,7 @@ impl<N: LoadNetwork> SocketSet for Http2Network<N> {
 
     #[inline]
     fn add(&mut self, socket: &Self::Socket, token: usize, interest: Interest) -> io::Result<()> {
-        self.shared.borrow_mut().watch(socket.number(), token, interest);
+        self.shared.borrow_mut().watch(socket.number, token, interest);
         Ok(())
     }
 
@@ -69,7 +68,7 @@ impl<N: LoadNetwork> LoadNetwork for Http2Network<N> {
 
     fn connect(&mut self, to: &ServerAddress, from: Option<SocketAddr>) -> io::Result<Self::Socket> {
         let number = self.shared.borrow_mut().open(&mut self.network, to, from)?;
-        Ok(StreamSocket::new(Rc::clone(&self.shared), number))
+        Ok(StreamSocket { shared: Rc::clone(&self.shared), number })
     }
 
     #[inline]
@@ -106,16 +105,6 @@ impl<N: LoadNetwork> LoadNetwork for Http2Network<N> {
 pub(crate) struct StreamSocket<S: Socket> {
     shared: Rc<RefCell<Exchanges<S>>>,
     number: usize,
-}
-
-impl<S: Socket> StreamSocket<S> {
-    fn new(shared: Rc<RefCell<Exchanges<S>>>, number: usize) -> StreamSocket<S> {
-        StreamSocket { shared, number }
-    }
-
-    fn number(&self) -> usize {
-        self.number
-    }
 }
 
 impl<S: Socket> Sender for StreamSocket<S> {
@@ -185,5 +174,148 @@ impl<S: Socket> Socket for StreamSocket<S> {
     fn close(self) -> io::Result<()> {
         self.shared.borrow_mut().close(self.number);
         Ok(())
+    }
+}
+
+/// A connection, and the exchanges on it.
+struct Link<S> {
+    /// `None` once it is over.
+    socket: Option<S>,
+    connection: Http2Connection,
+    state: LinkState,
+    exchanges: Vec<usize>,
+    /// The exchange that made the connection.
+    opener: usize,
+    /// Whether it is among those that are to be flushed.
+    is_listed: bool,
+    is_reset: bool,
+    /// Whether its output waits for room.
+    is_blocked: bool,
+    /// Bytes that came.
+    received: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LinkState {
+    Connecting,
+    Open { handshake_from_ns: Option<u64> },
+    Over(Outcome),
+}
+
+/// Why nothing more comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The server closed.
+    End,
+    Errno(i32),
+    Kind(ErrorKind),
+    Tls(TlsFault),
+    Http2(Http2Fault),
+}
+
+impl Outcome {
+    fn from_error(error: &io::Error) -> Outcome {
+        match (error.raw_os_error(), TlsFault::in_error(error)) {
+            (Some(number), _) => Outcome::Errno(number),
+            (None, Some(fault)) => Outcome::Tls(fault),
+            (None, None) => Outcome::Kind(error.kind()),
+        }
+    }
+
+    /// The result that a socket returns for it.
+    fn received(self) -> io::Result<usize> {
+        Err(match self {
+            Outcome::End => return Ok(0),
+            Outcome::Errno(number) => io::Error::from_raw_os_error(number),
+            Outcome::Kind(kind) => kind.into(),
+            Outcome::Tls(fault) => fault.into(),
+            Outcome::Http2(fault) => fault.into(),
+        })
+    }
+}
+
+/// The result of a step.
+enum Step {
+    /// All of it is done.
+    Done,
+    /// It goes on when the socket is ready for this.
+    Waits(Interest),
+    Over(Outcome),
+}
+
+impl<S: Socket> Link<S> {
+    fn new(socket: S, requests: &Rc<Requests>, opener: usize) -> Link<S> {
+        Link {
+            socket: Some(socket),
+            connection: Http2Connection::new(Rc::clone(requests)),
+            state: LinkState::Connecting,
+            exchanges: Vec::new(),
+            opener,
+            is_listed: false,
+            is_reset: false,
+            is_blocked: false,
+            received: 0,
+        }
+    }
+
+    /// Whether another request may be started.
+    fn takes_requests(&self) -> bool {
+        !matches!(self.state, LinkState::Over(_)) && self.connection.takes_requests()
+    }
+
+    /// Goes on with connecting.
+    fn connect(&mut self, now_ns: u64) -> Step {
+        let Some(socket) = &self.socket else { return Step::Done };
+        match socket.connected(now_ns) {
+            Ok(Connected::NotYet(interest)) => Step::Waits(interest),
+            Ok(Connected::Yes { handshake_from_ns }) => {
+                let _ = socket.send_at_once();
+                self.state = LinkState::Open { handshake_from_ns };
+                Step::Done
+            }
+            Err(error) => Step::Over(Outcome::from_error(&error)),
+        }
+    }
+
+    /// Sends the output; how much of it left.
+    fn flush(&mut self) -> (u64, Step) {
+        let mut sent = 0;
+        let Some(socket) = &self.socket else { return (sent, Step::Done) };
+        loop {
+            let output = self.connection.output();
+            if output.is_empty() {
+                return (sent, Step::Done);
+            }
+            match socket.send(output) {
+                Ok(bytes) => {
+                    sent += bytes as u64;
+                    self.connection.sent(bytes);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return (sent, Step::Waits(Interest::Both));
+                }
+                Err(error) => return (sent, Step::Over(Outcome::from_error(&error))),
+            }
+        }
+    }
+
+    /// One recv(2), whose parts are handed on; how many bytes it took.
+    fn receive(
+        &mut self,
+        buffer: &mut [u8],
+        to: &mut impl FnMut(u32, ResponsePart<'_>),
+    ) -> Result<usize, Step> {
+        let Some(socket) = &self.socket else { return Err(Step::Done) };
+        match socket.receive(buffer) {
+            Ok(0) => Err(Step::Over(Outcome::End)),
+            Ok(received) => {
+                self.received += received as u64;
+                let input = self.connection.on_input(&buffer[..received], to);
+                input.map_err(|fault| Step::Over(Outcome::Http2(fault)))?;
+                Ok(received)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Step::Waits(Interest::Read)),
+            Err(error) => Err(Step::Over(Outcome::from_error(&error))),
+        }
     }
 }

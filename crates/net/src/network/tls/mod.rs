@@ -1,42 +1,131 @@
 //! TLS between a load generator and any network: the same connections, each with a handshake before its
 //! first request, and with encrypted bytes. And TLS of connections that begin without it.
 //!
-//! - here are the cryptography and the faults, each under one name;
-//! - `settings` the certificates that are trusted, and the check of one;
-//! - `socket` one connection: rustls in front of a socket; `client` the same after STARTTLS;
+//! - here are the expected server, the certificates that are trusted and the check of one, the cryptography,
+//!   and the faults, each under one name;
+//! - `socket` one connection of a client: rustls in front of a socket, from its beginning or after STARTTLS;
 //! - `server` the other end, without a socket, with its key and certificate.
 //!
 //! The loop of the generator is compiled for this network and for the plain one, so that plain connections
 //! pay nothing.
 
-mod client;
 mod server;
-mod settings;
 mod socket;
 #[cfg(test)]
 mod tests;
 
-pub use self::client::{Handshake, TlsClient, TlsConnection};
 pub use self::server::TlsIdentity;
 pub(crate) use self::server::{TlsServer, TlsSession};
-pub(crate) use self::settings::Alpn;
-pub use self::settings::TlsSettings;
+pub use self::socket::{Handshake, TlsClient, TlsConnection};
 
 use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::ServerName;
-use rustls::{AlertDescription, CertificateError, ClientConfig, ClientConnection};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore,
+    SignatureScheme,
+};
+use serde::{Deserialize, Serialize};
 use sys::event::{Event, Interest};
 
 use self::socket::TlsSocket;
 use super::{LoadNetwork, SocketSet};
 use crate::{Error, ServerAddress};
+
+/// TLS of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsSettings {
+    /// Domain or address that the certificate must have; a domain is sent too (SNI).
+    pub name: String,
+    /// A file of certificates in PEM: one of them is the server's, or has signed it. `None`: those that this
+    /// system trusts.
+    pub cacert: Option<PathBuf>,
+    /// Whether any certificate will do.
+    pub insecure: bool,
+}
+
+/// The protocol that is spoken inside: the only one that is announced (ALPN, RFC 7301), so that a load does
+/// not depend on the server's preference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alpn(&'static [u8]);
+
+impl Alpn {
+    pub(crate) const HTTP_1: Alpn = Alpn(b"http/1.1");
+    pub(crate) const HTTP_2: Alpn = Alpn(b"h2");
+}
+
+impl TlsSettings {
+    /// The configuration of every connection; without a protocol none is announced.
+    fn open(&self, protocol: Option<Alpn>) -> Result<(ClientConfig, ServerName<'static>), Error> {
+        let name = ServerName::try_from(self.name.clone()).map_err(|_| {
+            Error::Settings(format!("{:?} is no name that a certificate can have", self.name))
+        })?;
+        let provider = Arc::new(provider()?);
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
+        let builder = builder.with_safe_default_protocol_versions().map_err(refused)?;
+        let verifier = self.verifier(provider)?;
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+        let mut config = builder.with_no_client_auth();
+        config.alpn_protocols = protocol.into_iter().map(|protocol| protocol.0.to_vec()).collect();
+        // Every connection stands for another client, which has no ticket of an earlier one.
+        config.resumption = Resumption::disabled();
+        Ok((config, name))
+    }
+
+    /// Whether a load can be offered with them.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.open(Some(Alpn::HTTP_1)).map(drop)
+    }
+
+    fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+        if self.insecure {
+            return Ok(Arc::new(Anyone(provider)));
+        }
+        let trusted = match &self.cacert {
+            Some(_) => self.named()?,
+            None => trusted_here()?,
+        };
+        let mut roots = RootCertStore::empty();
+        // One that cannot be read, among a hundred of a system, can only have signed other servers.
+        let (read, _) = roots.add_parsable_certificates(trusted.iter().cloned());
+        if read == 0 {
+            return Err(Error::Settings(format!("no certificate of {} can be read", self.origin())));
+        }
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+        let verifier = verifier.build().map_err(refused)?;
+        Ok(match self.cacert {
+            Some(_) => Arc::new(Named { verifier, named: trusted }),
+            None => verifier,
+        })
+    }
+
+    /// The certificates of the file.
+    fn named(&self) -> Result<Vec<CertificateDer<'static>>, Error> {
+        let path = self.cacert.as_deref().unwrap_or_else(|| "".as_ref());
+        let refuse = |why: String| Error::Settings(format!("cannot read --cacert {}: {why}", path.display()));
+        let text = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+        let certificates = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
+        match certificates {
+            Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+            _ => Err(refuse("it needs certificates in PEM, from BEGIN CERTIFICATE on".to_owned())),
+        }
+    }
+
+    fn origin(&self) -> String {
+        self.cacert.as_ref().map_or("this system".to_owned(), |path| path.display().to_string())
+    }
+}
 
 /// A network whose connections speak TLS.
 pub(crate) struct TlsNetwork<N> {
@@ -51,14 +140,18 @@ pub(crate) struct TlsNetwork<N> {
 /// must fit into the buffer of the loop.
 const ENCRYPTED_BYTES: usize = 46 << 10;
 
+/// A buffer for bytes before they are decrypted, which the connections of a thread share.
+fn encrypted_buffer() -> Rc<RefCell<Box<[u8]>>> {
+    Rc::new(RefCell::new(vec![0; ENCRYPTED_BYTES].into_boxed_slice()))
+}
+
 impl<N> TlsNetwork<N> {
     /// # Errors
     /// [`Error::Settings`] where a certificate cannot be read, [`Error::Unsupported`] where there is no
     /// cryptography.
     pub(crate) fn new(settings: &TlsSettings, protocol: Alpn, network: N) -> Result<TlsNetwork<N>, Error> {
         let (config, name) = settings.open(Some(protocol))?;
-        let encrypted = Rc::new(RefCell::new(vec![0; ENCRYPTED_BYTES].into_boxed_slice()));
-        Ok(TlsNetwork { network, config: Arc::new(config), name, encrypted })
+        Ok(TlsNetwork { network, config: Arc::new(config), name, encrypted: encrypted_buffer() })
     }
 }
 
@@ -105,27 +198,6 @@ impl<N: LoadNetwork> LoadNetwork for TlsNetwork<N> {
     fn rang(&mut self) {
         self.network.rang();
     }
-}
-
-/// The cryptography of TLS.
-///
-/// # Errors
-/// [`Error::Unsupported`] names the facility that this processor lacks.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-fn provider() -> Result<CryptoProvider, Error> {
-    match graviola::util::is_cpu_supported() {
-        true => Ok(rustls_graviola::default_provider()),
-        false => Err(unsupported("this processor lacks instructions for AES, or those for large numbers")),
-    }
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn provider() -> Result<CryptoProvider, Error> {
-    Err(unsupported("its cryptography is written for x86_64 and aarch64 only"))
-}
-
-fn unsupported(reason: &str) -> Error {
-    Error::Unsupported { name: "TLS".to_owned(), reason: reason.to_owned() }
 }
 
 /// Why a connection cannot be used (any more).
@@ -224,4 +296,132 @@ impl fmt::Display for TlsFault {
         };
         out.write_str(name)
     }
+}
+
+fn trusted_here() -> Result<Vec<CertificateDer<'static>>, Error> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let text = "this system trusts no certificates (package ca-certificates on many); name those to \
+                    trust with --cacert FILE, or skip verification with --insecure";
+        return Err(Error::Settings(text.to_owned()));
+    }
+    Ok(found.certs)
+}
+
+fn refused(error: impl std::fmt::Display) -> Error {
+    Error::Settings(format!("TLS cannot be set up: {error}"))
+}
+
+/// The certificates that a file names, and those that they have signed.
+#[derive(Debug)]
+struct Named {
+    verifier: Arc<WebPkiServerVerifier>,
+    named: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Named {
+    /// A certificate that `openssl req -x509` makes is one of an authority too, which the rules forbid to a
+    /// server. A user that names it in the file trusts it; its time, which was checked before, and its name
+    /// must be right all the same.
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified =
+            self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let Err(rustls::Error::InvalidCertificate(CertificateError::Other(_))) = &verified else {
+            return verified;
+        };
+        if !self.named.iter().any(|named| named == end_entity) {
+            return verified;
+        }
+        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+}
+
+/// Any certificate, with any name; the server must have its key.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// The cryptography of TLS.
+///
+/// # Errors
+/// [`Error::Unsupported`] names the facility that this processor lacks.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn provider() -> Result<CryptoProvider, Error> {
+    match graviola::util::is_cpu_supported() {
+        true => Ok(rustls_graviola::default_provider()),
+        false => Err(unsupported("this processor lacks instructions for AES, or those for large numbers")),
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn provider() -> Result<CryptoProvider, Error> {
+    Err(unsupported("its cryptography is written for x86_64 and aarch64 only"))
+}
+
+fn unsupported(reason: &str) -> Error {
+    Error::Unsupported { name: "TLS".to_owned(), reason: reason.to_owned() }
 }

@@ -108,7 +108,7 @@ impl TlsIdentity {
     }
 
     /// In the form of the library.
-    pub(super) fn read(&self) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), Error> {
+    fn read(&self) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), Error> {
         let decode = |text: &str| {
             let refused = |error| Error::Settings(format!("a key or certificate is not base64: {error}"));
             STANDARD.decode(text).map_err(refused)
@@ -130,7 +130,7 @@ impl fmt::Debug for TlsIdentity {
 /// # Errors
 /// [`Error::Unsupported`] where there is no cryptography.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) fn make_certificate(_name: &str) -> Result<(Vec<u8>, Vec<u8>), Error> {
+fn make_certificate(_name: &str) -> Result<(Vec<u8>, Vec<u8>), Error> {
     provider().map(|_| Default::default())
 }
 
@@ -139,7 +139,7 @@ pub(super) fn make_certificate(_name: &str) -> Result<(Vec<u8>, Vec<u8>), Error>
 /// # Errors
 /// [`Error::Unsupported`] where there is no cryptography.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(super) fn make_certificate(name: &str) -> Result<(Vec<u8>, Vec<u8>), Error> {
+fn make_certificate(name: &str) -> Result<(Vec<u8>, Vec<u8>), Error> {
     use rcgen::{CertificateParams, DnType};
 
     let refused = |error: rcgen::Error| Error::Settings(format!("no certificate for {name:?}: {error}"));

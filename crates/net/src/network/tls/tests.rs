@@ -1,7 +1,8 @@
 //! The loop against servers that speak TLS over a simulated network, which cuts the bytes of both sides
 //! wherever the test chooses.
 
-pub(crate) mod identity;
+#[path = "../../../tests/common/identity.rs"]
+mod identity;
 
 use std::cell::RefCell;
 use std::io::{Read, Write};

@@ -1,6 +1,7 @@
 //! The loop against servers that speak HTTP/2 over a simulated network.
 
-pub(crate) mod peer;
+#[path = "../../../tests/common/peer.rs"]
+mod peer;
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
