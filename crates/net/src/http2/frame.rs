@@ -5,7 +5,7 @@ use super::ErrorCode;
 use super::hpack::TABLE_BYTES;
 
 /// The first bytes of a client (section 3.4).
-pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(super) const HEADER_BYTES: usize = 9;
 /// The longest payload, unless an end says that it takes longer ones; this one does not.
@@ -33,7 +33,7 @@ pub(super) const HAS_PRIORITY: u8 = 32;
 pub(super) struct FrameHeader {
     pub(super) length: usize,
     pub(super) kind: u8,
-    pub(super) flags: u8,
+    flags: u8,
     pub(super) stream: u32,
 }
 
@@ -54,7 +54,7 @@ impl FrameHeader {
 
 /// Adds the header of a frame.
 #[inline]
-pub(super) fn write_header(to: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, length: usize) {
+fn write_header(to: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, length: usize) {
     let [_, a, b, c] = (length as u32).to_be_bytes();
     let [s, t, u, v] = stream.to_be_bytes();
     to.extend_from_slice(&[a, b, c, kind, flags, s, t, u, v]);

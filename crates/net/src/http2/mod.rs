@@ -2,9 +2,8 @@
 //! bytes and gives bytes.
 //!
 //! - here are requests, prepared before the load begins, the parts of responses, and faults;
-//! - `frame` the form of frames and settings; `hpack` the compression of header fields;
-//! - `connection` the state that all streams share, and receiving; `sending` requests; `stream` one request
-//!   and its response.
+//! - `frame` the form of frames and settings; `hpack` the compression of header fields, `huffman` its code;
+//! - `connection` the state that all streams share, and receiving; `stream` requests and their responses.
 //!
 //! Why no library: `h2` is written for an async runtime and brings a dozen crates; `ringline-h2` and
 //! `loona-hpack` copy every field of every response, bit by bit where it is compressed. A load generator
@@ -13,7 +12,7 @@
 mod connection;
 mod frame;
 mod hpack;
-mod sending;
+mod huffman;
 mod stream;
 
 pub use self::connection::Http2Connection;
