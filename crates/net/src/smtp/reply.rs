@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
-use super::line::{LineBuffer, LineTooLong};
+use super::{LineBuffer, LineTooLong};
 
 /// The longest line of a reply that is read, in octets. RFC 5321, section 4.5.3.1.5, allows 512 with CR LF;
 /// there are servers that send more.
@@ -266,7 +266,6 @@ fn size(word: Option<&[u8]>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smtp::ReplyParser;
 
     /// Codes and texts of the replies in a stream that is cut at these places, and how it ended.
     fn parsed(stream: &[u8], cut: usize) -> (Vec<(u16, String)>, Option<ReplyError>) {

@@ -5,16 +5,15 @@
 //! is a failure, unless `--expect-status` names it. A response may have a length, may be chunked, or may end
 //! with the connection. HTTP/2 (`--http2`, RFC 9113) has the same requests and the same checks.
 
-mod request;
-mod response;
+mod message;
 
-pub use self::response::{Framing, Head, head_end};
+pub use self::message::{Framing, Head, head_end};
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use self::response::{Body, Seen, Statuses};
+use self::message::{Body, Seen, Statuses};
 use super::{Client, ClientSettings, Endpoint, Http2Choice, Received, ResponseError, ResponseState};
 use crate::Error;
 use crate::http2::Requests;
@@ -102,16 +101,16 @@ impl ClientSettings for HttpClientSettings {
             let request = if self.http2 {
                 (number as u32).to_le_bytes().to_vec()
             } else {
-                request::compose(self, path)?
+                message::compose(self, path)?
             };
             Ok(Target { request, known: Vec::new() })
         };
         Ok(HttpClient {
             targets: paths.iter().enumerate().map(target).collect::<Result<_, Error>>()?,
-            turns: request::turns(paths.len(), &self.weights)?,
+            turns: message::turns(paths.len(), &self.weights)?,
             statuses: Statuses::parse(&self.expect_status)?,
             any_body: self.any_body,
-            head_only: request::method(self)? == "HEAD",
+            head_only: message::method(self)? == "HEAD",
             close: self.server_closes(),
             sessions: 0,
             known: (Vec::new(), Head::default()),
@@ -134,7 +133,7 @@ impl ClientSettings for HttpClientSettings {
     }
 
     fn server_closes(&self) -> bool {
-        !self.http2 && (self.close || request::fields_request_close(self))
+        !self.http2 && (self.close || message::fields_request_close(self))
     }
 
     /// HTTP/2 has no way to request it.
@@ -154,7 +153,7 @@ impl ClientSettings for HttpClientSettings {
             return Err(Error::Settings(format!("a connection has from 1 to {STREAMS_MAX} streams at once")));
         }
         let paths = self.paths();
-        let requests = paths.iter().map(|path| request::compose_http2(self, path, is_secure));
+        let requests = paths.iter().map(|path| message::compose_http2(self, path, is_secure));
         let requests = Requests::new(requests.collect::<Result<_, Error>>()?);
         Ok(Some(Http2Choice { streams, requests }))
     }
@@ -283,7 +282,7 @@ impl HttpClient {
         let seen = Seen { status: session.status, body: session.body };
         let wrong = match target.known.first() {
             Some(first) if *first == seen => None,
-            _ => response::compare(&mut target.known, &self.statuses, seen),
+            _ => message::compare(&mut target.known, &self.statuses, seen),
         };
         Received { taken, state: response, error: wrong, status: session.status }
     }

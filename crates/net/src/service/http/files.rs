@@ -7,11 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sys::file::Root;
 
-use super::date::Now;
-use super::page::{Body, Identity, Page, Reading};
-use super::page::{listing, media_type};
-use super::request::Refusal;
-use super::request::{Target, decode_path, encode_path};
+use super::page::{Body, Identity, Page, Reading, listing, media_type};
+use super::request::{Refusal, Target, decode_path, encode_path};
+use super::response::Now;
 
 /// Paths that are kept.
 const KEPT_MAX: usize = 1024;

@@ -6,8 +6,8 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::date::{self, Now};
 use super::request::encode_path;
+use super::response::{DATE_BYTES, Now, format_date};
 
 /// Up to this much a body is kept in memory, and all connections send the same bytes.
 const MEMORY_BYTES: u64 = 64 << 10;
@@ -79,7 +79,7 @@ impl Identity {
     }
 
     /// Seconds since 1970.
-    pub(super) fn modified_second(&self) -> u64 {
+    fn modified_second(&self) -> u64 {
         self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 
@@ -121,7 +121,7 @@ impl Page {
     fn new(body: Body, length: u64, version: Option<Version>, reading: Reading) -> Page {
         let (validators, reading) = fields(version.as_ref(), reading);
         let mut ready = b"HTTP/1.1 200 OK\r\nDate: ".to_vec();
-        ready.extend_from_slice(&[b'-'; date::LENGTH]);
+        ready.extend_from_slice(&[b'-'; DATE_BYTES]);
         // Writing to memory does not fail.
         let _ = write!(ready, "\r\nContent-Length: {length}\r\n");
         ready.extend_from_slice(&reading);
@@ -183,7 +183,7 @@ fn fields(version: Option<&Version>, reading: Reading) -> (Vec<u8>, Vec<u8>) {
     if let Some(version) = version {
         how.extend_from_slice(b"Accept-Ranges: bytes\r\n");
         for part in
-            [b"Last-Modified: ", &date::format(version.modified)[..], b"\r\nETag: ", &version.tag, b"\r\n"]
+            [b"Last-Modified: ", &format_date(version.modified)[..], b"\r\nETag: ", &version.tag, b"\r\n"]
         {
             validators.extend_from_slice(part);
         }
