@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::histogram::Times;
+use super::counts::Times;
 use super::level::Distribution;
 use super::measured::{Measured, RequestCounts, Watch};
 use crate::Error;

@@ -9,8 +9,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use stats::{Cluster, mean_reach, share_reach};
 
-use super::failure::{Failure, merged};
-use super::histogram::Times;
+use super::counts::{Failure, Times, merged_failures};
 use super::joint::{JointLoad, VoidReason};
 use super::measured::{Measured, RequestCounts, Slice, Watch, merged_statuses};
 use super::plan::Load;
@@ -214,7 +213,7 @@ impl Level {
         let connections = measured.iter().map(|one| one.connections).sum();
         let mut watch = Watch::default();
         measured.iter().for_each(|one| watch.add(&one.watch));
-        let failures = merged(measured.iter().map(|one| one.failures.clone()));
+        let failures = merged_failures(measured.iter().map(|one| one.failures.clone()));
         let statuses = merged_statuses(measured.iter().map(|one| &one.statuses));
         let slices = join_slices(measured);
         let latency = join(slices.iter().map(|slice| &slice.latency)).ok_or(Error::NothingMeasured)?;

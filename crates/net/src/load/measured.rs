@@ -7,8 +7,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use sys::activity::{self, Snapshot};
 
-use super::failure::Failure;
-use super::histogram::{Recent, Times};
+use super::counts::{Failure, Recent, Times};
 use crate::Error;
 
 /// Counts of one load. They can be sent to the process that joins those of several generators into one

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::schedule::Schedule;
+use super::Schedule;
 use crate::client::http::HttpClientSettings;
 use crate::client::{ClientChoice, ClientSettings, ClientVisitor};
 use crate::network::TlsSettings;

@@ -267,9 +267,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::load::histogram::Times;
-    use crate::load::measured::Slice;
-    use crate::load::{Measured, RequestCounts};
+    use crate::load::{Measured, RequestCounts, Slice, Times};
 
     #[test]
     fn goals_are_read() {

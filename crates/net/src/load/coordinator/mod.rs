@@ -5,35 +5,30 @@
 //! its connections, and replies that it is. Then the clock of each is compared with the coordinator's, and
 //! all begin at one moment, by their own clocks. After the task the clocks are compared again.
 //!
-//! - `work` the work of a process, of any kind;
-//! - `link` a worker as the coordinator sees it, and processes here and on other hosts; tests simulate it;
+//! - here are the work of a process, of any kind, and the processes that do it together;
+//! - `worker` a worker from both sides: as the coordinator sees it, which tests simulate, and as it works;
 //! - `offering` one task, from its preparation to the counts of all;
-//! - `generators` loads: their parts, and the level of all measurements;
-//! - `clock` the offset of a clock and its drift; `worker` the side of a worker.
+//! - `clock` the offset of a clock and its drift.
 
 mod clock;
-mod generators;
-mod link;
 mod offering;
 #[cfg(test)]
 mod tests;
-mod work;
 mod worker;
 
-pub use generators::Coordinator;
-pub use link::{WorkerHost, WorkerPlan};
+pub use super::generator::Coordinator;
 pub use offering::{Joined, JoinedWorker};
-pub use work::{JointTask, JointWork, WorkerPlace};
-pub use worker::work;
+pub use worker::{WorkerHost, WorkerPlan, work};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use host::Host;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use self::link::{OpenHost, WorkerLink, WorkerProcess};
-use self::worker::{Reply, Request, RequestOf, checksum};
-use super::{VoidReason, Watched};
+use self::worker::{OpenHost, Reply, Request, WorkerLink, WorkerProcess, checksum};
+use super::{VoidReason, Watched, Window};
 use crate::Error;
 use crate::network::Timer;
 
@@ -42,6 +37,75 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most that the begin lies ahead of the order to begin.
 const LEAD_MAX: Duration = Duration::from_secs(2);
+
+/// Work that several processes do at the same time: they begin together, and their counts are added up.
+pub trait JointWork: Sized {
+    /// The role in which a program calls [`work`] for it.
+    const ROLE: &str;
+    /// The part of a process in all of its tasks.
+    type Settings: Serialize + DeserializeOwned + Send + 'static;
+    /// Its part of one task.
+    type Task: Serialize + DeserializeOwned + Send + 'static;
+    /// Its counts of one task.
+    type Measured: Serialize + DeserializeOwned;
+
+    /// Accepts the settings.
+    ///
+    /// # Errors
+    /// Invalid ones.
+    fn open(settings: Self::Settings) -> Result<Self, Error>;
+
+    /// The present time of the clock by which it works.
+    fn now_ns(&self) -> u64;
+
+    /// Makes ready for a task, such as by opening connections.
+    ///
+    /// # Errors
+    /// What makes the task impossible.
+    fn prepare(&mut self, task: &Self::Task) -> Result<(), Error>;
+
+    /// Adds latencies to the progress.
+    fn follow(&mut self) {}
+
+    /// Does a task from this moment of its clock on, which is at most some seconds ahead; without one at
+    /// once. The watcher is called ten times per second.
+    ///
+    /// # Errors
+    /// What makes the task impossible.
+    fn measure_at(
+        &mut self,
+        task: &Self::Task,
+        at_ns: Option<u64>,
+        watched: &mut Watched<'_>,
+    ) -> Result<Self::Measured, Error>;
+
+    /// The time that was measured, by its clock.
+    fn window(measured: &Self::Measured) -> Window;
+}
+
+/// A task of all workers together.
+#[derive(Clone, Debug)]
+pub struct JointTask<T> {
+    /// The part of each worker; those beyond have none.
+    pub parts: Vec<T>,
+    /// How long they may need to make ready.
+    pub preparation: Duration,
+    /// How long it takes at most.
+    pub duration: Duration,
+    /// Whether all end at one moment. What is bounded by its amount ends at another moment in each.
+    pub has_common_end: bool,
+}
+
+/// The place of a worker among all, and its files.
+#[derive(Clone, Debug)]
+pub struct WorkerPlace {
+    /// From 0.
+    pub number: usize,
+    /// How many workers there are.
+    pub of: usize,
+    /// The file that was sent along, where it is on its host.
+    pub file: Option<PathBuf>,
+}
 
 /// Processes that work together. Dropped, they are killed.
 pub struct JointProcesses<W: JointWork> {
@@ -52,7 +116,7 @@ pub struct JointProcesses<W: JointWork> {
 
 impl<W: JointWork> JointProcesses<W> {
     /// Starts a worker here for each of these processors, where one is named.
-    fn start(
+    pub(super) fn start(
         program: &Path,
         cpus: &[Option<u32>],
         part: impl Fn(WorkerPlace) -> W::Settings,
@@ -103,6 +167,11 @@ impl<W: JointWork> JointProcesses<W> {
         watched: &mut Watched<'_>,
     ) -> Result<Joined<W::Measured>, Error> {
         self.workers.offer(task, watched)
+    }
+
+    /// Has all workers add latencies to their progress.
+    pub(super) fn follow(&mut self) -> Result<(), Error> {
+        self.workers.links.iter_mut().try_for_each(|link| link.send(&Request::Follow))
     }
 }
 
@@ -163,11 +232,6 @@ impl<L: WorkerLink> JointWorkers<L> {
             return Err(Error::Failed { role: link.name().to_owned(), reason });
         }
         Ok(())
-    }
-
-    /// Sends a request to so many workers.
-    fn ask(&mut self, count: usize, request: &RequestOf<L::Work>) -> Result<(), Error> {
-        self.links.iter_mut().take(count).try_for_each(|link| link.send(request))
     }
 }
 

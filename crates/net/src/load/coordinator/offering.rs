@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use super::clock::{ClockOffset, LevelClock, ROUND_TRIPS, RoundTrip};
-use super::link::{ReplyOf, WorkerLink};
-use super::worker::{Reply, Request};
+use super::worker::{Reply, ReplyOf, Request, WorkerLink};
 use super::{JointTask, JointWork, JointWorkers, LEAD_MAX, PATIENCE};
 use crate::Error;
 use crate::load::joint::{JointWindow, Overlap, PlacedWindow, VoidReason, WorkerPresence};

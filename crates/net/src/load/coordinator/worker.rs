@@ -1,17 +1,23 @@
-//! The side of a worker: a process that does its part of each task, by the requests of a coordinator.
+//! A worker from both sides: the link by which the coordinator has one, a process here or on another host, or
+//! in tests a simulated one; and the process, which does its part of each task by the requests that come.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
-use host::{FrameReader, FrameWriter};
+use host::{Deadline, FrameReader, FrameWriter, Host, Process};
 use serde::{Deserialize, Serialize};
 
 use super::{JointWork, LEAD_MAX};
 use crate::Error;
 use crate::load::Progress;
+
+/// How long a command may take until programs can be started through it.
+const OPEN_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A request of the coordinator. Each task has a number of its own, its level, so that a late reply of an
 /// earlier one is not taken for that of the present one.
@@ -32,8 +38,8 @@ pub(super) enum Request<S, T> {
     Stop,
 }
 
-/// A request to a worker of that kind.
-pub(super) type RequestOf<W> = Request<<W as JointWork>::Settings, <W as JointWork>::Task>;
+/// A request to a worker that does such work.
+type RequestOf<W> = Request<<W as JointWork>::Settings, <W as JointWork>::Task>;
 
 /// A reply of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -60,6 +66,134 @@ pub(super) enum Reply<M> {
         measured: Box<M>,
     },
     Refused(String),
+}
+
+/// A reply of a worker that does such work.
+pub(super) type ReplyOf<W> = Reply<<W as JointWork>::Measured>;
+
+/// A worker, wherever it is.
+pub(super) trait WorkerLink {
+    type Work: JointWork;
+
+    /// Its name in results and errors.
+    fn name(&self) -> &str;
+
+    /// Sends a request. If the worker is gone, the missing reply shows it.
+    fn send(&mut self, request: &RequestOf<Self::Work>) -> Result<(), Error>;
+
+    /// The next reply where it comes within this time; `None` where it does not.
+    fn receive(&mut self, within: Duration) -> Result<Option<ReplyOf<Self::Work>>, Error>;
+
+    /// Ends a worker that no longer replies.
+    fn end(&mut self);
+}
+
+/// A process with the role of a worker. Dropped, it is killed.
+pub(super) struct WorkerProcess<W> {
+    name: String,
+    process: Process,
+    work: PhantomData<fn() -> W>,
+}
+
+impl<W: JointWork> WorkerLink for WorkerProcess<W> {
+    type Work = W;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn send(&mut self, request: &RequestOf<W>) -> Result<(), Error> {
+        Ok(self.process.send(request)?)
+    }
+
+    fn receive(&mut self, within: Duration) -> Result<Option<ReplyOf<W>>, Error> {
+        Ok(self.process.poll(within)?)
+    }
+
+    fn end(&mut self) {
+        self.process.kill();
+    }
+}
+
+impl<W: JointWork> WorkerProcess<W> {
+    /// Starts a worker on this machine.
+    pub(super) fn start(program: &Path, name: String) -> Result<WorkerProcess<W>, Error> {
+        Ok(WorkerProcess::new(Process::start(&name, host::role(program, &[W::ROLE]))?, name))
+    }
+
+    fn new(process: Process, name: String) -> WorkerProcess<W> {
+        WorkerProcess { name, process: process.with_grace(Duration::ZERO), work: PhantomData }
+    }
+}
+
+/// A host of workers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerHost {
+    /// Its name in results and errors.
+    pub name: String,
+    /// The command that leads to a shell there, such as `ssh host`; empty for this machine.
+    pub command: Vec<String>,
+}
+
+/// The workers of several hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerPlan<'a> {
+    /// A program that calls [`work`], which is sent to each host.
+    pub program: &'a Path,
+    /// The hosts.
+    pub hosts: &'a [WorkerHost],
+    /// Workers on each of them.
+    pub workers_each: usize,
+    /// A file that each host needs besides.
+    pub file: Option<&'a Path>,
+}
+
+/// A host with its workers, which end before the command that leads there.
+pub(super) struct OpenHost<W> {
+    pub(super) workers: Vec<WorkerProcess<W>>,
+    pub(super) host: Host,
+    /// The file of the plan, where it is there.
+    pub(super) file: Option<PathBuf>,
+}
+
+impl WorkerPlan<'_> {
+    /// Opens all hosts at once, because a login takes most of the time, and starts the workers on each.
+    pub(super) fn open<W: JointWork>(&self) -> Result<Vec<OpenHost<W>>, Error> {
+        let opened = std::thread::scope(|scope| {
+            let opening: Vec<_> =
+                self.hosts.iter().map(|host| scope.spawn(move || self.open_host(host))).collect();
+            let opened = opening.into_iter().map(|thread| match thread.join() {
+                Ok(opened) => opened,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            // All of them, so that none is left when one fails.
+            opened.collect::<Vec<Result<OpenHost<W>, Error>>>()
+        });
+        if sys::signal::stop_ordered() {
+            return Err(Error::Stopped);
+        }
+        opened.into_iter().collect()
+    }
+
+    fn open_host<W: JointWork>(&self, place: &WorkerHost) -> Result<OpenHost<W>, Error> {
+        let failed =
+            |error: host::Error| Error::Failed { role: place.name.clone(), reason: error.to_string() };
+        let deadline = Deadline::within(OPEN_PATIENCE).or_when(sys::signal::stop_flag());
+        let folders = Host::FOLDERS.map(str::to_owned);
+        let mut host =
+            Host::open(&place.command, self.program, self.program, &folders, deadline).map_err(failed)?;
+        let file = self.file.map(|file| host.send_file(file, deadline)).transpose().map_err(failed)?;
+        let mut workers = Vec::new();
+        for number in 1..=self.workers_each {
+            let name = match self.workers_each {
+                1 => place.name.clone(),
+                _ => format!("{}/{number}", place.name),
+            };
+            let process = host.start(&name, self.program, &[W::ROLE], deadline).map_err(failed)?;
+            workers.push(WorkerProcess::new(process, name));
+        }
+        Ok(OpenHost { workers, host, file })
+    }
 }
 
 /// Handles the requests of a coordinator, until its input ends.

@@ -12,9 +12,7 @@
 //! nothing more than TCP itself costs.
 
 mod offer;
-mod pace;
 mod places;
-mod request;
 #[cfg(test)]
 mod tests;
 
@@ -25,11 +23,10 @@ use std::io::{self, ErrorKind};
 use sys::event::{Event, Interest};
 
 use self::places::{Counts, Mode, Slot, State};
-use super::failure::{Cause, Failures, RequestStage};
-use super::histogram::Times;
+use super::Starts;
+use super::counts::{Cause, Failures, RequestStage, Times};
 use super::measured::{Mark, Slices, Statuses};
 use super::plan::LoadSettings;
-use super::schedule::Starts;
 use crate::Error;
 use crate::client::{Client, Received, ResponseError, ResponseState};
 use crate::network::{ALARM, Connected, LoadNetwork, Socket, TlsFault};

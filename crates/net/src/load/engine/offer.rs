@@ -1,17 +1,20 @@
-//! One load from its beginning to its end: its counts, the time when it is over, and the wait for responses
-//! under way, after which every request has its outcome.
+//! One load from its beginning to its end: the starts of its requests (the places of a closed loop one after
+//! the other, those of an open loop by its schedule), its counts, the time when it is over, and the wait for
+//! responses under way, after which every request has its outcome.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::places::{Counts, Mode, State};
-use super::{CLOSE_NS, DRAIN_NS, EDGE_NS, Engine, LOOK_NS, Look, PROGRESS_NS, SCAN};
+use super::{
+    CLOSE_NS, DRAIN_NS, EDGE_NS, Engine, LOOK_NS, Look, NEVER, PROGRESS_NS, SCAN, SPREAD_NS, STARTS_MAX,
+};
 use crate::Error;
 use crate::client::Client;
-use crate::load::failure::{Cause, Failure, RequestStage};
-use crate::load::histogram::Recent;
+use crate::load::counts::{Cause, Failure, Recent, RequestStage};
 use crate::load::measured::{Before, Measured, Watch, Window};
-use crate::load::plan::Load;
-use crate::load::{Progress, Watched};
+use crate::load::plan::{Load, LoadSettings};
+use crate::load::{Progress, Starts, Watched};
 use crate::network::{Carried, LoadNetwork};
 
 /// A gap between two turns of the loop that is longer than this was not spent on a turn: the process was
@@ -20,6 +23,9 @@ const ABSENT_NS: u64 = 50_000_000;
 
 /// The last part of the wait for a moment, in which the loop does not sleep: a timer rings that much late.
 const SPIN_NS: u64 = 200_000;
+
+/// So many starts that were never made are counted one by one; beyond, their expected number is as good.
+const COUNTED_STARTS_MAX: u64 = 1_000_000;
 
 /// How a load was held and ended.
 struct End {
@@ -191,7 +197,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     }
 
     /// Resets the counts.
-    pub(super) fn forget(&mut self) {
+    fn forget(&mut self) {
         self.counts = Counts::default();
         self.network.carried();
         self.failures.take();
@@ -203,7 +209,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     }
 
     /// Whether all requests that may be started were, and have their responses.
-    pub(super) fn is_exhausted(&self) -> bool {
+    fn is_exhausted(&self) -> bool {
         self.allowance == 0 && self.slots.len() == self.vacant && self.later.is_empty()
     }
 
@@ -222,7 +228,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         Some(self.slices.since(&mut look.mark))
     }
 
-    pub(super) fn progress(&mut self, now: u64, end_ns: u64) -> Progress {
+    fn progress(&mut self, now: u64, end_ns: u64) -> Progress {
         let span = (end_ns - self.begin_ns).max(1) as f64;
         Progress {
             share: (now - self.begin_ns) as f64 / span,
@@ -263,15 +269,127 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             }),
         }
     }
-}
 
-/// So many starts that were never made are counted one by one; beyond, their expected number is as good.
-const COUNTED_STARTS_MAX: u64 = 1_000_000;
+    /// Makes the first requests wait for their time.
+    fn prepare(&mut self, load: &Load) {
+        self.later.clear();
+        self.free.clear();
+        let places = self.silent as u32..self.slots.len() as u32;
+        match load.rate {
+            None => {
+                (self.mode, self.starts) = (Mode::Closed, None);
+                // In random order, and not all at once.
+                let mut order: Vec<u32> = places.collect();
+                fastrand::Rng::with_seed(load.seed(&self.settings)).shuffle(&mut order);
+                let spread_ns = SPREAD_NS.min(load.duration.as_nanos() as u64 / 20);
+                let step = |index: usize| (spread_ns as f64 * index as f64 / order.len() as f64) as u64;
+                for (index, &place) in order.iter().enumerate() {
+                    self.later.push(Reverse((self.begin_ns + step(index), place)));
+                }
+            }
+            Some(rate) => {
+                let LoadSettings { worker, workers, .. } = self.settings;
+                let seed = load.seed(&self.settings);
+                (self.mode, self.rate) = (Mode::Open, rate);
+                let starts = Starts::new(load.schedule, rate, seed, worker, workers);
+                self.starts = Some(starts.in_bursts(load.burst, load.spacing).peekable());
+                self.free.extend(places);
+            }
+        }
+    }
 
-impl<C: Client, N: LoadNetwork> Engine<C, N> {
+    /// Waits for events, at most until the next step is due.
+    #[inline]
+    fn wait_for_next(&mut self, now: u64, end_ns: u64) -> Result<(), Error> {
+        let places_max = self.places_max();
+        let mut due = self.later.peek().map_or(NEVER, |Reverse((due, _))| *due);
+        if self.allowance > 0
+            && let Some(starts) = &mut self.starts
+            && (!self.free.is_empty() || self.slots.len() - self.silent < places_max)
+            && let Some(start) = starts.peek()
+        {
+            due = due.min(self.begin_ns.saturating_add(*start));
+        }
+        if due <= now {
+            return self.wait(0);
+        }
+        let edge = if self.edge_ns > now { self.edge_ns } else { now + EDGE_NS };
+        self.edge_ns = edge.min(end_ns);
+        self.wait(due.min(self.edge_ns))
+    }
+
+    /// Starts the requests that are due.
+    #[inline]
+    fn pace(&mut self, now: u64) {
+        while let Some(&Reverse((due, place))) = self.later.peek() {
+            if due > now {
+                break;
+            }
+            self.later.pop();
+            if self.mode == Mode::Closed && self.slots[place as usize].state.is_vacant() {
+                self.ask_again(place, self.network.now_ns());
+            }
+        }
+        if self.starts.is_some() {
+            self.pace_open(now);
+        }
+    }
+
+    fn pace_open(&mut self, mut now: u64) {
+        for _ in 0..STARTS_MAX {
+            let Some(start) = self.starts.as_mut().and_then(|starts| starts.peek().copied()) else { return };
+            let intended_ns = self.begin_ns.saturating_add(start);
+            if intended_ns > now || intended_ns >= self.until_ns || self.allowance == 0 {
+                return;
+            }
+            // The counts begin anew when the warm-up is over, which may be in this very moment.
+            if !self.measuring && intended_ns >= self.from_ns {
+                return;
+            }
+            let Some(place) = self.free_place() else { return };
+            if let Some(starts) = &mut self.starts {
+                starts.next();
+            }
+            self.allowance -= 1;
+            if intended_ns >= self.from_ns {
+                self.lag.record(now - intended_ns);
+                let possible_ns = intended_ns.max(self.slots[place as usize].free_ns);
+                self.lateness.record(now.saturating_sub(possible_ns));
+            }
+            self.start(place, 1, intended_ns, now);
+            now = self.network.now_ns();
+        }
+    }
+
+    /// The place that has been free for longest, or a new one.
+    fn free_place(&mut self) -> Option<u32> {
+        while let Some(place) = self.free.pop_front() {
+            if self.slots[place as usize].state.is_vacant() {
+                return Some(place);
+            }
+        }
+        (self.slots.len() - self.silent < self.places_max()).then(|| self.add_place())
+    }
+
+    fn places_max(&self) -> usize {
+        self.settings.connections_max * self.network.streams()
+    }
+
+    /// Starts the requests that were due when the load ended, as far as there are places: where the generator
+    /// itself had no processor then, it was late, and the requests were meant all the same.
+    fn catch_up(&mut self) {
+        for _ in 0..self.places_max().div_ceil(STARTS_MAX) {
+            let started = self.counts.requests.started;
+            self.pace_open(self.network.now_ns());
+            if self.counts.requests.started == started {
+                return;
+            }
+        }
+    }
+
     /// Waits for responses under way, sends no further request, and closes connections without a response by
     /// then.
-    pub(super) fn drain(&mut self, now: u64, stopped: bool) -> Result<(), Error> {
+    fn drain(&mut self, now: u64, stopped: bool) -> Result<(), Error> {
         let was_open = self.mode == Mode::Open;
         if was_open && !stopped {
             self.catch_up();
@@ -316,7 +434,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
 
     /// How many starts of an open loop lay in the time that was measured. The present one and those behind it
     /// were not made.
-    pub(super) fn intended(&self, until_ns: u64) -> Option<u64> {
+    fn intended(&self, until_ns: u64) -> Option<u64> {
         let mut unstarted = 0;
         for start in self.starts.as_ref()?.clone() {
             let start_ns = self.begin_ns.saturating_add(start);

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use self::world::{BUILD, Fault, MS, SECOND, SimulatedLink, Truth, World};
 use super::JointWorkers;
-use super::generators::LoadDivision;
 use crate::client::echo::EchoClientSettings;
+use crate::load::generator::LoadDivision;
 use crate::load::joint::OVERLAP_MIN;
 use crate::load::{Level, LoadSettings, VoidReason, closed_loop, unwatched};
 

@@ -8,15 +8,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::Error;
-use crate::load::coordinator::link::WorkerLink;
-use crate::load::histogram::Times;
-use crate::load::measured::{Measured, RequestCounts, Slice, Window};
-use crate::load::{Generator, Load, LoadSettings, Progress};
+use crate::load::coordinator::worker::{self, WorkerLink};
+use crate::load::{Generator, Load, LoadSettings, Measured, Progress, RequestCounts, Slice, Times, Window};
 
-type Request = crate::load::coordinator::worker::Request<LoadSettings, Load>;
-type Reply = crate::load::coordinator::worker::Reply<Measured>;
+type Request = worker::Request<LoadSettings, Load>;
+type Reply = worker::Reply<Measured>;
 
-pub(super) const US: u64 = 1_000;
+const US: u64 = 1_000;
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const SECOND: u64 = 1_000_000_000;
 
