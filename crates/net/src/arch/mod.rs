@@ -13,7 +13,6 @@ mod fork;
 mod inetd;
 mod iocp;
 mod kqueue;
-mod loop_context;
 mod poll;
 mod pool;
 mod prefork;
@@ -23,7 +22,6 @@ mod reactor;
 mod select;
 mod sigio;
 pub(crate) mod supervisor;
-mod tasks;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;

@@ -16,8 +16,8 @@ use std::time::Duration;
 use slab::Slab;
 use sys::ring::{Completion, RingSettings, is_ended_by_ring};
 
-use super::connection::{ConnectionState, Late, Then};
-use super::loop_context::{LoopContext, TimerWheel};
+use super::connection::{ConnectionState, Late, LoopContext, Then};
+use super::reactor::TimerWheel;
 use crate::network::{RingKernel, ServerRing, Socket};
 use crate::output::Output;
 use crate::service::Flow;

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use sys::event::Event;
 
-use super::clients::Clients;
-use super::ring::SimulatedRing;
-use super::set::SimulatedSet;
-use super::witness::SLACK_NS;
+use super::ends::Clients;
+use super::kernel::{SimulatedRing, SimulatedSet};
 use super::world::{Fault, Happening, MS, SERVER, Shared, World};
+use super::{FILES, SLACK_NS, Witness};
 use crate::Error;
 use crate::arch::proactor::Proactor;
 use crate::arch::reactor::Reactor;
@@ -190,7 +189,7 @@ fn rehearse<C: Client>(client: &mut C, service: &dyn OpenService) {
         return;
     }
     let (mut asking, mut answering) = (client.session(), service.session(None));
-    for _ in 0..super::FILES.len() {
+    for _ in 0..FILES.len() {
         let mut output = Output::default();
         answering.on_input(client.request(&mut asking), &mut output);
         while !output.is_empty() {
@@ -339,9 +338,7 @@ fn check(world: &World, counters: &Counters, service: &str) -> Result<(), String
             return Err(format!("connection {number}: {text}"));
         }
     }
-    let sum = |of: &dyn Fn(&super::witness::Witness) -> u64| {
-        world.links.iter().map(|link| of(&link.witness)).sum::<u64>()
-    };
+    let sum = |of: &dyn Fn(&Witness) -> u64| world.links.iter().map(|link| of(&link.witness)).sum::<u64>();
     let expected = [
         (Counter::Accepted, world.accepted),
         (Counter::Ended, world.accepted),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read};
 use std::rc::Rc;
 
-use super::witness::Witness;
+use super::Witness;
 use crate::worker::{Limits, StopFlag};
 
 pub(super) const MS: u64 = 1_000_000;
@@ -44,7 +44,7 @@ pub(super) struct End {
     /// The other end's last byte is in the inbox, or was.
     pub(super) ended: bool,
     pub(super) reset: bool,
-    pub(super) outbox: VecDeque<u8>,
+    outbox: VecDeque<u8>,
     outbox_max: usize,
     finished: bool,
     pub(super) closed: bool,
