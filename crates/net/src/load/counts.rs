@@ -63,7 +63,6 @@ impl Times {
         self.0.len()
     }
 
-    /// The largest.
     pub(crate) fn max_ns(&self) -> u64 {
         self.0.max()
     }
@@ -73,7 +72,6 @@ impl Times {
         if self.0.is_empty() { 0 } else { self.0.min() }
     }
 
-    /// The mean.
     pub(crate) fn mean_ns(&self) -> f64 {
         self.0.mean()
     }

@@ -174,25 +174,6 @@ impl Generator {
         self.measure_at(load, None, watched)
     }
 
-    /// The same, from this moment of [`Generator::now_ns`] on, which is at most some seconds ahead.
-    ///
-    /// # Errors
-    /// As [`Generator::measure`].
-    fn measure_at(
-        &mut self,
-        load: &Load,
-        at_ns: Option<u64>,
-        watched: &mut Watched<'_>,
-    ) -> Result<Measured, Error> {
-        self.places = load.connections;
-        self.engine.offer_at(load, at_ns, watched)
-    }
-
-    /// The present time of the clock by which it offers loads.
-    fn now_ns(&self) -> u64 {
-        self.engine.now_ns()
-    }
-
     /// Offers a load, and returns its result.
     ///
     /// # Errors
@@ -244,7 +225,7 @@ impl JointWork for Generator {
     }
 
     fn now_ns(&self) -> u64 {
-        Generator::now_ns(self)
+        self.engine.now_ns()
     }
 
     fn prepare(&mut self, load: &Load) -> Result<(), Error> {
@@ -261,7 +242,8 @@ impl JointWork for Generator {
         at_ns: Option<u64>,
         watched: &mut Watched<'_>,
     ) -> Result<Measured, Error> {
-        Generator::measure_at(self, load, at_ns, watched)
+        self.places = load.connections;
+        self.engine.offer_at(load, at_ns, watched)
     }
 
     fn window(measured: &Measured) -> Window {

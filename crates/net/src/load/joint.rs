@@ -145,7 +145,6 @@ impl VoidReason {
         matches!(self, VoidReason::Lost { .. })
     }
 
-    /// The generator.
     #[cfg(test)]
     pub(super) fn worker(&self) -> &str {
         match self {

@@ -192,7 +192,6 @@ impl Slices {
         Slices { all, now: 0, length_ns: 1, begin_ns: 0, end_ns: 0 }
     }
 
-    /// Begins anew.
     pub(super) fn begin(&mut self, now_ns: u64, length_ns: u64) {
         for slice in &mut self.all {
             (slice.started, slice.completed) = (0, 0);

@@ -5,12 +5,15 @@
 //! its connections, and replies that it is. Then the clock of each is compared with the coordinator's, and
 //! all begin at one moment, by their own clocks. After the task the clocks are compared again.
 //!
-//! - here are the work of a process, of any kind, and the processes that do it together;
+//! - here are the work of a process, of any kind, and the processes that do it together, with their clocks;
 //! - `worker` a worker from both sides: as the coordinator sees it, which tests simulate, and as it works;
-//! - `offering` one task, from its preparation to the counts of all;
-//! - `clock` the offset of a clock and its drift.
+//! - `offering` one task, from its preparation to the counts of all.
+//!
+//! The clock of a worker is known from round trips (Cristian 1989; RFC 5905, section 8): it is read at some
+//! moment of one. So its offset is known to half of the delay, whatever the delays there and back are, and
+//! the round trip with the smallest delay knows it best. An exchange before a task and one after it bound the
+//! drift between them.
 
-mod clock;
 mod offering;
 #[cfg(test)]
 mod tests;
@@ -248,5 +251,114 @@ fn kind<M>(reply: &Reply<M>) -> &'static str {
         Reply::TooLate { .. } => "a missed begin",
         Reply::Measured { .. } => "measurements",
         Reply::Refused(_) => "a refusal",
+    }
+}
+
+/// Round trips of an exchange.
+const ROUND_TRIPS: usize = 32;
+
+/// The most by which two clocks can drift apart, as a share of the time: each runs at most 500 parts in a
+/// million fast or slow, the limit of adjtimex(2). What is more is a step.
+const DRIFT_MAX: f64 = 1e-3;
+
+/// One round trip, by the clock of the coordinator and that of the worker.
+#[derive(Clone, Copy, Debug)]
+struct RoundTrip {
+    sent_ns: u64,
+    received_ns: u64,
+    worker_ns: u64,
+}
+
+impl RoundTrip {
+    fn delay_ns(&self) -> u64 {
+        self.received_ns.saturating_sub(self.sent_ns)
+    }
+
+    /// The least and the largest offset that it allows.
+    fn bounds(&self) -> (i64, i64) {
+        let from = |coordinator_ns: u64| self.worker_ns.wrapping_sub(coordinator_ns) as i64;
+        (from(self.received_ns), from(self.sent_ns))
+    }
+}
+
+/// How far the clock of a worker is ahead of the coordinator's, at one moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ClockOffset {
+    offset_ns: i64,
+    /// The offset is off by this much at most.
+    error_ns: u64,
+    /// The moment, by the coordinator's clock.
+    at_ns: u64,
+    /// The longest delay there and back.
+    delay_max_ns: u64,
+    /// How far it moved during the exchange, beyond the errors and the possible drift.
+    stepped_ns: f64,
+}
+
+impl ClockOffset {
+    /// The offset by the round trip with the smallest delay; `None` without round trips.
+    fn from_round_trips(trips: &[RoundTrip]) -> Option<ClockOffset> {
+        let best = trips.iter().min_by_key(|trip| trip.delay_ns())?;
+        let lower = trips.iter().map(|trip| trip.bounds().0).max()?;
+        let upper = trips.iter().map(|trip| trip.bounds().1).min()?;
+        let first_ns = trips.iter().map(|trip| trip.sent_ns).min()?;
+        let last_ns = trips.iter().map(|trip| trip.received_ns).max()?;
+        let (low, high) = best.bounds();
+        Some(ClockOffset {
+            offset_ns: low + (high - low) / 2,
+            error_ns: best.delay_ns().div_ceil(2),
+            at_ns: best.sent_ns + best.delay_ns() / 2,
+            delay_max_ns: trips.iter().map(RoundTrip::delay_ns).max()?,
+            // No clock that is steady allows all of them if this is more than nothing.
+            stepped_ns: ((lower - upper) as f64 - DRIFT_MAX * (last_ns - first_ns) as f64).max(0.0),
+        })
+    }
+
+    /// A moment of the coordinator by the clock of the worker.
+    fn at_worker_ns(&self, coordinator_ns: u64) -> u64 {
+        coordinator_ns.wrapping_add_signed(self.offset_ns)
+    }
+}
+
+/// The clock of a worker during a level, between two exchanges.
+#[derive(Clone, Copy, Debug)]
+struct LevelClock {
+    before: ClockOffset,
+    after: ClockOffset,
+}
+
+impl LevelClock {
+    /// How far the clock was set, at least, in an exchange or between them; `None` where it was not.
+    fn step_seconds(&self) -> Option<f64> {
+        let LevelClock { before, after } = self;
+        let moved_ns = after.offset_ns.wrapping_sub(before.offset_ns).unsigned_abs() as f64;
+        let elapsed_ns = after.at_ns.saturating_sub(before.at_ns) as f64;
+        let possible_ns = (before.error_ns + after.error_ns) as f64 + DRIFT_MAX * elapsed_ns;
+        let stepped_ns = (moved_ns - possible_ns).max(before.stepped_ns).max(after.stepped_ns);
+        (stepped_ns > 0.0).then_some(stepped_ns / 1e9)
+    }
+
+    /// A moment of the worker by the clock of the coordinator, in nanoseconds.
+    fn coordinator_ns(&self, worker_ns: u64) -> f64 {
+        let (from, to) = (self.before, self.after);
+        let (from_worker, to_worker) = (from.at_worker_ns(from.at_ns), to.at_worker_ns(to.at_ns));
+        let span = to_worker.wrapping_sub(from_worker) as i64 as f64;
+        let rate = if span > 0.0 { (to.at_ns - from.at_ns) as f64 / span } else { 1.0 };
+        from.at_ns as f64 + worker_ns.wrapping_sub(from_worker) as i64 as f64 * rate
+    }
+
+    /// How far such a moment can be off.
+    fn error_ns(&self) -> f64 {
+        self.before.error_ns.max(self.after.error_ns) as f64
+    }
+
+    fn offset_seconds(&self) -> f64 {
+        self.before.offset_ns as f64 / 1e9
+    }
+
+    /// How fast it drifted, as a share of the time.
+    fn drift(&self) -> f64 {
+        let elapsed_ns = self.after.at_ns.saturating_sub(self.before.at_ns).max(1) as f64;
+        (self.after.offset_ns - self.before.offset_ns) as f64 / elapsed_ns
     }
 }

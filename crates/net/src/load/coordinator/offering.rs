@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use super::clock::{ClockOffset, LevelClock, ROUND_TRIPS, RoundTrip};
 use super::worker::{Reply, ReplyOf, Request, WorkerLink};
-use super::{JointTask, JointWork, JointWorkers, LEAD_MAX, PATIENCE};
+use super::{
+    ClockOffset, JointTask, JointWork, JointWorkers, LEAD_MAX, LevelClock, PATIENCE, ROUND_TRIPS, RoundTrip,
+};
 use crate::Error;
 use crate::load::joint::{JointWindow, Overlap, PlacedWindow, VoidReason, WorkerPresence};
 use crate::load::{Progress, Watched};
@@ -64,7 +65,6 @@ pub struct JoinedWorker<M> {
     pub presence: WorkerPresence,
 }
 
-/// A task in progress.
 struct Offering<M> {
     progress: Vec<Progress>,
     measured: Vec<Option<M>>,

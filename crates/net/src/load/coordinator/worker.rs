@@ -41,7 +41,6 @@ pub(super) enum Request<S, T> {
 /// A request to a worker that does such work.
 type RequestOf<W> = Request<<W as JointWork>::Settings, <W as JointWork>::Task>;
 
-/// A reply of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Reply<M> {
     /// The settings are accepted; with the checksum of the program, if that was asked for.

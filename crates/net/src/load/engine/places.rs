@@ -299,7 +299,6 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     }
 }
 
-/// One place for a connection.
 pub(super) struct Slot<K, S> {
     pub(super) socket: Option<K>,
     pub(super) state: State,

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use self::world::{BUILD, Fault, MS, SECOND, SimulatedLink, Truth, World};
-use super::JointWorkers;
+use super::{ClockOffset, JointWorkers, LevelClock, RoundTrip};
 use crate::client::echo::EchoClientSettings;
 use crate::load::generator::LoadDivision;
 use crate::load::joint::OVERLAP_MIN;
@@ -34,7 +34,6 @@ pub(super) enum Bug {
 /// A planted fault must show within so many seeds.
 const SEEDS_OF_BUG: u64 = 300;
 
-/// Levels of a simulation.
 const LEVELS: u64 = 3;
 
 /// The promises that are broken under this seed.
@@ -187,5 +186,58 @@ fn faults_of_the_coordinator_are_found() {
         let seed = (0..SEEDS_OF_BUG).find(is_found);
         let seed = seed.unwrap_or_else(|| panic!("{bug:?} was not found in {SEEDS_OF_BUG} seeds"));
         assert_eq!(broken(seed, None), [""; 0], "without {bug:?}");
+    }
+}
+
+/// How far the clock of a worker is ahead.
+const AHEAD_NS: u64 = 5 * SECOND;
+
+/// A round trip with these delays, to a worker whose clock is ahead.
+fn trip(sent_ns: u64, there_ns: u64, back_ns: u64, ahead_ns: u64) -> RoundTrip {
+    let worker_ns = sent_ns + there_ns + ahead_ns;
+    RoundTrip { sent_ns, received_ns: sent_ns + there_ns + back_ns, worker_ns }
+}
+
+fn offset(trips: &[RoundTrip]) -> ClockOffset {
+    ClockOffset::from_round_trips(trips).expect("round trips")
+}
+
+#[test]
+fn the_round_trip_with_the_smallest_delay_counts() {
+    let trips = [trip(0, 900_000, 100, AHEAD_NS), trip(2_000_000, 40_000, 60_000, AHEAD_NS)];
+    let offset = offset(&trips);
+    assert_eq!((offset.error_ns, offset.delay_max_ns), (50_000, 900_100));
+    assert!(offset.offset_ns.abs_diff(AHEAD_NS as i64) <= offset.error_ns, "{offset:?}");
+    assert_eq!(offset.stepped_ns, 0.0);
+    assert_eq!(ClockOffset::from_round_trips(&[]), None);
+}
+
+#[test]
+fn a_step_is_found_within_an_exchange_and_between_two() {
+    let trips = |ahead_ns| [trip(0, 50, 50, AHEAD_NS), trip(1_000, 50, 50, ahead_ns)];
+    let steady = offset(&trips(AHEAD_NS));
+    assert_eq!(LevelClock { before: steady, after: steady }.step_seconds(), None);
+    for ahead_ns in [AHEAD_NS + SECOND, AHEAD_NS - SECOND] {
+        let within = LevelClock { before: steady, after: offset(&trips(ahead_ns)) };
+        assert!((within.step_seconds().expect("a step") - 1.0).abs() < 0.001, "{within:?}");
+        let after = offset(&[trip(600 * SECOND, 50, 50, ahead_ns)]);
+        let between = LevelClock { before: steady, after }.step_seconds().expect("a step");
+        assert!((between - 0.4).abs() < 0.001, "less the drift of ten minutes: {between}");
+    }
+}
+
+#[test]
+fn moments_are_right_while_a_clock_drifts() {
+    let begin_ns = 7_000;
+    let drifting = |at_ns: u64| at_ns + AHEAD_NS + (at_ns - begin_ns) / 10_000;
+    let exact = |at_ns: u64| RoundTrip { sent_ns: at_ns, received_ns: at_ns, worker_ns: drifting(at_ns) };
+    let (before, after) = (offset(&[exact(begin_ns)]), offset(&[exact(begin_ns + 100 * SECOND)]));
+    let clock = LevelClock { before, after };
+    assert_eq!(clock.step_seconds(), None, "one part in ten thousand is a drift");
+    assert!((clock.drift() - 1e-4).abs() < 1e-9);
+    for seconds in [0, 10, 50, 100] {
+        let at_ns = begin_ns + seconds * SECOND;
+        let found = clock.coordinator_ns(drifting(at_ns));
+        assert!((found - at_ns as f64).abs() < 10.0, "{found} for {at_ns}");
     }
 }

@@ -203,7 +203,6 @@ impl World {
         self.workers.iter().filter_map(|worker| worker.truths.get(&level).copied()).collect()
     }
 
-    /// Workers that offer load.
     pub(super) fn busy(&self) -> usize {
         self.workers.iter().filter(|worker| worker.offered.is_some() && !worker.is_dead).count()
     }
