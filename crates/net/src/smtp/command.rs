@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::mailbox::{Mailbox, MailboxError, quoted_bytes};
+use super::{Mailbox, MailboxError, quoted_bytes};
 
 /// The longest command line, in octets without CR LF. RFC 5321, section 4.5.3.1.4, allows 512; the extensions
 /// that we know add less than 512.

@@ -42,7 +42,7 @@ proptest! {
         let mailbox = Mailbox::parse(&text).unwrap();
         prop_assert_eq!(format!("{}@{}", mailbox.local(), mailbox.domain()), &text[..]);
         prop_assert_eq!(mailbox.host_address().is_some(), domain_is_literal(&mailbox));
-        let is_utf8 = mailbox.needs_smtp_utf8();
+        let is_utf8 = !text.is_ascii();
         let mail = Command::Mail { sender: Some(mailbox), size, is_8bit, is_utf8 };
         for command in [Command::Rcpt(mailbox), mail] {
             let mut line = Vec::new();
