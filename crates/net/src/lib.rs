@@ -124,6 +124,14 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn unknown(
+        kind: &'static str,
+        name: &str,
+        known: impl Iterator<Item = &'static str>,
+    ) -> Error {
+        Error::Unknown { kind, name: name.to_owned(), known: known.collect::<Vec<_>>().join(", ") }
+    }
+
     /// For `map_err`: names the attempt.
     pub fn at(attempted: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let attempted = attempted.into();

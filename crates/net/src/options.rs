@@ -35,7 +35,6 @@ impl Content {
         text.strip_prefix('@').map_or_else(|| Ok(Content(text.into())), Content::from_file)
     }
 
-    /// The bytes of the file.
     pub(crate) fn from_file(path: &str) -> Result<Content, String> {
         std::fs::read(path).map(Content).map_err(|error| format!("cannot read {path}: {error}"))
     }

@@ -14,14 +14,21 @@ pub trait Sender {
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// One send(2) of bytes; more follow at once; see [`Connection::send_and_more`].
-    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize>;
+    #[inline]
+    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(bytes)
+    }
 
-    /// Several pieces by one sendmsg(2).
-    fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize>;
+    /// Several pieces by one sendmsg(2); where that cannot be, the first with content.
+    fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        pieces.iter().find(|piece| !piece.is_empty()).map_or(Ok(0), |piece| self.send(piece))
+    }
 
     /// One sendfile(2): up to `count` bytes of the file from `offset`, which moves on; see
-    /// [`Connection::send_file`].
-    fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize>;
+    /// [`Connection::send_file`]. Not all can do it.
+    fn send_file(&self, _file: &File, _offset: &mut u64, _count: usize) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 impl Sender for Connection {

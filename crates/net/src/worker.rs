@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use sys::memory::Shared;
 use sys::tcp::Listener;
 
-use crate::service::OpenService;
+use crate::output::Output;
+use crate::service::{OpenService, SessionStage};
 
 /// A place to serve at. Each worker of a server has its own.
 pub struct WorkerContext {
@@ -128,6 +129,15 @@ impl Limits {
         // 0 would wait for ever.
         listener.send_timeout((self.send / SEND_LOOKS).max(Duration::from_millis(1)))
     }
+
+    /// How long a session may stay in that stage.
+    pub(crate) fn of_stage(&self, stage: SessionStage) -> Duration {
+        match stage {
+            SessionStage::Idle => self.idle,
+            SessionStage::Request | SessionStage::Data => self.request,
+            SessionStage::Paused(time) => time,
+        }
+    }
 }
 
 /// The events that are counted.
@@ -228,6 +238,14 @@ impl Counters {
                 self.note_peak(before + amount);
             }
         }
+    }
+
+    /// Counts the requests that an output answers, and returns their number.
+    pub(crate) fn add_responses(&self, output: &mut Output) -> u64 {
+        let responses = output.take_responses();
+        self.add(Counter::Responses, responses);
+        self.add(Counter::Recipients, output.take_recipients());
+        responses
     }
 
     fn note_peak(&self, accepted: u64) {

@@ -126,7 +126,6 @@ struct Conversation<'a> {
     patience: Duration,
 }
 
-/// The result of one receive.
 enum Input {
     Bytes(usize),
     End,
@@ -158,13 +157,7 @@ impl Conversation<'_> {
         let mut since = Instant::now();
         loop {
             let stage = self.session.stage();
-            let limits = self.terms.limits;
-            let limit = match stage {
-                SessionStage::Idle => limits.idle,
-                SessionStage::Request | SessionStage::Data => limits.request,
-                SessionStage::Paused(time) => time,
-            };
-            let until = since.checked_add(limit);
+            let until = since.checked_add(self.terms.limits.of_stage(stage));
             if matches!(stage, SessionStage::Paused(_)) {
                 self.pause(until);
             }
@@ -223,17 +216,9 @@ impl Conversation<'_> {
 
     /// Drops the output, and has the close reset the connection. The log stays.
     fn reset(&mut self) -> Result<(), Counter> {
-        self.count_responses();
+        self.terms.counters.add_responses(&mut self.output);
         write_log(self.terms.log, &mut self.output.log, self.terms.counters);
         self.live.connection.reset_on_close().map_err(|_| Counter::Broken)
-    }
-
-    /// Counts the requests that the output answers.
-    fn count_responses(&mut self) -> u64 {
-        let responses = self.output.take_responses();
-        self.terms.counters.add(Counter::Responses, responses);
-        self.terms.counters.add(Counter::Recipients, self.output.take_recipients());
-        responses
     }
 
     /// Sends all output; the requests that it answers.
@@ -246,7 +231,7 @@ impl Conversation<'_> {
                 sent => break sent,
             }
         };
-        let responses = self.count_responses();
+        let responses = self.terms.counters.add_responses(&mut self.output);
         self.terms.counters.add(Counter::Sent, sent_bytes);
         write_log(self.terms.log, &mut self.output.log, self.terms.counters);
         match sent {
@@ -351,7 +336,6 @@ impl Registry {
         Registered { registry: self, counters, live }
     }
 
-    /// Connections that are being served.
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }

@@ -15,7 +15,6 @@ use crate::output::{Output, Sent};
 use crate::service::{Flow, Session, SessionStage};
 use crate::worker::{COUNTERS, Counter, LINGER, LINGER_MAX, SEND_LOOKS, Terms, write_log};
 
-/// A connection and its session.
 pub(super) struct Connection<S> {
     pub(super) socket: S,
     pub(super) state: ConnectionState,
@@ -168,7 +167,6 @@ fn broken(context: &mut LoopContext<'_>) -> Next {
     Next::End
 }
 
-/// A session and its stage.
 pub(super) struct ConnectionState {
     session: Box<dyn Session>,
     phase: Phase,
@@ -234,7 +232,6 @@ impl ConnectionState {
         (ConnectionState { session, phase, due_ms: 0, give_up_ms: 0, acknowledged: 0, is_slow: false }, flow)
     }
 
-    /// Takes input.
     #[inline]
     pub(super) fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow {
         self.session.on_input(input, output)
@@ -273,7 +270,6 @@ impl ConnectionState {
         if let Phase::Sending(flow) = self.phase { Some(flow) } else { None }
     }
 
-    /// Whether nothing is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
     }

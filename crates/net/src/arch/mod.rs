@@ -15,13 +15,12 @@ mod iocp;
 mod kqueue;
 mod poll;
 mod pool;
-mod prefork;
+pub(crate) mod prefork;
 #[cfg(any(target_os = "linux", windows))]
 mod proactor;
 mod reactor;
 mod select;
 mod sigio;
-pub(crate) mod supervisor;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
@@ -59,11 +58,8 @@ pub const ALL: &[&Architecture] = &[
 /// # Errors
 /// [`Error::Unknown`].
 pub fn find(name: &str) -> Result<&'static Architecture, Error> {
-    ALL.iter().copied().find(|architecture| architecture.name == name).ok_or_else(|| Error::Unknown {
-        kind: "architecture",
-        name: name.to_owned(),
-        known: ALL.iter().map(|architecture| architecture.name).collect::<Vec<_>>().join(", "),
-    })
+    let found = ALL.iter().copied().find(|architecture| architecture.name == name);
+    found.ok_or_else(|| Error::unknown("architecture", name, ALL.iter().map(|one| one.name)))
 }
 
 /// A way to serve many connections.

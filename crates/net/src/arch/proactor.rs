@@ -81,7 +81,6 @@ struct Slot<R: ServerRing> {
     is_over: bool,
 }
 
-/// The reaction to input.
 enum Action {
     Nothing,
     Response(Flow),

@@ -124,7 +124,6 @@ async fn trouble(error: &io::Error, counters: &Counters) {
     }
 }
 
-/// One connection.
 struct Task {
     stream: TcpStream,
     session: Box<dyn Session>,
@@ -157,12 +156,7 @@ impl Task {
         let mut since = Instant::now();
         loop {
             let stage = self.session.stage();
-            let limits = &self.shared.limits;
-            let limit = match stage {
-                SessionStage::Idle => limits.idle,
-                SessionStage::Request | SessionStage::Data => limits.request,
-                SessionStage::Paused(time) => time,
-            };
+            let limit = self.shared.limits.of_stage(stage);
             let is_paused = matches!(stage, SessionStage::Paused(_));
             let received = tokio::select! {
                 biased;
@@ -223,22 +217,14 @@ impl Task {
 
     /// Drops the output, and has the close reset the connection. The log stays.
     fn reset(&mut self) {
-        self.count_responses();
+        self.shared.counters.add_responses(&mut self.output);
         self.shared.log(&mut self.output.log);
         let _ = self.stream.set_zero_linger();
     }
 
-    /// Counts the requests that the output answers.
-    fn count_responses(&mut self) -> u64 {
-        let responses = self.output.take_responses();
-        self.shared.counters.add(Counter::Responses, responses);
-        self.shared.counters.add(Counter::Recipients, self.output.take_recipients());
-        responses
-    }
-
     /// Sends all output; how many requests it answers.
     async fn deliver(&mut self) -> Result<u64, Counter> {
-        let responses = self.count_responses();
+        let responses = self.shared.counters.add_responses(&mut self.output);
         self.shared.log(&mut self.output.log);
         let mut chunk = Vec::with_capacity(FIRST_CHUNK);
         while !self.output.is_empty() {

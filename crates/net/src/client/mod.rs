@@ -56,11 +56,7 @@ pub fn find(name: &str) -> Result<&'static ClientKind, Error> {
 }
 
 fn unknown(name: &str) -> Error {
-    Error::Unknown {
-        kind: "client",
-        name: name.to_owned(),
-        known: ALL.iter().map(|client| client.name).collect::<Vec<_>>().join(", "),
-    }
+    Error::unknown("client", name, ALL.iter().map(|client| client.name))
 }
 
 /// The requests and the checks of a client; all connections of a generator share it.

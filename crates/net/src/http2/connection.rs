@@ -43,7 +43,6 @@ struct Block {
     bytes: Vec<u8>,
 }
 
-/// The longest header block.
 const BLOCK_MAX: usize = 64 << 10;
 /// A server that causes more replies than this and does not read them is hostile.
 const OUTPUT_MAX: usize = 1 << 20;

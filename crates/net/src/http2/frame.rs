@@ -60,7 +60,6 @@ fn write_header(to: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, length: usiz
     to.extend_from_slice(&[a, b, c, kind, flags, s, t, u, v]);
 }
 
-/// Adds a frame.
 pub(super) fn write(to: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
     write_header(to, kind, flags, stream, payload.len());
     to.extend_from_slice(payload);

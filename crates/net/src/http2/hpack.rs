@@ -251,7 +251,6 @@ impl Dynamic {
     }
 }
 
-/// The rest of a block.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {

@@ -16,6 +16,7 @@ mod huffman;
 mod stream;
 
 pub use self::connection::Http2Connection;
+pub(crate) use self::stream::{OF_CONNECTIONS, parse_length};
 
 use std::fmt;
 use std::io;

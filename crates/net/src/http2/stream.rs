@@ -9,7 +9,6 @@ use super::frame::{self, PAYLOAD_MAX};
 use super::hpack::{Indexing, write_size};
 use super::{ErrorCode, ResponsePart};
 
-/// One stream.
 pub(super) struct Stream {
     /// The token of the request, and its number.
     pub(super) token: u32,
@@ -44,7 +43,7 @@ pub(super) struct Head {
 }
 
 /// Fields about a connection, which HTTP/2 forbids (section 8.2.2).
-const OF_CONNECTIONS: [&[u8]; 5] =
+pub(crate) const OF_CONNECTIONS: [&[u8]; 5] =
     [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
 
 /// The head of a response with a body, in the form of HTTP/1.1; the status is filled in.
@@ -95,7 +94,8 @@ fn may_be_value(value: &[u8]) -> bool {
     !is_blank(value.first()) && !is_blank(value.last()) && !value.iter().any(is_forbidden)
 }
 
-fn parse_length(value: &[u8]) -> Option<u64> {
+/// The length of a body: a number of at most 18 digits.
+pub(crate) fn parse_length(value: &[u8]) -> Option<u64> {
     let is_number = !value.is_empty() && value.len() <= 18 && value.iter().all(u8::is_ascii_digit);
     is_number.then(|| value.iter().fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
 }
@@ -154,7 +154,6 @@ impl Stream {
         if is_end { self.on_end(to) } else { Ok(Progress::Open) }
     }
 
-    /// A part of the body.
     #[inline]
     pub(super) fn on_data(
         &mut self,

@@ -43,7 +43,6 @@ pub(crate) enum Passing {
 
 /// The servers of all connections; a connection is known by its number.
 pub(crate) trait Server {
-    /// The client connects.
     fn accept(&mut self, link: usize);
 
     /// Passes some of the bytes that the client sends.
@@ -60,7 +59,6 @@ pub(crate) trait Server {
     /// The client has read all that arrived, and with it the right responses of these marks.
     fn on_read(&mut self, link: usize, good: &[u32]);
 
-    /// The generator waits.
     fn on_wait(&mut self) {}
 
     /// The client has closed the connection.
@@ -105,7 +103,6 @@ impl Wire {
         !self.is_calm && self.random.u32(..once_in) == 0
     }
 
-    /// Connections that were made.
     pub(crate) fn connections(&self) -> usize {
         self.links.len()
     }
@@ -309,10 +306,6 @@ impl<S: Server> Sender for SimulatedSocket<S> {
             }
             _ => Err(ErrorKind::WouldBlock.into()),
         }
-    }
-
-    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.send(bytes)
     }
 
     fn send_pieces(&self, _pieces: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -19,7 +19,7 @@ use sys::tcp::{Connection, Listener, Listening};
 
 use crate::Error;
 use crate::arch::blocking::{self, Live};
-use crate::arch::supervisor::Supervisor;
+use crate::arch::prefork::Supervisor;
 use crate::arch::{self, Architecture, ServedBy};
 use crate::service::{self, OpenService, ServiceSettings};
 use crate::worker::{Accept, Counters, Limits, StopFlag, TICK, Terms, WorkerContext};

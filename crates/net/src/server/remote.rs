@@ -89,7 +89,6 @@ enum Reply {
     Refused(String),
 }
 
-/// The request for a report.
 #[derive(Debug, Serialize, Deserialize)]
 struct ReportNow;
 

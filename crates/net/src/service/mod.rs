@@ -35,11 +35,8 @@ pub const ALL: &[Service] = &[
 /// # Errors
 /// [`Error::Unknown`].
 pub fn find(name: &str) -> Result<&'static Service, Error> {
-    ALL.iter().find(|service| service.name == name).ok_or_else(|| Error::Unknown {
-        kind: "service",
-        name: name.to_owned(),
-        known: ALL.iter().map(|service| service.name).collect::<Vec<_>>().join(", "),
-    })
+    let found = ALL.iter().find(|service| service.name == name);
+    found.ok_or_else(|| Error::unknown("service", name, ALL.iter().map(|one| one.name)))
 }
 
 /// Settings of a service, with its options on the command line, and its other declarations.

@@ -21,7 +21,6 @@ enum Ending {
     Reset,
 }
 
-/// One client and its connection.
 struct Peer<S> {
     link: Option<usize>,
     session: Option<S>,
@@ -267,7 +266,6 @@ impl<C: Client> Clients<C> {
     }
 }
 
-/// A random client.
 fn peer<S>(number: usize, closes: bool, world: &mut World) -> Peer<S> {
     let random = &mut world.random;
     let begins_ns = random.u64(..300 * MS);
@@ -322,10 +320,6 @@ impl Sender for ServerSocket {
         let mut world = self.world.borrow_mut();
         let sent = world.send(self.link, SERVER, &[bytes]);
         self.sent(&mut world, sent)
-    }
-
-    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.send(bytes)
     }
 
     fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -1,5 +1,5 @@
-//! Simulated interfaces of the kernel: the set of a reactor, with states or edges, closed sockets forgotten or
-//! to be removed; and the ring of a proactor, with operations that end when the network says so, multishot
+//! Simulated interfaces of the kernel: the set of a reactor, with states or edges, closed sockets forgotten
+//! or to be removed; and the ring of a proactor, with operations that end when the network says so, multishot
 //! ones that end early, buffers that run out, and cancellations that come too late.
 
 use std::collections::VecDeque;
@@ -185,10 +185,8 @@ const ABORTED: i32 = 103;
 const CANCELLED: i32 = 125;
 const NO_BUFFERS: i32 = 105;
 
-/// The size of a buffer.
 const BUFFER_BYTES: usize = 2048;
 
-/// The kind of an operation.
 enum Kind {
     Accept,
     Receive(usize),

@@ -120,7 +120,6 @@ fn loop_of<'a>(name: &str, world: &Shared, worker: usize, terms: Terms<'a>) -> B
     }
 }
 
-/// The simulation.
 pub(super) struct Attempt<'a> {
     pub(super) seed: u64,
     pub(super) name: &'a str,

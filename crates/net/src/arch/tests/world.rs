@@ -11,7 +11,6 @@ use crate::worker::{Limits, StopFlag};
 
 pub(super) const MS: u64 = 1_000_000;
 
-/// The ends of a link.
 pub(super) const CLIENT: usize = 0;
 pub(super) const SERVER: usize = 1;
 
@@ -36,7 +35,6 @@ pub(super) enum Happening {
     Stop,
 }
 
-/// One end of a link.
 #[derive(Debug, Default)]
 pub(super) struct End {
     pub(super) inbox: VecDeque<u8>,
@@ -97,7 +95,6 @@ pub(super) struct Link {
     is_shown: bool,
 }
 
-/// A listener.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     pub(super) waiting: VecDeque<usize>,

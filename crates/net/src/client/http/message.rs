@@ -9,7 +9,7 @@ use memchr::memchr;
 use super::HttpClientSettings;
 use crate::Error;
 use crate::client::ResponseError;
-use crate::http2::Request;
+use crate::http2::{OF_CONNECTIONS, Request, parse_length};
 
 /// A header field that a user gave.
 struct Field<'a> {
@@ -153,10 +153,6 @@ fn refused(why: &str, text: &str) -> Error {
     Error::Settings(format!("{text:?} cannot stand in a request: {why}"))
 }
 
-/// Fields about the connection, which HTTP/2 forbids (RFC 9113, section 8.2.2).
-const OF_CONNECTIONS: [&str; 5] =
-    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
-
 /// A request of HTTP/2 for a path (RFC 9113, section 8): the same one in another form.
 pub(super) fn compose_http2(
     settings: &HttpClientSettings,
@@ -175,7 +171,7 @@ pub(super) fn compose_http2(
             "te" if value.trim() != "trailers" => {
                 return Err(refused("of HTTP/2 it may only name trailers", text));
             }
-            name if OF_CONNECTIONS.contains(&name) => {
+            name if OF_CONNECTIONS.contains(&name.as_bytes()) => {
                 return Err(refused("HTTP/2 has no such field; leave it out", text));
             }
             name => rest.push(field(name, value)),
@@ -288,7 +284,7 @@ impl Head {
             let (name, value) = (&line[..colon], &line[colon + 1..]);
             if name.eq_ignore_ascii_case(b"content-length") {
                 for value in tokens(value) {
-                    let value = parse_length(value)?;
+                    let value = parse_length(value).ok_or(ResponseError::Malformed)?;
                     if length.is_some_and(|length| length != value) {
                         return Err(ResponseError::Malformed);
                     }
@@ -329,13 +325,6 @@ fn parse_status_line(line: &[u8]) -> Result<(u8, u16), ResponseError> {
 
 fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
-}
-
-fn parse_length(value: &[u8]) -> Result<u64, ResponseError> {
-    if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
-        return Err(ResponseError::Malformed);
-    }
-    Ok(value.iter().fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
 }
 
 /// The status and the body of a response.

@@ -351,7 +351,6 @@ impl<S: Socket> Exchanges<S> {
         }
     }
 
-    /// The response.
     pub(super) fn receive(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<usize> {
         let exchange = &mut self.list[number];
         let rest = &exchange.inbox[exchange.taken..];

@@ -13,7 +13,6 @@ mod exchanges;
 mod tests;
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -116,15 +115,7 @@ impl<S: Socket> Sender for StreamSocket<S> {
         Ok(bytes.len())
     }
 
-    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.send(bytes)
-    }
-
     fn send_pieces(&self, _pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        Err(ErrorKind::Unsupported.into())
-    }
-
-    fn send_file(&self, _file: &File, _offset: &mut u64, _count: usize) -> io::Result<usize> {
         Err(ErrorKind::Unsupported.into())
     }
 }

@@ -254,7 +254,7 @@ fn broken(seed: u64) -> Vec<String> {
     world.server.cuts_requests = cuts_requests;
     if has_body || seed.is_multiple_of(3) {
         // Two streams at once, and a window that is smaller than a body.
-        world.server.greeting = [settings_of(2), setting(4, 200), peer::frame(6, 0, 0, b"pingping")].concat();
+        world.server.greeting = [setting(3, 2), setting(4, 200), peer::frame(6, 0, 0, b"pingping")].concat();
     }
     let (measured, world) = match offer(&client, settings, &load, world) {
         Ok(outcome) => outcome,
@@ -273,11 +273,6 @@ fn broken(seed: u64) -> Vec<String> {
         ));
     }
     faults
-}
-
-/// So many streams at once.
-fn settings_of(streams: u32) -> Vec<u8> {
-    setting(3, streams)
 }
 
 #[test]
@@ -304,7 +299,7 @@ fn streams_share_a_connection_and_requests_leave_together() {
 
 #[test]
 fn a_server_that_allows_fewer_streams_makes_requests_wait() {
-    let (level, _) = level(8, 1, calm_but(|servers| servers.greeting = settings_of(2)));
+    let (level, _) = level(8, 1, calm_but(|servers| servers.greeting = setting(3, 2)));
     assert_eq!((level.requests.failed, level.requests.unanswered), (0, 0), "{:?}", level.failures);
     // Two at a time, of which each takes a millisecond, so that eight wait for four.
     assert!((180..=200).contains(&level.requests.completed), "{}", level.requests.completed);

@@ -42,7 +42,6 @@ impl TlsServer {
     }
 }
 
-/// One connection.
 pub(crate) struct TlsSession(Box<ServerConnection>);
 
 impl TlsSession {

@@ -5,8 +5,7 @@
 //! decrypted bytes are handed on at once, because the set of sockets would not report bytes that lie here.
 
 use std::cell::{Cell, RefCell, RefMut};
-use std::fs::File;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -111,18 +110,6 @@ impl Sender for TlsConnection {
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.send(bytes)
     }
-
-    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.send_and_more(bytes)
-    }
-
-    fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.send_pieces(pieces)
-    }
-
-    fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize> {
-        self.0.send_file(file, offset, count)
-    }
 }
 
 pub(crate) struct TlsSocket<S> {
@@ -212,7 +199,6 @@ impl<S: Socket> TlsSocket<S> {
     }
 }
 
-/// Takes the decrypted bytes.
 fn take(tls: &mut RefMut<'_, ClientConnection>, plain: &mut [u8]) -> usize {
     let mut taken = 0;
     while let Ok(read @ 1..) = tls.reader().read(&mut plain[taken..]) {
@@ -257,18 +243,6 @@ impl<S: Socket> Sender for TlsSocket<S> {
             sent += taken;
         }
         if sent > 0 { Ok(sent) } else { Err(ErrorKind::WouldBlock.into()) }
-    }
-
-    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.send(bytes)
-    }
-
-    fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        pieces.iter().find(|piece| !piece.is_empty()).map_or(Ok(0), |piece| self.send(piece))
-    }
-
-    fn send_file(&self, _file: &File, _offset: &mut u64, _count: usize) -> io::Result<usize> {
-        Err(ErrorKind::Unsupported.into())
     }
 }
 

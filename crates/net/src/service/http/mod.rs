@@ -130,7 +130,6 @@ struct Http {
     shared: Arc<Shared>,
 }
 
-/// The source of pages.
 enum Source {
     Files(Files),
     Made(Arc<dyn PageMaker>),
@@ -277,7 +276,6 @@ impl HttpSession {
         }
     }
 
-    /// Answers a request.
     #[inline]
     fn respond(&mut self, request: &Request<'_>, head: &[u8], now: &Now, output: &mut Output) {
         let staying = Staying::from_request(request);

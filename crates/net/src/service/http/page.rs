@@ -38,7 +38,6 @@ pub(super) struct Page {
     pub(super) version: Option<Version>,
 }
 
-/// The place of the body.
 #[derive(Debug)]
 pub(super) enum Body {
     Memory(Arc<[u8]>),

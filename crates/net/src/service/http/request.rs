@@ -16,7 +16,6 @@ const fn refuse<T>(status: u16, why: &'static str) -> Result<T, Refusal> {
     Err(Refusal { status, why })
 }
 
-/// The method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Get,

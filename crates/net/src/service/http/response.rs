@@ -48,7 +48,6 @@ impl Staying {
     }
 }
 
-/// Answers with a file.
 #[inline]
 pub(super) fn entry(
     request: &Request<'_>,
@@ -149,7 +148,6 @@ pub(super) fn miss(
     }
 }
 
-/// The response to OPTIONS.
 pub(super) fn options(staying: Staying, now: &Now, output: &mut Output) -> Answered {
     let out = output.bytes();
     begin(200, now, out);
@@ -408,7 +406,6 @@ thread_local! {
     static LAST: Cell<Now> = const { Cell::new(Now { second: u64::MAX, text: [b'-'; DATE_BYTES] }) };
 }
 
-/// The present moment.
 #[inline]
 pub(super) fn now() -> Now {
     let second = sys::clock::unix_seconds();

@@ -13,7 +13,6 @@ use sys::memory::Shared;
 use crate::Error;
 use crate::smtp::Command;
 
-/// The step of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Connect,
