@@ -11,7 +11,7 @@ use record::Shape;
 use super::lines::Line;
 use super::{costs, growth, lines, strip, words};
 use crate::document::Tone;
-use crate::html::escape::esc;
+use crate::html::esc;
 use crate::html::tracks::{Track, draw, power_law, swatch};
 use crate::place;
 use crate::sentences::{self, capital, sentence};

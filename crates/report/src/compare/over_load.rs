@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use judge::compare::{Comparison, Ranking, RankingEntry};
 use record::Unit;
 
-use crate::html::escape::esc;
+use crate::html::esc;
 use crate::html::scale::{Axis, Kind, Tick, cost_label};
 use crate::html::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
 use crate::quantity::Quantity;

@@ -9,7 +9,7 @@ use judge::compare::Comparison;
 use super::html::{costs, definitions, figures, named, plots, ratios};
 use super::{notes, over_load, scalings, words};
 use crate::document::Text;
-use crate::html::escape::esc;
+use crate::html::esc;
 use crate::html::page;
 use crate::sentences::capital;
 use crate::shell;

@@ -6,7 +6,7 @@ use judge::compare::{Comparison, RankingEntry, Ratio};
 use stats::Interval;
 
 use super::lines::{Drawn, Line};
-use crate::html::escape::esc;
+use crate::html::esc;
 use crate::html::scale::{Axis, Kind};
 use crate::html::tracks::style;
 use crate::words::percent;

@@ -8,6 +8,7 @@ use crate::document::{Figure, Text, Tone};
 use crate::html::esc;
 use crate::html::scale::{Axis, Kind, cost_label, factor_label};
 use crate::html::svg::{ROOM_ACROSS, Svg, WIDTH};
+use crate::html::tracks::shortened;
 
 /// The plot begins here, behind the names of the hosts, and ends there.
 const LEFT: f64 = 112.0;
@@ -146,7 +147,7 @@ impl OverHosts<'_> {
                 "<text class=\"y\" x=\"{}\" y=\"{:.1}\">{}</text>",
                 LEFT - 10.0,
                 y + 4.0,
-                esc(&shortened(name))
+                esc(&shortened(name, NAME_MAX))
             ),
             false => String::new(),
         };
@@ -163,14 +164,6 @@ impl OverHosts<'_> {
             None => crate::words::factor_with_interval(value),
         };
         format!("{name}: {value}")
-    }
-}
-
-/// A name of at most so many characters.
-fn shortened(name: &str) -> String {
-    match name.chars().count() <= NAME_MAX {
-        true => name.to_owned(),
-        false => name.chars().take(NAME_MAX - 1).chain(['…']).collect(),
     }
 }
 

@@ -2,18 +2,20 @@
 
 use std::io::{self, Write};
 
+use judge::compare::{Comparison, over_systems};
+use judge::series::{sweeps, trials};
+use judge::verdict::known_bound;
+use judge::{Cause, Finding, Findings, Growth};
 use record::{Direction, Expect, SeriesKey, Workload};
 use stats::{Sweep, Verdict};
 
-use super::escape::{esc, script_json};
-use super::panel::Panel;
-use super::plot::Subject;
+use super::page::{filter_classes, script_json};
+use super::plot::{Subject, Tail};
+use super::points::ZoomPoints;
 use super::scale::Kind;
-use super::source::{Numbered, Source};
-use super::tail::Tail;
+use super::sheet::Panel;
 use super::tracks::{Track, draw};
-use super::zoom::Points;
-use super::{filter, phases, word};
+use super::{Numbered, Source, esc, phases, verdicts};
 use crate::compare::{write_html_part, write_means};
 use crate::document::{Element, Table, markdown, page};
 use crate::place::range;
@@ -22,10 +24,6 @@ use crate::sentences;
 use crate::words::{
     bound, count, count_with_interval, factor_with_interval, list, number_with_interval, percent, things,
 };
-use judge::compare::{Comparison, over_systems};
-use judge::series::{sweeps, trials};
-use judge::verdict::known_bound;
-use judge::{Cause, Finding, Findings, Growth};
 
 /// Writes a workload with its series on all systems; those of the cards above are named.
 pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn Write) -> io::Result<()> {
@@ -124,7 +122,7 @@ pub(super) fn figure(
 ) -> io::Result<()> {
     let Source { recording, findings, budget, .. } = source;
     let sweeps = sweeps(recording, &finding.key);
-    let classes = filter::classes(findings, finding);
+    let classes = filter_classes(findings, finding);
     writeln!(out, "<figure id=\"s{i}\" class=\"{classes}\">{heading}")?;
     says(findings, finding, out)?;
     let sentence =
@@ -158,8 +156,8 @@ pub(super) fn figure(
 fn says(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     if let Some(v) = &finding.verdict {
         let (words, rest) = sentences::verdict_and_rest(v, finding.unit, findings.alpha);
-        let tone = word::tone(finding);
-        let words = page::markup(&word::of_class(&words, finding, v.class));
+        let tone = verdicts::tone(finding);
+        let words = page::markup(&verdicts::of_class(&words, finding, v.class));
         writeln!(out, "<p class=\"says {tone}\">{words}{}.</p>", esc(&rest))?;
     }
     found(findings, finding, out)?;
@@ -173,7 +171,7 @@ fn says(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Resu
     for stop in &finding.stops {
         let advice = sentences::advice(stop).map(|a| format!(" <span class=\"advice\">{}</span>", esc(a)));
         let words = sentences::capital(&sentences::stop(stop));
-        let words = page::markup(&word::of_stop(words.trim_end_matches('.')));
+        let words = page::markup(&verdicts::of_stop(words.trim_end_matches('.')));
         writeln!(out, "<p class=\"says open\">{words}.{}</p>", advice.unwrap_or_default())?;
     }
     Ok(())
@@ -216,7 +214,7 @@ fn zoomable(
     let of = (finding.grows.as_str(), finding.unit);
     let numbers = trials(source.recording, &finding.key);
     let sweeps: Vec<(u32, Sweep<'_>)> = numbers.into_iter().zip(sweeps.iter().copied()).collect();
-    if let Some(points) = Points::of(&sweeps, finding.verdict.as_ref(), of, source.budget.zoom) {
+    if let Some(points) = ZoomPoints::of(&sweeps, finding.verdict.as_ref(), of, source.budget.zoom) {
         let note = if points.shown == points.of {
             format!("all {} points", count(points.of as u64))
         } else {

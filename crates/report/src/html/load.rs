@@ -2,11 +2,11 @@
 
 use record::Unit;
 
+use super::plot::percentile;
 use super::scale::{Axis, Kind, Tick, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, ROOM_ACROSS, Svg, TOP, within};
 use crate::document::Figure;
 use crate::quantity::time;
-use crate::words::fixed;
 
 /// One level of a load, to be drawn.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,6 @@ pub struct LoadMoment {
 
 /// Percentiles that are written below the axis.
 const NAMED: [f64; 6] = [0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999];
-
 const LEGEND: &str = "<p class=\"legend\"><span><i class=\"key line\"></i>median of a piece of the \
     time</span><span><i class=\"key upper\"></i>its 99th percentile</span><span><i \
     class=\"key again\"></i>its slowest response</span></p>";
@@ -130,12 +129,4 @@ fn seconds_below(svg: &mut Svg, x: &Axis) {
 /// An upright axis of times that differ by powers of ten.
 fn upright(low: f64, high: f64) -> Axis {
     Axis::new(Kind::Log, low * 0.9, (high * 1.1).max(low * 1.5), BOTTOM, TOP)
-}
-
-/// `99.9 %`.
-fn percentile(share: f64) -> String {
-    let percent = share * 100.0;
-    let decimals =
-        (0..=4).find(|&d| (percent * 10f64.powi(d) - (percent * 10f64.powi(d)).round()).abs() < 1e-6);
-    format!("{}\u{202f}%", fixed(percent, decimals.unwrap_or(4) as usize))
 }

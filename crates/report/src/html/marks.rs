@@ -1,15 +1,15 @@
 //! Places of n that a plot points at: steps, a limit, a knee, stops. Each has an upright line and a label
 //! above the plot; labels are laid in lanes so that none covers another or the line of another.
 
+use judge::{Cause, Stop};
 use stats::{Bend, Verdict};
 
-use super::escape::esc;
+use super::esc;
 use super::scale::Axis;
 use super::svg::{BOTTOM, LEFT, Svg, TOP, WIDTH};
 use crate::place::span;
 use crate::sentences::extrapolated;
 use crate::words::{change, count, place_with_interval};
-use judge::{Cause, Stop};
 
 /// Height of a lane, and width of a character, at the larger type of a narrow screen.
 const LANE: f64 = 18.0;

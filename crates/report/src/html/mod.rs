@@ -1,47 +1,37 @@
 //! The findings of a run as one page: one file, nothing loaded from elsewhere, readable without scripts.
 
-mod cards;
-mod cloud;
-mod efficiencies;
-pub(crate) mod escape;
 mod figure;
-mod filter;
-mod growths;
 mod load;
 mod marks;
-mod matrix;
 pub(crate) mod page;
-mod panel;
 mod phases;
-mod picture;
 pub(crate) mod plot;
+mod points;
 pub(crate) mod scale;
 mod scalings;
 pub(crate) mod sheet;
-mod source;
 pub(crate) mod svg;
-mod tail;
 pub(crate) mod tracks;
 mod verdicts;
-mod word;
-mod zoom;
 
 use std::io::{self, Write};
 
 use judge::compare::Comparison;
-use judge::{Findings, Fleet};
-use record::Recording;
+use judge::{Finding, Findings, Fleet, Highlight};
+use record::{Recording, SeriesKey};
 
 use crate::document::page::{blocks, head as write_head};
 use crate::document::{Text, Tone};
 use crate::{compare, fleet, overview};
-pub use escape::esc;
 pub use load::{LoadMoment, LoadPlots};
-pub use page::{PageLinks, close, open, script};
-pub use panel::Panel;
-pub use picture::picture;
+pub use page::{PageLinks, close, esc, open, script};
 pub use scalings::picture_of_scaling;
-use source::{Budget, Source};
+pub use sheet::{Panel, picture};
+
+/// The most bytes of all pictures of clouds together, before base64 makes them a third larger.
+const CLOUD_BYTES: usize = 1_600_000;
+/// The most bytes of all points that can be zoomed.
+const ZOOM_BYTES: usize = 1_100_000;
 
 /// Writes the report of a run; of several systems with their comparison.
 pub fn write(
@@ -70,14 +60,14 @@ pub fn write_on_site(
     // Where and how imported numbers were measured is unknown.
     let is_run = !findings.run.started_at.is_empty();
     page::open(&page::title(findings), &links.way, out)?;
-    filter::bar(findings, &parts(source, systems, is_run), out)?;
+    page::bar(findings, &parts(source, systems, is_run), out)?;
     write_head(&[page::over(findings)], &page::systems(findings), &page::head(findings, asked), out)?;
     if let Some(systems) = systems {
         compare::write_systems(findings, systems, out)?;
     }
     blocks(&scalings::blocks(source), 2, out)?;
-    blocks(&growths::section(source).map(Into::into).into_iter().collect::<Vec<_>>(), 2, out)?;
-    cards::write(source, out)?;
+    blocks(&verdicts::growths(source).map(Into::into).into_iter().collect::<Vec<_>>(), 2, out)?;
+    verdicts::write(source, out)?;
     writeln!(out, "<div id=\"measurements\">")?;
     for workload in &findings.workloads {
         figure::workload(source, workload, out)?;
@@ -112,12 +102,58 @@ fn parts(
 ) -> Vec<(&'static str, &'static str)> {
     let parts = [
         systems.map(|_| ("compared", "Systems")),
-        growths::is_shown(source).then_some(("overview", "Overview")),
+        verdicts::has_growths(source).then_some(("overview", "Overview")),
         (!source.highlights.is_empty()).then_some(("findings", "Findings")),
-        cards::has_verdicts(source).then_some(("verdicts", "Verdicts")),
+        verdicts::has_verdicts(source).then_some(("verdicts", "Verdicts")),
         Some(("measurements", "Measurements")),
         is_run.then_some(("environment", "Environment")),
         Some(("reading", "How to read this")),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// A series with its number in the findings, by which it is linked.
+type Numbered<'a> = (usize, &'a Finding);
+
+/// The limits of one series: its two clouds and its points.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    cloud: usize,
+    zoom: usize,
+}
+
+impl Budget {
+    /// Divides the limits among the series that have points.
+    fn of(findings: &Findings) -> Budget {
+        let drawn = findings.series.iter().filter(|f| f.measurements > 0).count().max(1);
+        Budget { cloud: (CLOUD_BYTES / 2 / drawn).min(60_000), zoom: (ZOOM_BYTES / drawn).min(400_000) }
+    }
+}
+
+/// The source of the parts of a page.
+struct Source<'a> {
+    recording: &'a Recording,
+    findings: &'a Findings,
+    /// The same without the details: only the series that the run was made for.
+    asked: &'a Findings,
+    /// The highlights of these.
+    highlights: &'a [Highlight<'a>],
+    budget: Budget,
+}
+
+impl<'a> Source<'a> {
+    /// The series that are wanted, each with its number.
+    fn series(&self, is_wanted: impl Fn(&Finding) -> bool) -> Vec<Numbered<'a>> {
+        self.findings.series.iter().enumerate().filter(|(_, finding)| is_wanted(finding)).collect()
+    }
+
+    fn numbered(&self, key: &SeriesKey) -> Option<Numbered<'a>> {
+        self.findings.series.iter().enumerate().find(|(_, finding)| finding.key == *key)
+    }
+
+    /// The card in which a series has its figure, from 1.
+    fn card(&self, finding: &Finding) -> Option<usize> {
+        let place = self.highlights.iter().position(|highlight| highlight.first().key == finding.key);
+        place.map(|place| place + 1)
+    }
 }

@@ -1,19 +1,21 @@
-//! The frame of a page: its head with the verdicts, and its end with the facts to judge and repeat the run.
+//! The frame of a page: its head with the verdicts, the bar above it, its end with the facts to judge and
+//! repeat the run. Strings from any source are made safe for it here.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use judge::Findings;
 use judge::compare::Comparison;
+use judge::{Finding, Findings};
 use record::System;
 
-use super::escape::esc;
 use crate::compare::definitions;
 use crate::document::page::markup;
 use crate::document::{Column, Element, Fold, Section, Table, Text, Tone};
+use crate::overview::{self, Kind};
 use crate::quantity::duration;
+use crate::text::printable;
 use crate::words::{list, percent, things};
-use crate::{environment, overview, sentences, shell};
+use crate::{environment, sentences, shell};
 
 const STYLE: &str = include_str!("style.css");
 /// The styles of plots, in a page and alone.
@@ -26,6 +28,7 @@ const UPLOT_LICENSE: &str = include_str!("../../assets/uPlot-LICENSE");
 /// The explanations of loads and of variants that are compared, for pages that have any.
 const LOAD: &str =
     "<p>For a load, every point is the measurement of one trial at one level. All levels are judged.</p>\n";
+
 const COMPARED: &str = "<dt>1.08× slower (1.04–1.12)</dt><dd>Compared with the best variant at the level \
     named, by time per operation, with an interval that is corrected for the number of ratios. The mean is \
     the geometric mean of the ratios at all levels that both reached.</dd>\n\
@@ -35,6 +38,17 @@ const COMPARED: &str = "<dt>1.08× slower (1.04–1.12)</dt><dd>Compared with th
     <dt>load generator saturated</dt><dd>The load generator, not the server, limited the value: it is shown \
     and never compared. Where a client is measured, <em>limited by the sink</em> says the same of what it \
     sends to.</dd>\n";
+
+/// Systems beyond which a title has their names only.
+const DESCRIBED_MOST: usize = 2;
+
+/// A filter: its class in the page, and its name.
+const FILTERS: [(&str, &str); 4] = [
+    ("is-changed", "changed"),
+    ("is-flat", "flat"),
+    ("is-undecided", "undecided"),
+    ("is-unlike", "unexpected"),
+];
 
 /// Links of a page to other files of its site; a page that stands alone has none.
 #[derive(Clone, Debug, Default)]
@@ -88,13 +102,69 @@ pub fn script() -> String {
     format!("/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n{ZOOM_SCRIPT}{FILTER_SCRIPT}")
 }
 
+/// A string from any source, safe to stand in the text or in an attribute of a page.
+pub fn esc(text: &str) -> String {
+    let text = printable(text);
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A document for a script, safe to stand inside a `<script>` element.
+pub(super) fn script_json<T: serde::Serialize>(value: &T) -> io::Result<String> {
+    Ok(serde_json::to_string(value)?
+        .replace('<', "\\u003c")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029"))
+}
+
+/// Writes the bar: a button for each filter that shows something, and links to the parts that are there.
+pub(super) fn bar(findings: &Findings, parts: &[(&str, &str)], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<nav class=\"bar\" aria-label=\"Parts of this page\"><div class=\"filters\" hidden>")?;
+    let all: Vec<String> = findings.series.iter().map(|finding| filter_classes(findings, finding)).collect();
+    let shows = |class: &str| all.iter().any(|classes| classes.split(' ').any(|one| one == class));
+    for (class, name) in FILTERS.into_iter().filter(|(class, _)| shows(class)) {
+        writeln!(
+            out,
+            "<button type=\"button\" data-show=\"{class}\" aria-pressed=\"false\">{name}</button>"
+        )?;
+    }
+    writeln!(
+        out,
+        "<input type=\"search\" placeholder=\"Search\" aria-label=\"Search the series\">\
+         <output></output></div><div class=\"parts\">"
+    )?;
+    for (id, name) in parts {
+        writeln!(out, "<a href=\"#{id}\">{}</a>", esc(name))?;
+    }
+    writeln!(out, "</div></nav>")
+}
+
+/// The classes by which a row, a card or a figure of a series is shown or hidden.
+pub(super) fn filter_classes(findings: &Findings, finding: &Finding) -> String {
+    let of_kind = match Kind::of(finding) {
+        Kind::Worse | Kind::GrowsLittle | Kind::Better | Kind::Uneven => "is-changed",
+        Kind::Flat => "is-flat",
+        Kind::Undecided | Kind::TooShort => "is-undecided",
+        Kind::OneLevel | Kind::Compared | Kind::NoNumber => "is-other",
+    };
+    let is_unlike = findings.as_expected(finding) == Some(false);
+    format!("series {of_kind}{}", if is_unlike { " is-unlike" } else { "" })
+}
+
 /// The name of the page.
 pub(crate) fn title(findings: &Findings) -> String {
     format!("{}: {}", findings.run.tool.name, systems(findings))
 }
-
-/// Systems beyond which a title has their names only.
-const DESCRIBED_MOST: usize = 2;
 
 /// The measured systems; those that look alike have their names. One that did not describe itself looks like
 /// the others.

@@ -2,18 +2,17 @@
 
 use std::io::{self, Write};
 
+use judge::series::{median, sweeps};
 use record::{Direction, JobPart, SeriesKey, SeriesKind, Unit, Workload};
 use stats::Interval;
 
-use super::escape::esc;
-use super::scale::{Axis, Kind, Tick, cost_label, count_label};
-use super::source::Source;
+use super::scale::{Axis, Kind, Tick, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP};
+use super::{Source, esc};
 use crate::document::{Column, Table, page};
 use crate::quantity::Quantity;
 use crate::sentences::{capital, middle};
 use crate::words::{count, percent, things};
-use judge::series::sweeps;
 
 /// Colours of layers in the style sheet; more layers than that repeat them.
 const COLOURS: usize = 8;
@@ -128,8 +127,7 @@ impl Stack {
                 labelled: (last - level).is_multiple_of(each),
             })
             .collect();
-        let of = if grows == "n" { "n".into() } else { format!("n = {grows}") };
-        svg.level(&ticks, |tick| count_label(tick.value), &of);
+        svg.level_of_n(&ticks, grows);
         let width = (BAR_SHARE * room).min(BAR_WIDTH_MAX);
         for level in 0..self.levels.len() {
             let x = middle(level) - width / 2.0;
@@ -193,11 +191,8 @@ fn values(source: &Source<'_>, key: &SeriesKey) -> Values {
             levels.entry(sweep.n(place)).or_default().push(value);
         }
     }
-    let median = |mut values: Vec<f64>| {
-        values.sort_unstable_by(f64::total_cmp);
-        let (lower, upper) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-        Interval { value: (lower + upper) / 2.0, low: f64::NAN, high: f64::NAN }
-    };
+    let median =
+        |values: Vec<f64>| Interval { value: median(values.into_iter()), low: f64::NAN, high: f64::NAN };
     levels.into_iter().map(|(n, values)| (n, median(values))).collect()
 }
 

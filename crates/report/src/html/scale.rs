@@ -7,7 +7,6 @@ use crate::words::{count, fixed};
 
 /// No axis has more marks.
 const TICKS_MAX: i64 = 100;
-
 /// A logarithmic axis of sizes that spans this factor is marked in powers of two.
 const POWERS_FROM: f64 = 8.0;
 

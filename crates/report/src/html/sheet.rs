@@ -1,11 +1,29 @@
-//! A picture that stands alone, for a document: plots and words on a paper of their own. Its colours are
-//! inside and follow the reader's, light or dark; nothing is loaded from elsewhere.
+//! Pictures that stand alone, for a document: plots and words on a paper of their own. Their colours are inside
+//! and follow the reader's, light or dark; nothing is loaded from elsewhere.
 
 use std::fmt::Write;
 
-use super::escape::esc;
-use super::page::PLOT_STYLE;
+use judge::Findings;
+use judge::series::sweeps;
+use record::Recording;
 
+use super::esc;
+use super::figure::{keys, subject};
+use super::page::PLOT_STYLE;
+use super::plot::{Subject, Tail};
+use super::scale::Kind;
+use super::svg::{HEIGHT, LEFT, WIDTH};
+use crate::sentences;
+use crate::words::capital;
+
+/// The most bytes for the points of one plot, before base64 makes them a third larger.
+const CLOUD_BYTES: usize = 30_000;
+/// Between two plots.
+const GAP: f64 = 32.0;
+/// Height of a line of the legend, and the room of a colour in it.
+const KEY: (f64, f64) = (24.0, 30.0);
+/// Between two of the legend.
+const KEYS_APART: f64 = 26.0;
 /// The edge of the paper.
 pub(crate) const EDGE: f64 = 24.0;
 /// Width of a character, as a share of the size of the type. A wide one: which type a reader has is unknown.
@@ -26,14 +44,123 @@ Arial, sans-serif; font-variant-numeric: tabular-nums lining-nums; }
 .plot text, .ratio text { font-size: 15px; }
 ";
 
-/// Type of a sheet: its class and its size.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Type(&'static str, f64);
-
 pub(crate) const TITLE: Type = Type("title", 19.0);
 pub(crate) const SAYS: Type = Type("says", 17.0);
 pub(crate) const BOLD: Type = Type("says bold", 17.0);
 pub(crate) const SOFT: Type = Type("soft", 15.0);
+
+/// One series by its number in the findings, as an SVG file that loads nothing and has its own paper, light
+/// or dark: the sentences of the report, above plots of its figure side by side. `None` where there is no
+/// such series or it has no verdict.
+pub fn picture(
+    recording: &Recording,
+    findings: &Findings,
+    series: usize,
+    panels: &[Panel],
+) -> Option<String> {
+    let finding = findings.series.get(series)?;
+    let says = sentences::verdict_sentence(finding.verdict.as_ref()?, finding.unit, findings.alpha);
+    let says = sentences::sentence(&says);
+    let found: Vec<String> =
+        sentences::beside(findings, finding).iter().map(|b| sentences::sentence(&b.text)).collect();
+    let sweeps = sweeps(recording, &finding.key);
+    let subject = subject(findings, (series, finding), &sweeps, &says, CLOUD_BYTES);
+    let plots: Vec<(String, String)> = panels.iter().filter_map(|panel| panel.draw(&subject)).collect();
+
+    let beside = WIDTH + GAP;
+    let mut sheet = Sheet::new(plots.len().max(1) as f64 * beside - GAP);
+    let label = sentences::label(findings, finding);
+    sheet.paragraph(TITLE, &label);
+    sheet.paragraph(SAYS, &says);
+    found.iter().for_each(|words| sheet.paragraph(SOFT, words));
+    legend(&keys(findings, finding), &mut sheet);
+    let head = subject.head_of_cost().max(subject.head_of_change());
+    let top = sheet.y;
+    for (i, (title, svg)) in plots.iter().enumerate() {
+        let x = EDGE + i as f64 * beside;
+        let y = sheet.words((x + LEFT, top, WIDTH), SOFT, title) + 4.0;
+        sheet.place(svg, (x, y), (WIDTH, HEIGHT + head));
+        sheet.y = y + HEIGHT + head;
+    }
+    Some(sheet.close(&label, &format!("{says} {}", found.join(" "))))
+}
+
+/// A plot of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Panel {
+    /// Every point, cost over n on linear axes.
+    Linear,
+    /// The same on logarithmic axes.
+    Logarithmic,
+    /// The change against the level at small n, with its simultaneous band.
+    Change,
+    /// All costs of the upper quarter of n, by percentile.
+    Percentiles,
+}
+
+impl Panel {
+    /// Its title; that of [`Panel::Percentiles`] has the first n.
+    pub(super) fn title(self, what: &str) -> String {
+        match self {
+            Panel::Linear => format!("{}, linear axes", capital(what)),
+            Panel::Logarithmic => format!("{}, logarithmic axes", capital(what)),
+            Panel::Change => "Change against its level at small n".into(),
+            Panel::Percentiles => "All costs by percentile".into(),
+        }
+    }
+
+    /// The plot and its title.
+    fn draw(self, subject: &Subject<'_>) -> Option<(String, String)> {
+        let named = |svg| (self.title(subject.what), svg);
+        match self {
+            Panel::Linear | Panel::Logarithmic => {
+                let kind = if self == Panel::Linear { Kind::Linear } else { Kind::Log };
+                subject.cost(kind).map(|plot| (self.title(subject.what) + &plot.above(), plot.svg))
+            }
+            Panel::Change => subject.change().map(named),
+            Panel::Percentiles => {
+                let tail = Tail::of(subject.sweeps, subject.verdict.map(|v| (v.n_low, v.n_high)))?;
+                let Subject { id, label, unit, verdict, .. } = subject;
+                Some((tail.title(), tail.draw(id, label, *unit, *verdict, 0.0)))
+            }
+        }
+    }
+}
+
+/// The legend of the colours.
+fn legend(keys: &[(&str, String)], sheet: &mut Sheet) {
+    let (height, room) = KEY;
+    let right = EDGE + sheet.width();
+    let (mut x, mut y) = (EDGE, sheet.y + 6.0);
+    for (class, words) in keys {
+        let width = room + SOFT.width(words);
+        if x + width > right && x > EDGE {
+            (x, y) = (EDGE, y + height);
+        }
+        sheet.put(&format!("<g class=\"plot\">{}</g>", key(class, (x, y + 10.0))));
+        sheet.words((x + room, y, width), SOFT, words);
+        x += width + KEYS_APART;
+    }
+    sheet.y = y + height + 10.0;
+}
+
+/// A colour of the legend, drawn as it is in the plots.
+fn key(class: &str, (x, y): (f64, f64)) -> String {
+    let line = |class: &str| format!("<path class=\"{class}\" d=\"M{x} {y}h22\"/>");
+    let area = |class: &str| {
+        format!("<rect class=\"{class}\" x=\"{x}\" y=\"{}\" width=\"22\" height=\"10\"/>", y - 5.0)
+    };
+    match class {
+        "cloud" | "band" | "corridor" => area(class),
+        "line" => line("median"),
+        "again" => format!("<path class=\"again\" d=\"M{} {}h10l-5 8Z\"/>", x + 6.0, y - 4.0),
+        _ => line(class),
+    }
+}
+
+/// Type of a sheet: its class and its size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Type(&'static str, f64);
 
 impl Type {
     /// The width that words need at most.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use stats::Block;
 
-use super::escape::esc;
+use super::esc;
 use super::scale::{Axis, Tick, count_label};
 use crate::sentences::middle as middle_of;
 
@@ -75,9 +75,13 @@ impl Svg {
     /// Grid, marks, labels and the objects that n counts.
     pub(crate) fn axes(&mut self, x: &Axis, y: &Axis, grows: &str, label: impl Fn(&Tick) -> String) {
         self.upright(y, label);
-        // The objects that n counts are unknown for imported numbers.
+        self.level_of_n(&x.ticks(ROOM_ACROSS), grows);
+    }
+
+    /// The level axis of n. The objects that n counts are unknown for imported numbers.
+    pub(super) fn level_of_n(&mut self, ticks: &[Tick], grows: &str) {
         let of = if grows == "n" { "n".into() } else { format!("n = {grows}") };
-        self.level(&x.ticks(ROOM_ACROSS), |tick| count_label(tick.value), &of);
+        self.level(ticks, |tick| count_label(tick.value), &of);
     }
 
     /// The grid and the labels of the upright axis.

@@ -4,7 +4,7 @@ use judge::compare::LevelValue;
 use record::Unit;
 use stats::{Block, Verdict};
 
-use super::escape::esc;
+use super::esc;
 use super::scale::{Axis, Kind, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
 use crate::quantity::Quantity;
@@ -70,13 +70,7 @@ impl Track {
 
     /// The medians of a verdict.
     pub(crate) fn of_verdict(place: usize, name: &str, verdict: &Verdict) -> Track {
-        let median = |block: &Block| LevelValue {
-            at_least: false,
-            n: sentences::middle(block) as u64,
-            value: block.cost.value,
-            trials: 0,
-            limited: false,
-        };
+        let median = |block: &Block| level(sentences::middle(block) as u64, block.cost.value);
         let levels = verdict.blocks.iter().map(median).filter(|level| level.value.is_finite()).collect();
         Track { levels, ..Track::empty(place, name) }
     }
@@ -88,6 +82,11 @@ const BARS_FROM: f64 = 150.0;
 /// Bars end here, and values stand behind them.
 const BARS_TO: f64 = 400.0;
 const BAR_NAME_MAX: usize = 20;
+
+/// A level of which only the value is known.
+pub(super) fn level(n: u64, value: f64) -> LevelValue {
+    LevelValue { at_least: false, n, value, trials: 0, limited: false }
+}
 
 /// Draws lines, or bars where all stand at one level; `None` where none has a number.
 pub(crate) fn draw(
@@ -148,7 +147,8 @@ fn bars(id: &str, (title, description): (&str, &str), unit: Unit, tracks: &[&Tra
     svg.close()
 }
 
-fn shortened(name: &str, most: usize) -> String {
+/// A name of at most so many characters.
+pub(crate) fn shortened(name: &str, most: usize) -> String {
     match name.chars().count() > most {
         true => name.chars().take(most - 1).chain(['…']).collect(),
         false => name.to_owned(),
