@@ -16,23 +16,24 @@
 //! that a workload declares are there as series of their own. Series that must not be judged
 //! ([`Recording::excluded`]) are not: a number whose check failed is not a number.
 
-mod csv;
 mod hyperfine;
-mod json;
 mod parquet;
-mod partition;
 mod tables;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{Result, Write};
 use std::str::FromStr;
 
-use record::Recording;
+use judge::bounds::Bounds;
+use record::{Direction, LimitedBy, Recording};
+use serde::Serialize;
+use serde::ser::SerializeMap;
 
-pub(crate) use csv::field;
 pub use hyperfine::{has_commands, write_hyperfine};
-pub use partition::{Partition, PartitionKey};
+pub use parquet::{Partition, PartitionKey};
 pub use tables::SideTable;
+use tables::{Cell, ColumnKind, Rows};
 
 /// The form of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +77,8 @@ impl FromStr for Format {
 /// Those of `out`.
 pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Csv => csv::write_values(recording, out),
-        Format::Json => json::write_values(recording, out),
+        Format::Csv => write_csv(recording, out),
+        Format::Json => write_json(recording, out),
         Format::Parquet => parquet::write_values(recording, out),
     }
 }
@@ -94,8 +95,149 @@ pub fn write_table(
 ) -> Result<()> {
     let rows = table.rows(recording);
     match format {
-        Format::Csv => csv::write_table(table, rows, out),
-        Format::Json => json::write_table(table, rows, out),
+        Format::Csv => write_csv_table(table, rows, out),
+        Format::Json => write_json_table(table, rows, out),
         Format::Parquet => parquet::write_table(table, rows, out),
+    }
+}
+
+/// The long table of all values.
+fn write_csv(recording: &Recording, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "system,workload,variant,series,direction,trial,n,value,unit,limited_by")?;
+    let bounds = Bounds::new(recording);
+    for (key, trials) in recording.series() {
+        let names = [&key.system, &key.workload, &key.variant, &key.name].map(|name| field(name)).join(",");
+        let kind = recording.kind(key);
+        let unit = field(kind.map_or("", |kind| kind.unit.name()));
+        for series in trials {
+            for (n, value) in series.points() {
+                // The debug form is the shortest that reads back exactly, with an exponent where that helps.
+                let by = bounds.of_value(key, kind, series.trial, n).map_or("", LimitedBy::name);
+                writeln!(out, "{names},{},{},{n},{value:?},{unit},{by}", key.direction, series.trial)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One of the other tables.
+fn write_csv_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> Result<()> {
+    let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+    writeln!(out, "{}", names.join(","))?;
+    for row in rows {
+        for (place, cell) in row.iter().enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            match cell {
+                Cell::Text(text) => write!(out, "{comma}{}", field(text))?,
+                Cell::Integer(number) => write!(out, "{comma}{number}")?,
+                Cell::Number(number) => write!(out, "{comma}{number:?}")?,
+                Cell::Nothing => write!(out, "{comma}")?,
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// RFC 4180, 2.5 to 2.7: quoted only where it must be, quotes doubled.
+pub(crate) fn field(text: &str) -> Cow<'_, str> {
+    if text.contains([',', '"', '\r', '\n']) {
+        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[derive(Serialize)]
+struct JsonTrial<'a> {
+    system: &'a str,
+    workload: &'a str,
+    variant: &'a str,
+    series: &'a str,
+    direction: Direction,
+    trial: u32,
+    n: Vec<u64>,
+    value: &'a [f64],
+    unit: &'a str,
+    /// By value; left out where nothing is limited.
+    #[serde(skip_serializing_if = "is_unlimited")]
+    limited_by: Vec<Option<LimitedBy>>,
+}
+
+fn is_unlimited(limited_by: &[Option<LimitedBy>]) -> bool {
+    limited_by.iter().all(Option::is_none)
+}
+
+/// The long table of all values.
+fn write_json(recording: &Recording, out: &mut dyn Write) -> Result<()> {
+    let mut list = JsonArray::begin(out);
+    let bounds = Bounds::new(recording);
+    for (key, trials) in recording.series() {
+        let kind = recording.kind(key);
+        for series in trials {
+            let limited_by = |(n, _)| bounds.of_value(key, kind, series.trial, n);
+            list.add(&JsonTrial {
+                system: &key.system,
+                workload: &key.workload,
+                variant: &key.variant,
+                series: &key.name,
+                direction: key.direction,
+                trial: series.trial,
+                n: series.points().map(|(n, _)| n).collect(),
+                value: &series.values,
+                unit: kind.map_or("", |kind| kind.unit.name()),
+                limited_by: series.points().map(limited_by).collect(),
+            })?;
+        }
+    }
+    list.end()
+}
+
+/// One of the other tables.
+fn write_json_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> Result<()> {
+    let mut list = JsonArray::begin(out);
+    rows.into_iter().try_for_each(|row| list.add(&JsonRow { columns: table.columns(), cells: &row }))?;
+    list.end()
+}
+
+struct JsonRow<'a> {
+    columns: &'a [(&'static str, ColumnKind)],
+    cells: &'a [Cell<'a>],
+}
+
+impl Serialize for JsonRow<'_> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.columns.len()))?;
+        for ((name, _), cell) in self.columns.iter().zip(self.cells) {
+            match cell {
+                Cell::Text(text) => map.serialize_entry(name, text)?,
+                Cell::Integer(number) => map.serialize_entry(name, number)?,
+                Cell::Number(number) => map.serialize_entry(name, number)?,
+                Cell::Nothing => map.serialize_entry(name, &())?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// An array with an object on each line.
+struct JsonArray<'a> {
+    out: &'a mut dyn Write,
+    is_empty: bool,
+}
+
+impl<'a> JsonArray<'a> {
+    fn begin(out: &'a mut dyn Write) -> JsonArray<'a> {
+        JsonArray { out, is_empty: true }
+    }
+
+    fn add(&mut self, object: &impl Serialize) -> Result<()> {
+        self.out.write_all(if self.is_empty { b"[\n" } else { b",\n" })?;
+        self.is_empty = false;
+        Ok(serde_json::to_writer(&mut *self.out, object)?)
+    }
+
+    fn end(self) -> Result<()> {
+        self.out.write_all(if self.is_empty { b"[]\n" } else { b"\n]\n" })
     }
 }

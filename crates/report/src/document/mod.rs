@@ -8,7 +8,6 @@
 //! - [`markdown`] reads one from a text in Markdown.
 
 mod columns;
-mod form;
 pub mod manual;
 pub mod markdown;
 pub mod markdown_writer;
@@ -17,7 +16,7 @@ pub mod terminal;
 
 use std::io::{self, Write};
 
-pub use form::{Choice, Field, Form};
+pub use page::{Choice, Field, Form};
 
 use crate::text::Style;
 

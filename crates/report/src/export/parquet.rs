@@ -1,7 +1,13 @@
 //! Tables as Parquet. The long table is written row group by row group: memory does not grow with the run.
+//!
+//! It can be a tree of files, as Apache Hive lays out partitions and DuckDB and ClickHouse read them:
+//! `host=n1/workload=bind/part.parquet`. The columns that the folders name are not in the files.
 
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::io::{self, Error, Write};
 use std::mem;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use judge::bounds::Bounds;
@@ -12,7 +18,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
-use record::{LimitedBy, Recording, SeriesKey};
+use record::{FleetPlace, LimitedBy, Recording, SeriesKey};
 
 use super::tables::{Cell, ColumnKind, Rows, SideTable};
 
@@ -33,14 +39,103 @@ const COLUMNS: [(&str, &str); 10] = [
 
 /// Rows of one row group; DuckDB reads groups of about this size in parallel.
 const ROWS: usize = 120_000;
+/// The value of a folder without a name, by the convention of Hive.
+const NOTHING: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// A column that makes folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PartitionKey {
+    /// The host of a fleet; of another run the system.
+    Host,
+    /// The configuration of the host; empty where there is one.
+    Configuration,
+    /// The system.
+    System,
+    /// The workload.
+    Workload,
+    /// The variant; may be empty.
+    Variant,
+}
+
+impl PartitionKey {
+    /// The name of its column.
+    pub fn name(self) -> &'static str {
+        match self {
+            PartitionKey::Host => "host",
+            PartitionKey::Configuration => "configuration",
+            PartitionKey::System => "system",
+            PartitionKey::Workload => "workload",
+            PartitionKey::Variant => "variant",
+        }
+    }
+
+    fn value(self, places: &HashMap<&str, &FleetPlace>, key: &SeriesKey) -> String {
+        let place = places.get(key.system.as_str());
+        match self {
+            PartitionKey::Host => place.map_or(&key.system, |place| &place.host).clone(),
+            PartitionKey::Configuration => {
+                place.map_or_else(String::new, |place| place.configuration.clone())
+            }
+            PartitionKey::System => key.system.clone(),
+            PartitionKey::Workload => key.workload.clone(),
+            PartitionKey::Variant => key.variant.clone(),
+        }
+    }
+}
+
+/// One file of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    keys: Vec<PartitionKey>,
+    values: Vec<String>,
+    series: Vec<SeriesKey>,
+}
+
+impl Partition {
+    /// The files of a run, divided by these columns.
+    pub fn all(recording: &Recording, keys: &[PartitionKey]) -> Vec<Partition> {
+        let places =
+            recording.systems.iter().filter_map(|one| Some((one.name.as_str(), one.fleet.as_ref()?)));
+        let places: HashMap<&str, &FleetPlace> = places.collect();
+        let mut all: BTreeMap<Vec<String>, Vec<SeriesKey>> = BTreeMap::new();
+        for (key, _) in recording.series() {
+            let values = keys.iter().map(|one| one.value(&places, key)).collect();
+            all.entry(values).or_default().push(key.clone());
+        }
+        let part = |(values, series)| Partition { keys: keys.to_vec(), values, series };
+        all.into_iter().map(part).collect()
+    }
+
+    /// Its place in the tree.
+    pub fn path(&self) -> PathBuf {
+        let folder = |(key, value): (&PartitionKey, &String)| format!("{}={}", key.name(), escaped(value));
+        let folders: PathBuf = self.keys.iter().zip(&self.values).map(folder).collect();
+        folders.join("part.parquet")
+    }
+
+    /// Writes its values. `out` should be buffered.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+        let left_out: Vec<&str> = self.keys.iter().map(|key| key.name()).collect();
+        write_part(recording, &mut self.series.iter(), &left_out, out)
+    }
+}
 
 /// The long table of all values.
 pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
     write_part(recording, &mut recording.series().map(|(key, _)| key), &[], out)
 }
 
+/// One of the other tables, which are small, as one row group. A cell without a value is null.
+pub(super) fn write_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let rows: Vec<Vec<Cell<'_>>> = rows.collect();
+    out.write_all(&table_bytes(table.columns(), &rows).map_err(Error::other)?)
+}
+
 /// These series of the long table, without some of the columns of names.
-pub(super) fn write_part(
+fn write_part(
     recording: &Recording,
     series: &mut dyn Iterator<Item = &SeriesKey>,
     left_out: &[&str],
@@ -148,12 +243,6 @@ fn write_column<T: DataType>(
     Ok(())
 }
 
-/// One of the other tables, which are small, as one row group. A cell without a value is null.
-pub(super) fn write_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<Vec<Cell<'_>>> = rows.collect();
-    out.write_all(&table_bytes(table.columns(), &rows).map_err(Error::other)?)
-}
-
 fn table_bytes(columns: &[(&str, ColumnKind)], rows: &[Vec<Cell<'_>>]) -> Result<Vec<u8>> {
     let fields = columns.iter().map(|(name, kind)| match kind {
         ColumnKind::Text => format!("optional binary {name} (STRING);"),
@@ -202,4 +291,32 @@ fn write_cells<'a, T: DataType>(
         column.close()?;
     }
     Ok(())
+}
+
+/// A value as the name of a folder: each byte other than a letter, a digit, `.`, `_` or `-` has its code, as
+/// in Hive and in URLs, and DuckDB reads it back.
+fn escaped(value: &str) -> String {
+    if value.is_empty() {
+        return NOTHING.to_owned();
+    }
+    let mut out = String::new();
+    for byte in value.bytes() {
+        let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let _ = if is_plain { write!(out, "{}", char::from(byte)) } else { write!(out, "%{byte:02X}") };
+    }
+    // The folder itself and the one above it are no values.
+    if out.bytes().all(|byte| byte == b'.') { out.replace('.', "%2E") } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_only_harmless_characters() {
+        assert_eq!(escaped("n1"), "n1");
+        assert_eq!(escaped("../a b=1/ü"), "..%2Fa%20b%3D1%2F%C3%BC");
+        assert_eq!(escaped(".."), "%2E%2E");
+        assert_eq!(escaped(""), NOTHING);
+    }
 }
