@@ -125,7 +125,7 @@ fn sides(unit: Unit) -> (&'static str, &'static str) {
 }
 
 /// By how much a cost changed, and its interval: `6.1 %` and `4.2 to 8.1 %`; a doubling or more as a factor.
-pub(crate) fn by(ratio: Interval) -> (String, Option<String>) {
+fn by(ratio: Interval) -> (String, Option<String>) {
     if ratio.value >= DOUBLE || ratio.value <= 1.0 / DOUBLE {
         let ratio = if ratio.value < 1.0 {
             Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
@@ -168,7 +168,7 @@ fn chance(one: &GatedSeries) -> Option<String> {
 }
 
 /// `= 0.003`, or `< 0.000001`.
-pub(crate) fn probability(chance: f64) -> String {
+fn probability(chance: f64) -> String {
     const LEAST: f64 = 1e-6;
     if chance < LEAST {
         return "< 0.000001".to_owned();

@@ -7,8 +7,8 @@ use record::{Direction, Unit};
 use serde::Serialize;
 use stats::{Answer, Crossing, Design, Interval, Rank};
 
-use super::scalings::{self, ScalingComparison};
-use super::{lines, notes, words};
+use super::growth::{self, ScalingComparison};
+use super::{lines, words};
 use crate::answer::{SCHEMA, TrialStopAnswer, plain};
 
 /// The answer of `compare`. Systems are compared with the first one over every n that both reached; variants
@@ -297,9 +297,9 @@ impl<'a> ComparisonAnswer<'a> {
             noise_floors: floors.map(|known| known.map(floor)).collect(),
             differences: &compared.differences,
             series: compared.rankings.iter().map(RankingAnswer::new).collect(),
-            scalings: scalings::of(compared),
+            scalings: growth::scalings(compared),
             geometric_means: names().skip(1).zip(&compared.means).filter_map(mean).collect(),
-            refused: compared.refused.iter().map(notes::refused).collect(),
+            refused: compared.refused.iter().map(lines::refused).collect(),
             gate: None,
             notes: if is_of_variants { notes(compared) } else { Vec::new() },
         }
@@ -310,7 +310,7 @@ impl<'a> ComparisonAnswer<'a> {
 fn notes(compared: &Comparison) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for row in &compared.rankings {
-        let notes = row.standings.iter().filter_map(|entry| lines::note(row, entry));
+        let notes = row.standings.iter().filter_map(|entry| lines::note_of(row, entry));
         for note in notes.map(|note| plain(&note)) {
             if !all.contains(&note) {
                 all.push(note);
@@ -352,7 +352,7 @@ impl<'a> ContenderAnswer<'a> {
             rank: entry.rank,
             last: entry.last.as_ref().map(|last| RatioAnswer::new(last, row.unit)),
             overall: entry.overall.as_ref().map(|overall| RatioAnswer::new(overall, row.unit)),
-            note: lines::note(row, entry).map(|note| plain(&note)),
+            note: lines::note_of(row, entry).map(|note| plain(&note)),
             limited_by_generator: entry.limited.as_ref(),
             levels: &entry.levels,
             stops: entry.stops.iter().map(TrialStopAnswer::new).collect(),

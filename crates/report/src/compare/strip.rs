@@ -1,16 +1,20 @@
-//! A ratio with its interval as a strip, and the axis of all strips.
+//! A ratio with its interval as a strip, the axis of all strips, and all strips of a comparison with their
+//! answers as a picture that stands alone.
 
 use std::fmt::Write as _;
 
 use judge::compare::{Comparison, RankingEntry, Ratio};
+use record::Unit;
 use stats::Interval;
 
-use super::lines::{Drawn, Line};
+use super::lines::{self, Drawn, Line};
+use super::words;
 use crate::html::esc;
 use crate::html::scale::{Axis, Kind};
-use crate::html::tracks::style;
+use crate::html::sheet::{BOLD, EDGE, SAYS, SOFT, Sheet, TITLE, Type};
+use crate::html::tracks::{style, swatch};
+use crate::sentences::{capital, sentence};
 use crate::words::percent;
-use record::Unit;
 
 /// Width and height of a strip.
 pub(super) const STRIP: (f64, f64) = (360.0, 26.0);
@@ -20,18 +24,29 @@ pub(crate) const ENDS: (f64, f64) = (12.0, STRIP.0 - 12.0);
 const FAR: f64 = 1.6;
 /// The axis goes no further than this.
 const WIDEST: f64 = 200.0;
+
 /// Ratios beside the axis; those that fit are taken.
 const RATIOS: [f64; 28] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0,
     10.0, 20.0, 50.0, 100.0, 200.0, 1e3, 1e4, 1e5, 1e6,
 ];
+
 /// Labels of the axis are at least so far apart.
 const APART: f64 = 38.0;
+/// Width of the content.
+const WIDTH: f64 = 1072.0;
+/// Where the columns begin: series, contender, strip, answer.
+const COLUMNS: [f64; 4] = [EDGE, EDGE + 172.0, EDGE + 320.0, EDGE + 320.0 + STRIP.0 + 24.0];
+/// Height of the axis above the strips.
+const AXIS: f64 = 18.0;
+/// From a strip to the words beside it.
+const BASE: f64 = 2.0;
+
 /// The meaning of the strips.
 pub(super) fn shown(compared: &Comparison) -> String {
     let reference = match &compared.workload {
         Some(_) => "the best",
-        None => super::words::reference(compared),
+        None => words::reference(compared),
     };
     let rates = compared.rankings.iter().any(|row| row.unit.more_is_better());
     let memory = compared.rankings.iter().any(|row| row.unit == Unit::Bytes);
@@ -112,6 +127,30 @@ pub(crate) fn of_growth(axis: &Axis, ratio: Interval, margin: f64, (tone, said):
     )
 }
 
+/// Every ratio with its interval, as an SVG file that loads nothing and has its own paper, light or dark.
+pub fn picture(compared: &Comparison) -> String {
+    let mut sheet = Sheet::new(WIDTH);
+    let title = words::title(compared);
+    let summary = sentence(&words::summary(compared));
+    sheet.paragraph(TITLE, &title);
+    sheet.paragraph(SAYS, &summary);
+    sheet.paragraph(SOFT, &shown(compared));
+    let axis = axis(compared);
+    heading(&labels(&axis), &mut sheet);
+    let mut said = vec![summary];
+    let mut series = String::new();
+    for line in lines::of(compared) {
+        let name = &compared.contenders[line.contender].name;
+        let is_first = std::mem::replace(&mut series, line.series.clone()) != line.series;
+        if is_first {
+            hair(&mut sheet);
+        }
+        said.push(sentence(&format!("{}, {name}: {}", line.series, line.answer)));
+        draw_line((if is_first { &line.series } else { "" }, name), &line, &draw(&axis, &line), &mut sheet);
+    }
+    sheet.close(&title, &said.join(" "))
+}
+
 /// Differences inside it do not matter.
 fn band(axis: &Axis, margin: f64) -> String {
     let place = |ratio: f64| axis.place(ratio.clamp(axis.low, axis.high));
@@ -156,4 +195,42 @@ fn of_mean(axis: &Axis, ratio: Interval) -> String {
     let (from, at, to) = (place(ratio.low), place(ratio.value), place(ratio.high));
     let (top, bottom) = (middle - 6.0, middle + 6.0);
     format!("<path d=\"M{from:.1} {middle}L{at:.1} {top}L{to:.1} {middle}L{at:.1} {bottom}z\"/>")
+}
+
+/// The names of the columns, and the axis of the ratios.
+fn heading(axis: &str, sheet: &mut Sheet) {
+    let y = sheet.y + 10.0;
+    for (x, name) in COLUMNS.into_iter().zip(["Series", "Contender", "", "Answer"]) {
+        sheet.words((x, y, WIDTH), SOFT, name);
+    }
+    sheet.place(axis, (COLUMNS[2], y + 3.0), (STRIP.0, AXIS));
+    sheet.y = y + AXIS + 8.0;
+}
+
+/// A hair between two series.
+fn hair(sheet: &mut Sheet) {
+    sheet.put(&format!("<path class=\"hair\" d=\"M{EDGE} {:.1}h{WIDTH}\"/>", sheet.y));
+    sheet.y += 8.0;
+}
+
+/// One contender in one series.
+fn draw_line((series, name): (&str, &str), line: &Line<'_>, strip: &str, sheet: &mut Sheet) {
+    let top = sheet.y;
+    let at = |column: usize, of: Type, words: &str, sheet: &mut Sheet| {
+        let right = COLUMNS.get(column + 1).map_or(EDGE + WIDTH, |next| next - 12.0);
+        let x = COLUMNS[column] + if column == 1 { 36.0 } else { 0.0 };
+        sheet.words((x, top + BASE, right - x), of, words)
+    };
+    let mut end = at(0, BOLD, series, sheet).max(at(1, SAYS, name, sheet));
+    sheet.place(&swatch(line.contender), (COLUMNS[1], top + 9.0), (28.0, 8.0));
+    if !strip.is_empty() {
+        sheet.place(strip, (COLUMNS[2], top), STRIP);
+    }
+    end = end.max(at(3, SAYS, &line.answer, sheet));
+    let place = line.rank.as_ref().map(|rank| format!("place {rank}"));
+    for words in [&line.overall, &place, &line.note].into_iter().flatten() {
+        let x = COLUMNS[3];
+        end = sheet.words((x, end, EDGE + WIDTH - x), SOFT, &capital(words));
+    }
+    sheet.y = end + 6.0;
 }

@@ -303,7 +303,7 @@ pub(crate) fn reference(compared: &Comparison) -> &str {
 pub(super) fn differs(compared: &Comparison) -> String {
     match compared.differences.as_slice() {
         [] => "nothing that was recorded of the systems".into(),
-        some => some.iter().map(crate::environment::difference).collect::<Vec<_>>().join(", "),
+        some => some.iter().map(sentences::difference).collect::<Vec<_>>().join(", "),
     }
 }
 

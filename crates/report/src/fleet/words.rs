@@ -9,7 +9,7 @@ use stats::{Answer, Class};
 
 use crate::compare::{sides, words::times_with_word};
 use crate::document::Tone;
-use crate::environment;
+use crate::sentences;
 use crate::words::{
     bound, capital, change_with_interval, count, factor_with_interval, list, percent, some_of, things,
 };
@@ -27,7 +27,7 @@ pub(super) fn hosts(names: &[String]) -> String {
 /// `8 hosts · Linux 6.12.107 on Xeon`, with the kinds of machines where they differ.
 pub(crate) fn title(fleet: &Fleet, systems: &[System]) -> String {
     let mut kinds: Vec<String> =
-        systems.iter().filter(|system| !system.environment.is_empty()).map(environment::title).collect();
+        systems.iter().filter(|system| !system.environment.is_empty()).map(sentences::system_title).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let hosts = things(fleet.hosts.len(), "host", "hosts");
@@ -143,7 +143,7 @@ fn with_facts(names: &[String], shared: &[SharedFact]) -> String {
 }
 
 /// `cpu.microcode 0x42 and 2 more facts`.
-pub(super) fn facts(shared: &[SharedFact]) -> String {
+fn facts(shared: &[SharedFact]) -> String {
     let mut items: Vec<String> =
         shared.iter().take(FACTS_MOST).map(|fact| format!("{} {}", fact.key, fact.value)).collect();
     let more = shared.len().saturating_sub(FACTS_MOST);
@@ -268,7 +268,7 @@ pub(super) fn class(class: Class) -> &'static str {
     match class {
         Class::Value => "one level",
         Class::Ambiguous => "grows",
-        class => crate::sentences::class_name(class),
+        class => sentences::class_name(class),
     }
 }
 

@@ -6,8 +6,8 @@ use history::{
 };
 use stats::Decision;
 
-use crate::environment;
 use crate::quantity::Quantity;
+use crate::sentences;
 use crate::words::{change_with_interval, list, some_of, things};
 
 /// A time, as people write it.
@@ -26,7 +26,7 @@ pub fn when_to_second(started_at: &str) -> String {
 }
 
 /// The first and the last day of some runs.
-pub(super) fn days(machine: &MachineHistory) -> String {
+fn days(machine: &MachineHistory) -> String {
     let day = |time: &str| time.get(..10).unwrap_or(time).to_owned();
     match (machine.nights.first(), machine.nights.last()) {
         (Some(first), Some(last)) if day(&first.started_at) == day(&last.started_at) => {
@@ -104,8 +104,8 @@ pub(super) fn boundary(machine: &MachineHistory, boundary: &Boundary) -> String 
 
 /// Facts that differ between the last run before a change and the first one after it.
 pub(super) fn differences(change: &CostChange) -> String {
-    let important = change.differences.iter().filter(|one| environment::says_much(&one.key));
-    let words: Vec<String> = important.map(environment::difference).collect();
+    let important = change.differences.iter().filter(|one| sentences::says_much(&one.key));
+    let words: Vec<String> = important.map(sentences::difference).collect();
     if words.is_empty() { "no recorded fact differs".to_owned() } else { words.join("; ") }
 }
 

@@ -16,7 +16,7 @@ use super::scale::Kind;
 use super::sheet::Panel;
 use super::tracks::{Track, draw};
 use super::{Numbered, Source, esc, phases, verdicts};
-use crate::compare::{write_html_part, write_means};
+use crate::compare::{write_means, write_variants};
 use crate::document::{Element, Table, markdown, page};
 use crate::place::range;
 use crate::quantity::Quantity;
@@ -52,7 +52,7 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
                 esc(compared.contenders.first().map_or("", |contender| &contender.system.name))
             )?;
         }
-        write_html_part(*i, source.findings, compared, out)?;
+        write_variants(*i, source.findings, compared, out)?;
     }
     let means = over_systems(&source.findings.comparisons);
     for (i, means) in means.iter().enumerate().filter(|(_, means)| means.workload == workload.name) {

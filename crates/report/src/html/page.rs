@@ -15,7 +15,7 @@ use crate::overview::{self, Kind};
 use crate::quantity::duration;
 use crate::text::printable;
 use crate::words::{list, percent, things};
-use crate::{environment, sentences, shell};
+use crate::{sentences, shell};
 
 const STYLE: &str = include_str!("style.css");
 /// The styles of plots, in a page and alone.
@@ -170,14 +170,14 @@ pub(crate) fn title(findings: &Findings) -> String {
 /// the others.
 pub(super) fn systems(findings: &Findings) -> String {
     let described = findings.systems.iter().filter(|system| !system.environment.is_empty());
-    let described: Vec<String> = described.map(environment::title).collect();
+    let described: Vec<String> = described.map(sentences::system_title).collect();
     let names = || list(&findings.systems.iter().map(|system| system.name.clone()).collect::<Vec<_>>());
     match described.first() {
         Some(first) if findings.systems.len() > 1 && described.iter().all(|title| title == first) => {
             format!("{} on {first}", names())
         }
         _ if findings.systems.len() > DESCRIBED_MOST => names(),
-        _ => list(&findings.systems.iter().map(environment::title).collect::<Vec<_>>()),
+        _ => list(&findings.systems.iter().map(sentences::system_title).collect::<Vec<_>>()),
     }
 }
 
@@ -235,7 +235,7 @@ pub(super) fn environment(findings: &Findings) -> Section {
         values.all(|value| value == "Not affected")
     };
     let (first, rest): (Vec<&str>, Vec<&str>) =
-        keys.iter().partition(|key| environment::says_much(key) && !idle(key));
+        keys.iter().partition(|key| sentences::says_much(key) && !idle(key));
     let mut section = Section { id: "environment".into(), ..Section::new("Environment") };
     section.push(facts(findings, &first));
     if !rest.is_empty() {

@@ -5,8 +5,8 @@
 //! take no more room than a thousand.
 //!
 //! For the script points are quantised, and sampled where there are too many. A trial is two strings in
-//! base64: the steps of n from point to point, one byte each (0 says that a step of 255 goes on), and the cost
-//! as sixteen bits, little-endian, on a logarithmic scale.
+//! base64: the steps of n from point to point, one byte each (0 says that a step of 255 goes on), and the
+//! cost as sixteen bits, little-endian, on a logarithmic scale.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,8 +1,8 @@
 //! How throughput follows the number of workers: the tables of the screen with all rows, one picture of all
 //! operations, and for those that were measured with several numbers of workers one of their speed-up.
 //!
-//! In the picture of all each operation has a row, and each variant a mark there: the work of each of the most
-//! workers, over that of one alone.
+//! In the picture of all each operation has a row, and each variant a mark there: the work of each of the
+//! most workers, over that of one alone.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Pictures that stand alone, for a document: plots and words on a paper of their own. Their colours are inside
-//! and follow the reader's, light or dark; nothing is loaded from elsewhere.
+//! Pictures that stand alone, for a document: plots and words on a paper of their own. Their colours are
+//! inside and follow the reader's, light or dark; nothing is loaded from elsewhere.
 
 use std::fmt::Write;
 

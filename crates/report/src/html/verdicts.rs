@@ -1,6 +1,6 @@
-//! The verdicts of a page: the growths of all series on one axis, the first of them as cards with their plots,
-//! then all else in lists, and with several systems a matrix. The order and the sentences are those of the
-//! terminal.
+//! The verdicts of a page: the growths of all series on one axis, the first of them as cards with their
+//! plots, then all else in lists, and with several systems a matrix. The order and the sentences are those of
+//! the terminal.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ use crate::overview::{self, Kind, List, scalings};
 use crate::place::range;
 use crate::quantity::Quantity;
 use crate::sentences::{self, sentence};
-use crate::spark;
+use crate::text::spark_heights;
 use crate::words::{factor_with_interval, percent, things};
 
 /// Places of a curve in the table of verdicts.
@@ -194,7 +194,7 @@ fn row(source: &Source<'_>, (i, finding): Numbered<'_>) -> Row {
                 }
                 None => (finding.unit.estimate_with_interval(v.cost_low), String::new(), String::new()),
             };
-            let curve = sparkline(&spark::heights(v, SPARK_COLUMNS), &format!("curve of {}", finding.label));
+            let curve = sparkline(&spark_heights(v, SPARK_COLUMNS), &format!("curve of {}", finding.label));
             let curve = Cell { picture: Some(curve), ..Cell::default() };
             let range = range(v.n_low, v.n_high);
             vec![name.into(), range.into(), low.into(), high.into(), growth.into(), verdict.into(), curve]

@@ -5,7 +5,7 @@ use judge::verdict::is_passed;
 use judge::{Finding, Findings, Growth, Highlight};
 use stats::Class;
 
-use super::names;
+use super::lists::{groups, of_group};
 use crate::document::{Cell, Row, Table, Text, Tone};
 use crate::quantity::Quantity;
 use crate::words::{estimated_factor, list, place_with_interval};
@@ -15,7 +15,6 @@ use crate::{place, sentences};
 const SENTENCE_WIDTH_MIN: usize = 60;
 /// Growths shown at the most: a reader has half a minute.
 const GROWTHS_MAX: usize = 9;
-
 /// More operations that grow likewise are counted.
 const OTHERS_NAMED: usize = 3;
 
@@ -45,7 +44,7 @@ pub(super) fn sentences_of(findings: &Findings, is_wanted: impl Fn(&Finding) -> 
 
 /// The series that grows most, with its variants that grow alike.
 pub(crate) fn name(findings: &Findings, highlight: &Highlight<'_>) -> String {
-    names::groups(&highlight.series).first().map_or(String::new(), |group| names::of_group(findings, group))
+    groups(&highlight.series).first().map_or(String::new(), |group| of_group(findings, group))
 }
 
 /// `1.2 µs → 3.1 ms (×2 600) from 13 911 (13 900–13 920) bound sockets on, near half of
@@ -145,9 +144,9 @@ fn expected(findings: &Findings, finding: &Finding) -> String {
 fn likewise(findings: &Findings, highlight: &Highlight<'_>) -> Vec<String> {
     let first = &highlight.first().key.workload;
     let mut others: Vec<String> = Vec::new();
-    for group in names::groups(&highlight.series).iter().skip(1) {
+    for group in groups(&highlight.series).iter().skip(1) {
         let name = match group[0].key.workload == *first {
-            true => names::of_group(findings, group),
+            true => of_group(findings, group),
             false => group[0].key.workload.clone(),
         };
         if !others.contains(&name) {

@@ -1,14 +1,17 @@
-//! The findings of a run beside growths, each kind in a list.
+//! The findings of a run beside growths, each kind in a list. Each series is of one kind, and variants of one
+//! operation that share a list share a name.
 
-use judge::{Cause, Finding, Findings, Settlement};
+use judge::verdict::known_bound;
+use judge::{Cause, Finding, Findings, Settlement, improves, worsens};
+use stats::{Class, Warning};
 
-use super::kind::Kind;
-use super::names;
 use crate::document::Names;
 use crate::quantity::duration;
 use crate::sentences;
 use crate::words::{NO_BREAK, bound, count, list, percent, things};
-use judge::verdict::known_bound;
+
+/// More variants are counted.
+const VARIANTS_NAMED: usize = 3;
 
 /// Names of one kind.
 pub(crate) struct List<'a> {
@@ -34,8 +37,49 @@ impl List<'_> {
     }
 }
 
-fn of_kind(findings: &Findings, wanted: Kind) -> Vec<&Finding> {
-    findings.series.iter().filter(|finding| Kind::in_run(findings, finding) == wanted).collect()
+/// The kind of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It ends worse than it begins: a cost that grows, a rate that falls.
+    Worse,
+    Flat,
+    GrowsLittle,
+    /// It ends better than it begins.
+    Better,
+    /// It changes, and ends where it begins, within its interval.
+    Uneven,
+    OneLevel,
+    TooShort,
+    Undecided,
+    /// A comparison stands in place of its verdict.
+    Compared,
+    NoNumber,
+}
+
+impl Kind {
+    /// The kind of a series in a run.
+    pub(super) fn in_run(findings: &Findings, finding: &Finding) -> Kind {
+        match Kind::of(finding) {
+            Kind::NoNumber => Kind::NoNumber,
+            _ if findings.is_ranked_elsewhere(finding) => Kind::Compared,
+            kind => kind,
+        }
+    }
+
+    /// The kind by its own verdict.
+    pub(crate) fn of(finding: &Finding) -> Kind {
+        let Some(verdict) = &finding.verdict else { return Kind::NoNumber };
+        match verdict.class {
+            Class::Flat => Kind::Flat,
+            Class::SmallGrowth => Kind::GrowsLittle,
+            Class::Value => Kind::OneLevel,
+            Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => Kind::TooShort,
+            Class::Inconclusive => Kind::Undecided,
+            _ if worsens(finding) => Kind::Worse,
+            _ if improves(finding) => Kind::Better,
+            _ => Kind::Uneven,
+        }
+    }
 }
 
 /// The count of every kind: `95 series: 29 worse with n · 27 flat · 12 better with n · 27 undecided`.
@@ -63,13 +107,8 @@ pub(crate) fn counts(findings: &Findings) -> String {
     }
 }
 
-/// The series that change for the better, and those that end where they begin.
-pub(super) fn other_changes(findings: &Findings) -> Vec<&Finding> {
-    [Kind::Better, Kind::Uneven].into_iter().flat_map(|kind| of_kind(findings, kind)).collect()
-}
-
 /// All lists that are not empty.
-pub(crate) fn of(findings: &Findings) -> Vec<List<'_>> {
+pub(crate) fn lists(findings: &Findings) -> Vec<List<'_>> {
     let lists = [
         flat(findings),
         plain("Small growth".into(), findings, Kind::GrowsLittle),
@@ -83,9 +122,51 @@ pub(crate) fn of(findings: &Findings) -> Vec<List<'_>> {
     lists.into_iter().filter(|list| !list.items.is_empty()).collect()
 }
 
+/// The series that change for the better, and those that end where they begin.
+pub(super) fn other_changes(findings: &Findings) -> Vec<&Finding> {
+    [Kind::Better, Kind::Uneven].into_iter().flat_map(|kind| of_kind(findings, kind)).collect()
+}
+
+/// The name of series of one operation.
+pub(super) fn of_group(findings: &Findings, group: &[&Finding]) -> String {
+    let Some(first) = group.first() else { return String::new() };
+    let all = findings.series.iter().filter(|other| is_same_operation(first, other)).count();
+    let name = match group.len() {
+        1 => first.label.clone(),
+        some if some == all => operation(first),
+        some if some <= VARIANTS_NAMED => {
+            let variants: Vec<&str> = group.iter().map(|finding| finding.key.variant.as_str()).collect();
+            format!("{} ({})", operation(first), variants.join(", "))
+        }
+        some => format!("{} ({some} of {all})", operation(first)),
+    };
+    if findings.systems.len() > 1 { format!("{name} on {}", first.key.system) } else { name }
+}
+
+/// Series of the same operation together, in the order of the first of each.
+pub(super) fn groups<'a>(series: &[&'a Finding]) -> Vec<Vec<&'a Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in series {
+        match groups.iter_mut().find(|group| is_same_operation(group[0], finding)) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    groups
+}
+
+/// The first series of each operation.
+pub(super) fn firsts<'a>(series: &[&'a Finding]) -> Vec<&'a Finding> {
+    groups(series).iter().map(|group| group[0]).collect()
+}
+
+fn of_kind(findings: &Findings, wanted: Kind) -> Vec<&Finding> {
+    findings.series.iter().filter(|finding| Kind::in_run(findings, finding) == wanted).collect()
+}
+
 fn plain(label: String, findings: &Findings, kind: Kind) -> List<'_> {
     let series = of_kind(findings, kind);
-    let items = names::of(findings, &series);
+    let items = names_of(findings, &series);
     List { label, items, behind: String::new(), lines: 1, series: Some((kind, series)) }
 }
 
@@ -115,9 +196,9 @@ fn undecided(findings: &Findings) -> List<'_> {
     let item = |group: &Vec<&Finding>| {
         let bounds = group.iter().filter_map(|finding| known_bound(finding.verdict.as_ref()?));
         let most = bounds.reduce(f64::max).map(|most| format!(" (at most {})", bound(most)));
-        names::of_group(findings, group) + &most.unwrap_or_default()
+        of_group(findings, group) + &most.unwrap_or_default()
     };
-    let items = names::groups(&undecided).iter().map(item).collect();
+    let items = groups(&undecided).iter().map(item).collect();
     let behind = findings.settlement.map(|settlement| settled(&settlement, undecided.len()));
     let list = plain("Undecided".into(), findings, Kind::Undecided);
     List { items, behind: behind.unwrap_or_default(), lines: 2, ..list }
@@ -171,4 +252,23 @@ fn stopped(findings: &Findings) -> List<'_> {
 
 fn is_rival(findings: &Findings, finding: &Finding) -> bool {
     findings.workload(&finding.key.workload).is_some_and(|workload| workload.rivals)
+}
+
+/// `bind`, `ready/epoll wait`, `ready wait (select, poll)`, `connect (4 of 5)`.
+fn names_of(findings: &Findings, series: &[&Finding]) -> Vec<String> {
+    groups(series).iter().map(|group| of_group(findings, group)).collect()
+}
+
+/// The label without the variant.
+fn operation(finding: &Finding) -> String {
+    let variant = format!("/{}", finding.key.variant);
+    finding.label.replacen(&variant, "", 1)
+}
+
+fn is_same_operation(one: &Finding, other: &Finding) -> bool {
+    let (one, other) = (&one.key, &other.key);
+    one.system == other.system
+        && one.workload == other.workload
+        && one.name == other.name
+        && one.direction == other.direction
 }

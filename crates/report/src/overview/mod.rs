@@ -2,29 +2,23 @@
 //! all of it.
 
 mod compared;
-mod costs;
 mod growth;
-mod kind;
 mod lists;
-mod names;
-mod remarks;
 pub(crate) mod scalings;
-mod systems;
 
 use judge::compare::Comparison;
-use judge::{Finding, Findings, Note};
+use judge::{Cause, Finding, Findings, Note};
 
 pub(crate) use self::growth::{name, sentence};
-pub(crate) use self::kind::Kind;
-pub(crate) use self::lists::{List, counts, of as lists};
+pub(crate) use self::lists::{Kind, List, counts, lists};
 use crate::document::terminal::Length;
 use crate::document::{Column, Document, Section, Table, Text, Tone, Yields};
-use crate::words::things;
-use crate::{fleet, sentences, spark, table};
+use crate::text::spark;
+use crate::words::{count, list, things};
+use crate::{fleet, sentences, table};
 
 /// A screen of 40 lines, with room for the places of the files that follow.
 pub const SCREEN: Length = Length::Screen(36);
-
 /// Rows of the table of changes at the most.
 const ROWS_MAX: usize = 9;
 
@@ -73,7 +67,7 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     let mut document = Document::default();
     machine(findings, is_machine_known, &mut document);
     if let Some(systems) = systems {
-        document.blocks.extend(systems::blocks(systems));
+        document.blocks.extend(compared::systems(systems));
     }
     let highlights = judge::highlights(findings);
     if !findings.series.is_empty() || scalings.is_empty() {
@@ -87,10 +81,10 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     if systems.is_none() {
         let (changed, shown) = changed(findings, &highlights);
         document.blocks.extend(changed.map(Into::into));
-        document.blocks.extend(costs::tables(findings, &shown).into_iter().map(Into::into));
+        document.blocks.extend(cost_tables(findings, &shown).into_iter().map(Into::into));
     }
     for compared in findings.comparisons.iter().filter(|compared| compared::is_shown(compared)) {
-        document.blocks.extend(compared::section(findings, compared).map(Into::into));
+        document.blocks.extend(compared::variants(findings, compared).map(Into::into));
     }
     remarks(findings, details, &mut document);
     document
@@ -98,7 +92,7 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
 
 /// A comparison of systems: the certain differences, the largest first, and lists of all else.
 pub fn systems(compared: &Comparison) -> Document {
-    Document { blocks: systems::blocks(compared), ..Document::default() }
+    Document { blocks: compared::systems(compared), ..Document::default() }
 }
 
 /// The growths of series that are wanted, each a sentence.
@@ -141,7 +135,7 @@ fn changed<'f>(
 ) -> (Option<Table>, Vec<&'f Finding>) {
     let others = lists::other_changes(findings);
     let mut series: Vec<&Finding> =
-        highlights.iter().map(judge::Highlight::first).chain(names::firsts(&others)).collect();
+        highlights.iter().map(judge::Highlight::first).chain(lists::firsts(&others)).collect();
     series.truncate(ROWS_MAX);
     let rows = series.iter().map(|finding| (*finding, Vec::new()));
     let mut table =
@@ -167,7 +161,7 @@ fn in_a_word(table: &mut Table, series: &[&Finding]) {
 fn short(finding: &Finding) -> Option<Text> {
     let verdict = finding.verdict.as_ref()?;
     let (ends, short) = (sentences::ends(verdict, finding.unit), sentences::in_short(verdict, finding.unit));
-    let text = format!("{}: {ends}, {short} {}", finding.label, spark::line(verdict));
+    let text = format!("{}: {ends}, {short} {}", finding.label, spark(verdict));
     Some(Text::toned(text, sentences::tone(finding)))
 }
 
@@ -175,9 +169,73 @@ fn short(finding: &Finding) -> Option<Text> {
 fn remarks(findings: &Findings, details: usize, document: &mut Document) {
     let mut table = Table::of_columns(vec![Column::default()]);
     (table.tone, table.yields, table.more) = (Tone::Faint, Some(yields::REMARKS), " remarks: --verbose");
-    remarks::of(findings).into_iter().for_each(|remark| table.push([remark]));
+    let all = shortened(findings).into_iter().chain(sentences::kinds_of_remarks(findings));
+    all.for_each(|remark| table.push([remark]));
     document.push(table);
     if !findings.series.is_empty() || details > 0 {
-        document.say(Text::toned(remarks::of_verbose(findings, details), Tone::Faint));
+        document.say(Text::toned(left_to_verbose(findings, details), Tone::Faint));
     }
+}
+
+/// The tables that have a row.
+fn cost_tables(findings: &Findings, shown: &[&Finding]) -> Vec<Table> {
+    let is_shown = |finding: &Finding| shown.iter().any(|other| other.key == finding.key);
+    let of = |is_wanted: fn(Kind) -> bool| -> Vec<&Finding> {
+        let series = findings.series.iter().filter(|finding| finding.verdict.is_some() && !is_shown(finding));
+        series.filter(|finding| is_wanted(Kind::in_run(findings, finding))).collect()
+    };
+    let decided = of(|kind| !matches!(kind, Kind::Undecided | Kind::Compared | Kind::NoNumber));
+    let undecided = of(|kind| kind == Kind::Undecided);
+    let table = |series: &[&Finding], tone: Tone, yields: Yields| {
+        let rows = series.iter().map(|finding| (*finding, Vec::new()));
+        let mut table = table::of_series(series, rows);
+        (table.tone, table.yields, table.more) = (tone, Some(yields), ": --verbose");
+        in_a_word(&mut table, series);
+        table
+    };
+    let tables = [
+        table(&decided, Tone::Plain, yields::COSTS),
+        table(&undecided, Tone::Faint, yields::UNDECIDED_COSTS),
+    ];
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// Where n was shortened, by workload.
+fn shortened(findings: &Findings) -> Option<String> {
+    let is_shortened = |finding: &&Finding| finding.stops.iter().any(|stop| stop.cause == Cause::Allowance);
+    let mut names: Vec<String> = Vec::new();
+    for finding in findings.series.iter().filter(is_shortened) {
+        if !names.contains(&finding.key.workload) {
+            names.push(finding.key.workload.clone());
+        }
+    }
+    let said = "n was shortened to fit the time in";
+    (!names.is_empty()).then(|| format!("{said} {}; {}.", list(&names), sentences::further(findings)))
+}
+
+/// The parts that are left to `--verbose`.
+fn left_to_verbose(findings: &Findings, details: usize) -> String {
+    let verdicts = || findings.series.iter().filter_map(|finding| finding.verdict.as_ref());
+    let with = |has: fn(&stats::Verdict) -> bool, what: &str| match verdicts().filter(|v| has(v)).count() {
+        0 => None,
+        n => Some(format!("{what} ({})", count(n as u64))),
+    };
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(with(|v| !v.spikes.repeated.is_empty() || v.spikes.period.is_some(), "returning spikes"));
+    parts.extend(with(|v| !v.modes.is_empty(), "two modes"));
+    let shortened = findings.comparisons.iter().filter(|compared| !compared::is_shown(compared));
+    let mut curves: Vec<String> = shortened.filter_map(|compared| compared.workload.clone()).collect();
+    // Each system has one.
+    curves.sort_unstable();
+    curves.dedup();
+    if !curves.is_empty() {
+        parts.push(format!("a comparison of the variants of {}", list(&curves)));
+    }
+    let all = things(findings.series.len(), "series", "series");
+    let details = match details {
+        0 => String::new(),
+        details => format!(" and {} of detail", count(details as u64)),
+    };
+    let said = if parts.is_empty() { String::new() } else { format!(", with {}", list(&parts)) };
+    format!("--verbose has all {all}{details}{said}.")
 }

@@ -1,20 +1,20 @@
 //! Findings beside the verdict, each a sentence: places with their landmarks, lines, modes, spikes. A hint
 //! says that something is near, never that it is the cause.
 
+use judge::hints::{Landmark, Mark};
+use judge::verdict::is_passed;
+use judge::{Finding, Findings};
 use record::{System, Unit};
 use stats::{Bend, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
 
-use super::series::what_of;
 use super::verdict::{alternation, candidates, name, place, several};
+use super::what_of;
 use crate::place::span;
 use crate::quantity::Quantity;
 use crate::words::{
     bound, change, change_with_interval, count, factor, factor_with_interval, list, percent,
     place_with_interval, things,
 };
-use judge::hints::{Landmark, Mark};
-use judge::verdict::is_passed;
-use judge::{Finding, Findings};
 
 /// Spikes that take this share of the time get a line of the table.
 const TIME_NOTABLE: f64 = 0.05;

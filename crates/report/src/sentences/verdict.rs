@@ -1,15 +1,14 @@
 //! One verdict in words. It does not depend on a run, so any caller can print it.
 
-use stats::{
-    Asymptote, Bend, Block, Class, FittedLine, Interval, Lines, LocalExponent, Segment, Step, Turn, Verdict,
-    Warning,
-};
-
 use judge::verdict::{
     Alternation, Detour, Trend, detour, has_shape, has_slope, is_line, is_passed, known_bound,
     known_exponent, known_local_exponents, slope_each, trend,
 };
 use record::Unit;
+use stats::{
+    Asymptote, Bend, Block, Class, FittedLine, Interval, Lines, LocalExponent, Segment, Step, Turn, Verdict,
+    Warning,
+};
 
 use crate::place::{between, range, span};
 use crate::quantity::Quantity;
@@ -193,7 +192,7 @@ fn so_far(v: &Verdict, unit: Unit) -> String {
 }
 
 /// `, at most 14 %`: the bound, where there are trials enough to know how they differ.
-pub(crate) fn at_most(v: &Verdict) -> String {
+fn at_most(v: &Verdict) -> String {
     known_bound(v).map(|known| format!(", at most {}", bound(known))).unwrap_or_default()
 }
 
