@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::document::{Cell, Column, Document, Row, Section, Table, Text, Tone};
-use crate::overview::{Kind, scalings};
+use crate::overview::{Kind, growth};
 use crate::quantity::Quantity;
 use crate::text::spark;
 use crate::words::{count, factor_with_interval, things};
@@ -22,8 +22,8 @@ pub fn document(findings: &Findings) -> Document {
         return fleet::document(findings, fleet, false);
     }
     let mut document = Document::default();
-    scalings::sections(findings, true).into_iter().for_each(|section| document.push(section));
-    let findings = &scalings::without_scalings(findings.clone());
+    growth::scaling_sections(findings, true).into_iter().for_each(|section| document.push(section));
+    let findings = &growth::without_scalings(findings.clone());
     for system in &findings.systems {
         let series: Vec<&Finding> = findings.series.iter().filter(|f| f.key.system == system.name).collect();
         // Comparisons stand beneath their own series, and these have a heading of their own.

@@ -3,6 +3,8 @@
 //! A narrow no-break space stands between the groups of thousands and before a unit; the table
 //! turns it into what a terminal shows.
 
+use std::collections::HashSet;
+
 pub use record::words::{GAP, count, list, things};
 use stats::Interval;
 
@@ -261,6 +263,30 @@ pub fn some_of<T: AsRef<str>>(names: &[T], most: usize) -> String {
     let named = names[..shown].iter().map(|name| name.as_ref().to_owned());
     let items: Vec<String> = named.chain((more > 0).then(|| format!("{} more", count(more)))).collect();
     list(&items)
+}
+
+/// Values by their key, in the order of the first of each key.
+pub(crate) fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
+/// The same, with equal names of a key once.
+pub(crate) fn grouped_once<K: PartialEq>(
+    pairs: impl IntoIterator<Item = (K, String)>,
+) -> Vec<(K, Vec<String>)> {
+    let mut groups = grouped(pairs);
+    for (_, names) in &mut groups {
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+    }
+    groups
 }
 
 /// The same words as a sentence: a capital letter before, a full stop behind.

@@ -7,7 +7,7 @@ use judge::compare::{Comparison, Ranking, RankingEntry};
 use record::Unit;
 
 use crate::html::esc;
-use crate::html::scale::{Axis, Kind, Tick, cost_label};
+use crate::html::svg::{Axis, Kind, Tick, cost_label};
 use crate::html::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
 use crate::quantity::Quantity;
 use crate::sentences::{capital, wanted};

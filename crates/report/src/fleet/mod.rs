@@ -16,7 +16,7 @@ use crate::document::{
 use crate::overview::yields;
 use crate::quantity::Quantity;
 use crate::sentences;
-use crate::words::{factor_with_interval, list, percent, ratio_with_interval, things};
+use crate::words::{factor_with_interval, grouped_once, list, percent, ratio_with_interval, things};
 pub use page::write as write_html;
 pub(crate) use page::{STYLE, blocks, environment, head};
 pub(crate) use words::{ratio as ratio_words, title};
@@ -162,11 +162,6 @@ fn remarks(findings: &Findings, fleet: &Fleet, is_machine_known: bool) -> Vec<St
     let of_run = sentences::notes(findings).into_iter().zip(&findings.notes);
     let of_run = of_run.filter(|(_, note)| !matches!(note, Note::Readiness { .. }));
     let mut remarks: Vec<String> = of_run.map(|(remark, _)| remark).collect();
-    let mut of_hosts: Vec<(&str, Vec<String>)> = Vec::new();
-    let readiness = findings.notes.iter().filter(|_| !is_machine_known).filter_map(|note| match note {
-        Note::Readiness { system, warning } => Some((system, warning)),
-        _ => None,
-    });
     let host = |name: &str| {
         let system = findings.systems.iter().find(|system| system.name == name);
         system.and_then(|system| system.fleet.as_ref()).map_or(name, |place| &place.host).to_owned()
@@ -174,18 +169,12 @@ fn remarks(findings: &Findings, fleet: &Fleet, is_machine_known: bool) -> Vec<St
     // The remark about a host that was lost is the reason for that, and stands there.
     let is_lost =
         |name: &str| fleet.hosts.iter().any(|host| host.name == name && host.state == FleetHostState::Lost);
-    for (system, warning) in readiness {
-        let host = host(system);
-        if is_lost(&host) {
-            continue;
-        }
-        match of_hosts.iter_mut().find(|(known, _)| known == warning) {
-            // The configurations of a host share its machine.
-            Some((_, hosts)) if hosts.contains(&host) => {}
-            Some((_, hosts)) => hosts.push(host),
-            None => of_hosts.push((warning, vec![host])),
-        }
-    }
+    let readiness = findings.notes.iter().filter(|_| !is_machine_known).filter_map(|note| match note {
+        Note::Readiness { system, warning } => Some((warning, host(system))),
+        _ => None,
+    });
+    // The configurations of a host share its machine.
+    let mut of_hosts = grouped_once(readiness.filter(|(_, host)| !is_lost(host)));
     of_hosts.sort_by_key(|(_, hosts)| std::cmp::Reverse(hosts.len()));
     remarks.extend(of_hosts.iter().map(|(warning, hosts)| format!("{}: {warning}", words::hosts(hosts))));
     remarks

@@ -13,7 +13,7 @@ use stats::Interval;
 use super::{apart, costs, differences, held, lists, ratios, words};
 use crate::document::{Assets, Column, Document, Element, Figure, Fold, Section, Table, Text, Tone, page};
 use crate::html::esc;
-use crate::html::scale::{Axis, Kind, cost_label, factor_label};
+use crate::html::svg::{Axis, Kind, cost_label, factor_label};
 use crate::html::svg::{ROOM_ACROSS, Svg, WIDTH};
 use crate::html::tracks::shortened;
 use crate::place::span;

@@ -11,7 +11,8 @@ use crate::compare::{sides, words::times_with_word};
 use crate::document::Tone;
 use crate::sentences;
 use crate::words::{
-    bound, capital, change_with_interval, count, factor_with_interval, list, percent, some_of, things,
+    bound, capital, change_with_interval, count, factor_with_interval, grouped, list, percent, some_of,
+    things,
 };
 
 /// Names of hosts in a sentence at the most.
@@ -65,14 +66,8 @@ pub(super) fn summary(fleet: &Fleet) -> String {
 /// The hosts that were lost, and those that lack something, each kind with its label.
 pub(super) fn lost(fleet: &Fleet) -> Vec<(&'static str, Vec<String>)> {
     let of = |state: FleetHostState| -> Vec<String> {
-        let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-        for host in fleet.hosts.iter().filter(|host| host.state == state) {
-            let reason = reason(host);
-            match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, names)) => names.push(host.name.clone()),
-                None => reasons.push((reason, vec![host.name.clone()])),
-            }
-        }
+        let of_state = fleet.hosts.iter().filter(|host| host.state == state);
+        let reasons = grouped(of_state.map(|host| (reason(host), host.name.clone())));
         reasons.into_iter().map(|(reason, names)| format!("{} ({reason})", hosts(&names))).collect()
     };
     let kinds = [("Lost", of(FleetHostState::Lost)), ("Incomplete", of(FleetHostState::Partly))];

@@ -1,11 +1,10 @@
-//! Formats for where the result of a build is read. [`ALL`] is the list; each format is one file.
+//! Formats for where the result of a build is read. [`ALL`] is the list.
 
-mod bencher;
-mod benchmark_action;
 mod github;
 mod junit;
 mod lkml;
 pub(crate) mod openmetrics;
+mod trackers;
 
 use std::io::{self, Write};
 
@@ -83,8 +82,8 @@ pub const ALL: [OutputFormat; 6] = [
     junit::FORMAT,
     openmetrics::FORMAT,
     lkml::FORMAT,
-    benchmark_action::FORMAT,
-    bencher::FORMAT,
+    trackers::BENCHMARK_ACTION,
+    trackers::BENCHER,
 ];
 
 impl BuildResults {

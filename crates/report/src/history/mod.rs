@@ -1,7 +1,6 @@
 //! The history of a folder of runs: a document for the terminal and for a page, tables for programs, and
 //! figures over time.
 
-mod check;
 mod words;
 
 use std::io::{self, Write};
@@ -17,14 +16,13 @@ use crate::export::field;
 use crate::formats::openmetrics::{UNITS, family, labels, unit_of};
 use crate::html::esc;
 use crate::html::plot::sparkline;
-use crate::html::scale::{Axis, Kind, Tick, cost_label};
+use crate::html::svg::{Axis, Kind, Tick, cost_label};
 use crate::html::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
 use crate::quantity::Quantity;
 use crate::sentences;
 use crate::text::spark_of_heights;
 use crate::words::{change_with_interval, list, things};
-pub use check::{CheckAnswer, CostAlarm, document as check_document};
-pub use words::{when, when_to_second};
+pub use words::{CheckAnswer, CostAlarm, check_document, when, when_to_second};
 
 /// Changes that are shown unless all are wanted.
 const CHANGES_MOST: usize = 12;

@@ -12,8 +12,8 @@ use stats::{Sweep, Verdict};
 use super::page::{filter_classes, script_json};
 use super::plot::{Subject, Tail};
 use super::points::ZoomPoints;
-use super::scale::Kind;
 use super::sheet::Panel;
+use super::svg::Kind;
 use super::tracks::{Track, draw};
 use super::{Numbered, Source, esc, phases, verdicts};
 use crate::compare::{write_means, write_variants};
@@ -22,7 +22,8 @@ use crate::place::range;
 use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{
-    bound, count, count_with_interval, factor_with_interval, list, number_with_interval, percent, things,
+    bound, count, count_with_interval, factor_with_interval, grouped, list, number_with_interval, percent,
+    things,
 };
 
 /// Writes a workload with its series on all systems; those of the cards above are named.
@@ -93,24 +94,17 @@ fn elsewhere(source: &Source<'_>, series: &[Numbered<'_>], out: &mut dyn Write) 
 
 /// The variants that a system lacks, in one line, those with one reason together.
 fn not_here(findings: &Findings, series: &[Numbered<'_>], out: &mut dyn Write) -> io::Result<()> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for (_, finding) in series {
+    if series.is_empty() {
+        return Ok(());
+    }
+    let reason = |(_, finding): &Numbered<'_>| {
         let words = list(&finding.stops.iter().map(sentences::stop).collect::<Vec<_>>());
-        let label = sentences::variant_label(findings, finding);
-        match reasons.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, labels)) => labels.push(label),
-            None => reasons.push((words, vec![label])),
-        }
-    }
+        (words, sentences::variant_label(findings, finding))
+    };
     let said = |(words, labels): &(String, Vec<String>)| format!("{}: {}", list(labels), esc(words));
-    match reasons.len() {
-        0 => Ok(()),
-        _ => {
-            let ids = series.iter().map(|(i, _)| format!("<i id=\"s{i}\"></i>")).collect::<String>();
-            let lines: Vec<String> = reasons.iter().map(said).collect();
-            writeln!(out, "<p class=\"remark\">{ids}{}.</p>", lines.join("; "))
-        }
-    }
+    let ids = series.iter().map(|(i, _)| format!("<i id=\"s{i}\"></i>")).collect::<String>();
+    let lines: Vec<String> = grouped(series.iter().map(reason)).iter().map(said).collect();
+    writeln!(out, "<p class=\"remark\">{ids}{}.</p>", lines.join("; "))
 }
 
 /// The figure of a series: its sentences, the plots of its cost, and the rest on demand.

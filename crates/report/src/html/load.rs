@@ -3,7 +3,7 @@
 use record::Unit;
 
 use super::plot::percentile;
-use super::scale::{Axis, Kind, Tick, cost_label};
+use super::svg::{Axis, Kind, Tick, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, ROOM_ACROSS, Svg, TOP, within};
 use crate::document::Figure;
 use crate::quantity::time;

@@ -5,7 +5,7 @@ use judge::{Cause, Stop};
 use stats::{Bend, Verdict};
 
 use super::esc;
-use super::scale::Axis;
+use super::svg::Axis;
 use super::svg::{BOTTOM, LEFT, Svg, TOP, WIDTH};
 use crate::place::span;
 use crate::sentences::extrapolated;
@@ -222,7 +222,7 @@ fn is_free(place: &Place, others: &[Option<Place>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scale::Kind;
+    use super::super::svg::Kind;
     use super::super::svg::RIGHT;
     use super::*;
 

@@ -7,7 +7,6 @@ pub(crate) mod page;
 mod phases;
 pub(crate) mod plot;
 mod points;
-pub(crate) mod scale;
 mod scalings;
 pub(crate) mod sheet;
 pub(crate) mod svg;
@@ -54,7 +53,7 @@ pub fn write_on_site(
     if let Some(fleet) = &findings.fleet {
         return write_fleet(findings, fleet, links, out);
     }
-    let asked = &overview::scalings::without_scalings(findings.without_details());
+    let asked = &overview::growth::without_scalings(findings.without_details());
     let highlights = &judge::highlights(asked);
     let source = &Source { recording, findings, asked, highlights, budget: Budget::of(findings) };
     // Where and how imported numbers were measured is unknown.

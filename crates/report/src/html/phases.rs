@@ -6,7 +6,7 @@ use judge::series::{median, sweeps};
 use record::{Direction, JobPart, SeriesKey, SeriesKind, Unit, Workload};
 use stats::Interval;
 
-use super::scale::{Axis, Kind, Tick, cost_label};
+use super::svg::{Axis, Kind, Tick, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP};
 use super::{Source, esc};
 use crate::document::{Column, Table, page};

@@ -11,7 +11,7 @@ use stats::{Block, FittedLine, Interval, Lines, Modes, Spikes, Step, Sweep, Verd
 use super::esc;
 use super::marks::{self, Mark};
 use super::points::{self, Cloud, Frame};
-use super::scale::{Axis, Kind, Tick, change_label, cost_label, factor_label};
+use super::svg::{Axis, Kind, Tick, change_label, cost_label, factor_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, STRIP, STRIP_APART, Svg, TOP, within};
 use crate::quantity::Quantity;
 use crate::sentences::{capital, middle as middle_of};

@@ -15,7 +15,7 @@ use record::Unit;
 use serde::Serialize;
 use stats::{Sweep, Verdict};
 
-use super::scale::Axis;
+use super::svg::Axis;
 use crate::sentences::middle;
 
 /// A point is lone when no more than this are in a square with sides of so many units around it.
@@ -370,7 +370,7 @@ fn chosen(values: &[f64], each: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scale::Kind;
+    use super::super::svg::Kind;
     use super::*;
 
     #[test]

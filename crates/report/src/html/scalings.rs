@@ -12,14 +12,14 @@ use judge::{Finding, Findings};
 use record::{Recording, SeriesKey, System, Unit, Workload};
 use stats::{Scaling, ScalingLaw, Speedup};
 
-use super::scale::{Axis, Kind, factor_label};
 use super::sheet::{EDGE, SAYS, SOFT, Sheet, TITLE};
+use super::svg::{Axis, Kind, factor_label};
 use super::svg::{HEIGHT, Svg, WIDTH};
 use super::tracks::{self, Track, level};
 use super::{Source, esc};
 use crate::compare::name;
 use crate::document::{Element, Figure, Text, Tone};
-use crate::overview::scalings;
+use crate::overview::growth;
 use crate::sentences;
 use crate::words::{count, factor_with_interval};
 
@@ -47,7 +47,7 @@ const ENTRY: f64 = 30.0;
 /// The sections, and the pictures below.
 pub(super) fn blocks(source: &Source<'_>) -> Vec<Element> {
     let Source { recording, findings, .. } = source;
-    let sections = scalings::sections(findings, true).into_iter().map(Element::from);
+    let sections = growth::scaling_sections(findings, true).into_iter().map(Element::from);
     let overviews = findings.systems.iter().filter_map(|system| efficiencies(findings, system));
     let each = findings.systems.iter().flat_map(|system| {
         let figure = |workload: &Workload| figure(recording, findings, system, workload);
@@ -64,7 +64,7 @@ pub fn picture_of_scaling(recording: &Recording, findings: &Findings, workload: 
     let plot = Plot::new(recording, findings, system, workload)?;
     let mut sheet = Sheet::new(WIDTH);
     sheet.paragraph(TITLE, &plot.title);
-    for line in scalings::sentences(findings, &system.name, workload) {
+    for line in growth::scaling_sentences(findings, &system.name, workload) {
         sheet.paragraph(SAYS, &format!("{line}."));
     }
     sheet.paragraph(SOFT, CAPTION);

@@ -11,7 +11,7 @@ use super::esc;
 use super::figure::{keys, subject};
 use super::page::PLOT_STYLE;
 use super::plot::{Subject, Tail};
-use super::scale::Kind;
+use super::svg::Kind;
 use super::svg::{HEIGHT, LEFT, WIDTH};
 use crate::sentences;
 use crate::words::capital;

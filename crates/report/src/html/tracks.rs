@@ -5,7 +5,7 @@ use record::Unit;
 use stats::{Block, Verdict};
 
 use super::esc;
-use super::scale::{Axis, Kind, cost_label};
+use super::svg::{Axis, Kind, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
 use crate::quantity::Quantity;
 use crate::sentences;

@@ -11,12 +11,12 @@ use stats::{Class, Interval};
 
 use super::page::filter_classes;
 use super::plot::sparkline;
-use super::scale::{self, Axis};
+use super::svg::{self, Axis};
 use super::{Numbered, Source, esc, figure};
 use crate::compare::strip;
 use crate::compare::words::{findings as findings_of, on_system};
-use crate::document::{Cell, Column, Element, Fold, Row, Section, Table, Text, Tone, page};
-use crate::overview::{self, Kind, List, scalings};
+use crate::document::{Cell, Column, Element, Fold, Names, Row, Section, Table, Text, Tone, page};
+use crate::overview::{self, Kind, List, growth};
 use crate::place::range;
 use crate::quantity::Quantity;
 use crate::sentences::{self, sentence};
@@ -135,9 +135,9 @@ fn card(
 
 /// A list of the terminal; its series as a table, folded unless they change.
 fn of_list(source: &Source<'_>, list: &List<'_>) -> Element {
-    let Some((kind, series)) = &list.series else { return list.names().into() };
-    let words = format!(": {}{}", list.items.join(", "), list.behind);
-    let words = Text::toned(list.label.as_str(), Tone::Strong).and(words);
+    let Some((kind, series)) = &list.series else { return list.names.clone().into() };
+    let Names { label, items, behind, .. } = &list.names;
+    let words = Text::toned(label, Tone::Strong).and(format!(": {}{behind}", items.join(", ")));
     let series: Vec<Numbered<'_>> =
         series.iter().filter_map(|finding| source.numbered(&finding.key)).collect();
     folded(source, place(*kind), words, &series)
@@ -236,7 +236,7 @@ fn of_compared(source: &Source<'_>, compared: &Comparison) -> Section {
 fn growing<'a>(source: &Source<'a>) -> Vec<(Numbered<'a>, f64, Growth)> {
     let is_shown = |finding: &Finding| {
         let is_elsewhere =
-            scalings::is_of_scaling(source.findings, finding) || source.findings.is_ranked_elsewhere(finding);
+            growth::is_of_scaling(source.findings, finding) || source.findings.is_ranked_elsewhere(finding);
         !finding.detail && !is_elsewhere
     };
     let row = |(i, finding): Numbered<'a>| {
@@ -275,7 +275,7 @@ fn axis(ratios: impl Iterator<Item = Interval>, margin: f64) -> Axis {
     let ends =
         ratios.map(bounded).fold(around, |(low, high), ratio| (low.min(ratio.low), high.max(ratio.high)));
     let (from, to) = strip::ENDS;
-    Axis::new(scale::Kind::Log, ends.0 / 1.03, ends.1 * 1.03, from, to)
+    Axis::new(svg::Kind::Log, ends.0 / 1.03, ends.1 * 1.03, from, to)
 }
 
 /// Writes the matrix; nothing for one system.

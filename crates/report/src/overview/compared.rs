@@ -4,12 +4,11 @@
 use judge::compare::{AnswerNote, Claim, Comparison, OfferedApart, Ranking, RankingEntry, Ratio};
 use judge::{Cause, Finding, Findings, Stop};
 
-use super::lists::List;
 use super::yields;
 use crate::compare::{self, table, words};
-use crate::document::{Cell, Column, Element, Narrow, Row, Section, Table, Text, Tone};
+use crate::document::{Cell, Column, Element, Names, Narrow, Row, Section, Table, Text, Tone};
 use crate::quantity::Quantity;
-use crate::words::{list, percent};
+use crate::words::{grouped, list, percent};
 use crate::{place, sentences};
 
 /// Sentences at the most; the table has the figures of all.
@@ -78,7 +77,7 @@ pub(super) fn systems(compared: &Comparison) -> Vec<Element> {
     blocks.push(Text::toned(words::title(compared), Tone::Strong).into());
     blocks.push(Text::from(words::summary(compared)).into());
     if !compared.is_of_other_programs() {
-        blocks.push(facts(compared).names().into());
+        blocks.push(facts(compared).into());
     }
     blocks.extend(apart(compared).into_iter().map(|note| Text::from(note).into()));
     let rows = table::cost_rows(compared);
@@ -98,7 +97,7 @@ pub(super) fn systems(compared: &Comparison) -> Vec<Element> {
     compare::growth::scaling_sentences(compared).into_iter().for_each(|sentence| scalings.push([sentence]));
     blocks.push(scalings.into());
     let lists = lists(compared, &pairs);
-    blocks.extend(lists.iter().filter(|list| !list.items.is_empty()).map(|list| list.names().into()));
+    blocks.extend(lists.into_iter().filter(|list| !list.items.is_empty()).map(Into::into));
     blocks.push(Text::toned("--verbose has every ratio", Tone::Faint).into());
     blocks
 }
@@ -154,20 +153,15 @@ fn cell(ranking: &Ranking, place: usize) -> Cell {
 
 /// Why a contender has no value in some of the series, alike reasons once.
 fn reasons(shown: &[&Ranking], place: usize) -> Vec<String> {
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for ranking in shown {
-        let entry = ranking.standings.iter().find(|entry| entry.place == place);
-        let Some(reason) = entry.and_then(|entry| reason(ranking, entry)) else { continue };
-        match all.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(ranking.name.clone()),
-            None => all.push((reason, vec![ranking.name.clone()])),
-        }
-    }
+    let of_series = |ranking: &&Ranking| {
+        let entry = ranking.standings.iter().find(|entry| entry.place == place)?;
+        Some((reason(ranking, entry)?, ranking.name.clone()))
+    };
     let said = |(reason, names): (String, Vec<String>)| match names.len() {
         all if all == shown.len() => reason,
         _ => format!("{}: {reason}", list(&names)),
     };
-    all.into_iter().map(said).collect()
+    grouped(shown.iter().filter_map(of_series)).into_iter().map(said).collect()
 }
 
 /// Why a contender has no value at the level of the comparison; `None` where it has.
@@ -229,10 +223,10 @@ fn apart(compared: &Comparison) -> Vec<String> {
 }
 
 /// The facts that differ.
-fn facts(compared: &Comparison) -> List<'static> {
+fn facts(compared: &Comparison) -> Names {
     let differences: Vec<String> = compared.differences.iter().map(sentences::difference).collect();
     let items = if differences.is_empty() { vec!["nothing that was recorded".into()] } else { differences };
-    List { label: "Differs".into(), items, behind: String::new(), lines: 2, series: None }
+    Names { label: "Differs".into(), items, lines_max: 2, ..Names::default() }
 }
 
 /// The series without a number anywhere, and those of systems that have no ratio.
@@ -243,23 +237,12 @@ fn without_result(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<String> {
     nowhere.map(|ranking| ranking.label.clone()).chain(here.map(|pair| pair.name.clone())).collect()
 }
 
-/// The series that one side was not to measure.
-fn one_sided(pairs: &[Pair<'_>]) -> Vec<String> {
-    pairs.iter().filter(|pair| pair.entry.is_one_sided()).map(|pair| pair.name.clone()).collect()
-}
-
 /// The series that do not differ for certain, or have no result.
-fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
+fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<Names> {
     let named = |is_wanted: fn(Option<Claim>) -> bool| -> Vec<String> {
         pairs.iter().filter(|pair| is_wanted(pair.claim())).map(|pair| pair.name.clone()).collect()
     };
-    let list = |label: String, items: Vec<String>, behind: String| List {
-        label,
-        items,
-        behind,
-        lines: 2,
-        series: None,
-    };
+    let list = |label: &str, items| Names { label: label.into(), items, lines_max: 2, ..Names::default() };
     let more = pairs.iter().filter_map(|pair| match pair.claim()? {
         Claim::Unresolved { more } => more,
         _ => None,
@@ -271,23 +254,18 @@ fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
     let mut apart: Vec<String> = pairs.iter().filter_map(Pair::offered).map(compare::offered).collect();
     apart.sort_unstable();
     apart.dedup();
+    let equivalent = named(|claim| matches!(claim, Some(Claim::Equivalent { .. })));
+    let small = named(|claim| matches!(claim, Some(Claim::DifferentButSmall)));
     let unresolved = named(|claim| matches!(claim, Some(Claim::Unresolved { .. })));
+    let one_sided = pairs.iter().filter(|pair| pair.entry.is_one_sided());
     let margin = percent(compared.margin);
     vec![
-        list(
-            format!("Equivalent within {margin} or the noise floor"),
-            named(|claim| matches!(claim, Some(Claim::Equivalent { .. }))),
-            String::new(),
-        ),
-        list(
-            format!("Different by less than {margin}"),
-            named(|claim| matches!(claim, Some(Claim::DifferentButSmall))),
-            String::new(),
-        ),
-        list("Unresolved".into(), unresolved, would),
-        list("Without a result".into(), without_result(compared, pairs), String::new()),
-        list("Measured on one side only".into(), one_sided(pairs), String::new()),
-        list("Not the same load".into(), apart, String::new()),
-        list("Refused".into(), refused, String::new()),
+        list(&format!("Equivalent within {margin} or the noise floor"), equivalent),
+        list(&format!("Different by less than {margin}"), small),
+        Names { behind: would, ..list("Unresolved", unresolved) },
+        list("Without a result", without_result(compared, pairs)),
+        list("Measured on one side only", one_sided.map(|pair| pair.name.clone()).collect()),
+        list("Not the same load", apart),
+        list("Refused", refused),
     ]
 }

@@ -2,39 +2,22 @@
 //! operation that share a list share a name.
 
 use judge::verdict::known_bound;
-use judge::{Cause, Finding, Findings, Settlement, improves, worsens};
+use judge::{Cause, Finding, Findings, Settlement, Stop, improves, worsens};
 use stats::{Class, Warning};
 
 use crate::document::Names;
 use crate::quantity::duration;
 use crate::sentences;
-use crate::words::{NO_BREAK, bound, count, list, percent, things};
+use crate::words::{NO_BREAK, bound, count, grouped_once, list, percent, things};
 
 /// More variants are counted.
 const VARIANTS_NAMED: usize = 3;
 
-/// Names of one kind.
+/// The series of one kind.
 pub(crate) struct List<'a> {
-    pub(crate) label: String,
-    pub(crate) items: Vec<String>,
-    /// The words behind the names.
-    pub(crate) behind: String,
-    /// Lines that it may take.
-    pub(super) lines: usize,
+    pub(crate) names: Names,
     /// The kind of its series, and those; none where it is not one of series.
     pub(crate) series: Option<(Kind, Vec<&'a Finding>)>,
-}
-
-impl List<'_> {
-    /// The list in a document.
-    pub(crate) fn names(&self) -> Names {
-        Names {
-            label: self.label.clone(),
-            items: self.items.clone(),
-            behind: self.behind.clone(),
-            lines_max: self.lines,
-        }
-    }
 }
 
 /// The kind of a series.
@@ -119,7 +102,7 @@ pub(crate) fn lists(findings: &Findings) -> Vec<List<'_>> {
         plain("Too short for the clock".into(), findings, Kind::TooShort),
         stopped(findings),
     ];
-    lists.into_iter().filter(|list| !list.items.is_empty()).collect()
+    lists.into_iter().filter(|list| !list.names.items.is_empty()).collect()
 }
 
 /// The series that change for the better, and those that end where they begin.
@@ -166,8 +149,9 @@ fn of_kind(findings: &Findings, wanted: Kind) -> Vec<&Finding> {
 
 fn plain(label: String, findings: &Findings, kind: Kind) -> List<'_> {
     let series = of_kind(findings, kind);
-    let items = names_of(findings, &series);
-    List { label, items, behind: String::new(), lines: 1, series: Some((kind, series)) }
+    let items = groups(&series).iter().map(|group| of_group(findings, group)).collect();
+    let names = Names { label, items, lines_max: 1, ..Names::default() };
+    List { names, series: Some((kind, series)) }
 }
 
 /// `Flat within 10 % to n = 20 000: socket, open`.
@@ -176,7 +160,9 @@ fn flat(findings: &Findings) -> List<'_> {
     let top = flat.iter().filter_map(|finding| finding.verdict.as_ref()).map(|verdict| verdict.n_high).max();
     let top = top.map(|n| format!(" to n = {}", count(n))).unwrap_or_default();
     let label = format!("Flat within {}{top}", percent(findings.margin));
-    List { lines: 2, ..plain(label, findings, Kind::Flat) }
+    let mut list = plain(label, findings, Kind::Flat);
+    list.names.lines_max = 2;
+    list
 }
 
 /// The costs of series that were measured at one level.
@@ -185,9 +171,10 @@ fn values(findings: &Findings) -> List<'_> {
         let verdict = finding.verdict.as_ref()?;
         Some(format!("{} {}", sentences::label(findings, finding), sentences::verdict(verdict, finding.unit)))
     };
-    let list = plain("At one level".into(), findings, Kind::OneLevel);
-    let items = of_kind(findings, Kind::OneLevel).iter().filter_map(value).collect();
-    List { items, lines: 2, ..list }
+    let mut list = plain("At one level".into(), findings, Kind::OneLevel);
+    list.names.items = of_kind(findings, Kind::OneLevel).iter().filter_map(value).collect();
+    list.names.lines_max = 2;
+    list
 }
 
 /// `Undecided: reap/random (at most 48 %), fork; --budget 12min would settle 9 of 11`.
@@ -198,10 +185,15 @@ fn undecided(findings: &Findings) -> List<'_> {
         let most = bounds.reduce(f64::max).map(|most| format!(" (at most {})", bound(most)));
         of_group(findings, group) + &most.unwrap_or_default()
     };
-    let items = groups(&undecided).iter().map(item).collect();
-    let behind = findings.settlement.map(|settlement| settled(&settlement, undecided.len()));
-    let list = plain("Undecided".into(), findings, Kind::Undecided);
-    List { items, behind: behind.unwrap_or_default(), lines: 2, ..list }
+    let names = Names {
+        label: "Undecided".into(),
+        items: groups(&undecided).iter().map(item).collect(),
+        behind: findings
+            .settlement
+            .map_or_else(String::new, |settlement| settled(&settlement, undecided.len())),
+        lines_max: 2,
+    };
+    List { names, series: Some((Kind::Undecided, undecided)) }
 }
 
 /// `; --budget 12min would settle 9 of 11`.
@@ -227,36 +219,24 @@ fn option(seconds: f64) -> String {
 /// How trials ended early, alike ends once; that the time was too short for all n is a remark. Why a system
 /// has not all rivals is on the page.
 fn stopped(findings: &Findings) -> List<'_> {
-    let mut items: Vec<(String, Vec<String>)> = Vec::new();
-    for finding in &findings.series {
-        for stop in finding.stops.iter().filter(|stop| stop.cause != Cause::Allowance) {
-            let words = match stop.cause {
-                Cause::Unsupported { .. } if is_rival(findings, finding) => "unsupported".into(),
-                _ => sentences::stop(stop),
-            };
-            let label = sentences::variant_label(findings, finding);
-            match items.iter_mut().find(|(known, _)| *known == words) {
-                Some((_, labels)) if labels.contains(&label) => {}
-                Some((_, labels)) => labels.push(label),
-                None => items.push((words, vec![label])),
-            }
-        }
-    }
+    let of_series = |finding: &Finding| {
+        let workload = findings.workload(&finding.key.workload);
+        let is_rival = workload.is_some_and(|workload| workload.rivals);
+        let label = sentences::variant_label(findings, finding);
+        let words = move |stop: &Stop| match stop.cause {
+            Cause::Unsupported { .. } if is_rival => "unsupported".into(),
+            _ => sentences::stop(stop),
+        };
+        let stops = finding.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
+        stops.map(move |stop| (words(stop), label.clone())).collect::<Vec<_>>()
+    };
     let said = |(words, labels): (String, Vec<String>)| match labels.len() {
         n if n > 4 => format!("{words} ({})", things(n, "workload", "workloads")),
         _ => format!("{words} ({})", list(&labels)),
     };
-    let items = items.into_iter().map(said).collect();
-    List { label: "Limits".into(), items, behind: String::new(), lines: 2, series: None }
-}
-
-fn is_rival(findings: &Findings, finding: &Finding) -> bool {
-    findings.workload(&finding.key.workload).is_some_and(|workload| workload.rivals)
-}
-
-/// `bind`, `ready/epoll wait`, `ready wait (select, poll)`, `connect (4 of 5)`.
-fn names_of(findings: &Findings, series: &[&Finding]) -> Vec<String> {
-    groups(series).iter().map(|group| of_group(findings, group)).collect()
+    let items = grouped_once(findings.series.iter().flat_map(of_series)).into_iter().map(said).collect();
+    let names = Names { label: "Limits".into(), items, lines_max: 2, ..Names::default() };
+    List { names, series: None }
 }
 
 /// The label without the variant.

@@ -2,9 +2,8 @@
 //! all of it.
 
 mod compared;
-mod growth;
+pub(crate) mod growth;
 mod lists;
-pub(crate) mod scalings;
 
 use judge::compare::Comparison;
 use judge::{Cause, Finding, Findings, Note};
@@ -56,8 +55,8 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
     if let Some(fleet) = &findings.fleet {
         return fleet::document(findings, fleet, is_machine_known);
     }
-    let scalings = scalings::sections(findings, false);
-    let mut findings = scalings::without_scalings(findings.clone());
+    let scalings = growth::scaling_sections(findings, false);
+    let mut findings = growth::without_scalings(findings.clone());
     let details = findings.series.iter().filter(|finding| finding.detail).count();
     findings.series.retain(|finding| !finding.detail);
     if is_machine_known {
@@ -74,9 +73,8 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
         document.push(growths(findings, &highlights));
     }
     // Costs at one level are in the table that follows, where there is one.
-    let is_in_table =
-        |list: &&List<'_>| systems.is_none() && matches!(list.series, Some((Kind::OneLevel, _)));
-    lists(findings).iter().filter(|list| !is_in_table(list)).for_each(|list| document.push(list.names()));
+    let is_in_table = |list: &List<'_>| systems.is_none() && matches!(list.series, Some((Kind::OneLevel, _)));
+    lists(findings).into_iter().filter(|list| !is_in_table(list)).for_each(|list| document.push(list.names));
     document.blocks.extend(scalings.into_iter().map(Into::into));
     if systems.is_none() {
         let (changed, shown) = changed(findings, &highlights);

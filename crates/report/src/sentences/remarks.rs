@@ -10,7 +10,7 @@ use super::run::{label, variant_label};
 use super::verdict::warnings;
 use crate::place::range;
 use crate::quantity::Quantity;
-use crate::words::{count, list, percent, things};
+use crate::words::{count, grouped_once, list, percent, things};
 
 /// More remarks of one kind are counted.
 const NAMED_MOST: usize = 3;
@@ -189,34 +189,29 @@ fn trials(low: usize, high: usize) -> String {
 
 /// The remarks of the record, equal ones once; for generators only their number.
 fn kinds_of_record(findings: &Findings) -> Vec<String> {
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
-    for finding in &findings.series {
-        for remark in &finding.remarks {
-            let words = match remark {
-                Remark::NotCounted { reason, .. } => format!("trials are not counted: {reason}."),
-                Remark::OfTrials { text, .. } => text.clone(),
-                Remark::Generator(remark) if remark.by == LimitedBy::Generator => {
-                    "the load generator, not the server, was the limit at some level.".into()
-                }
-                Remark::Generator(remark) if remark.by == LimitedBy::Sink => {
-                    "the sink, not the system, was the limit at some level.".into()
-                }
-                Remark::Generator(remark) if remark.by == LimitedBy::Others => {
-                    "other programs disturbed the load at some level.".into()
-                }
-                other => self::remark(other),
-            };
-            let label = match remark {
-                Remark::NothingToJudge { .. } => label(findings, finding),
-                _ => variant_label(findings, finding),
-            };
-            match said.iter_mut().find(|(known, _)| *known == words) {
-                Some((_, labels)) if labels.contains(&label) => {}
-                Some((_, labels)) => labels.push(label),
-                None => said.push((words, vec![label])),
-            }
+    let words = |remark: &Remark| match remark {
+        Remark::NotCounted { reason, .. } => format!("trials are not counted: {reason}."),
+        Remark::OfTrials { text, .. } => text.clone(),
+        Remark::Generator(remark) if remark.by == LimitedBy::Generator => {
+            "the load generator, not the server, was the limit at some level.".into()
         }
-    }
+        Remark::Generator(remark) if remark.by == LimitedBy::Sink => {
+            "the sink, not the system, was the limit at some level.".into()
+        }
+        Remark::Generator(remark) if remark.by == LimitedBy::Others => {
+            "other programs disturbed the load at some level.".into()
+        }
+        other => self::remark(other),
+    };
+    let labelled = |finding: &Finding, remark: &Remark| match remark {
+        Remark::NothingToJudge { .. } => label(findings, finding),
+        _ => variant_label(findings, finding),
+    };
+    let all = findings
+        .series
+        .iter()
+        .flat_map(|finding| finding.remarks.iter().map(move |remark| (finding, remark)));
+    let said = grouped_once(all.map(|(finding, remark)| (words(remark), labelled(finding, remark))));
     let named = |(words, labels): &(String, Vec<String>)| match labels.len() {
         n if n > NAMED_MOST => format!("{}: {words}", things(n, "variant", "variants")),
         _ => format!("{}: {words}", list(labels)),
