@@ -84,7 +84,9 @@ pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Resu
     match format {
         Format::Csv => write_csv(recording, out),
         Format::Json => write_json(recording, out),
-        Format::Parquet => parquet::write_values(recording, out),
+        Format::Parquet => {
+            parquet::write_part(recording, &mut recording.series().map(|(key, _)| key), &[], out)
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use judge::compare::Refused;
 use judge::gate::{ClaimAnswer, ClaimKind, GateAnswer, GateReason, GateRefusal, GatedSeries};
-use record::Unit;
 use stats::{Decision, Interval};
 
 use crate::compare;
+use crate::compare::words::inverted;
 use crate::document::{Document, Table, Text, Tone};
 use crate::words::{GAP, count, fixed, is_bounded, list, ratio_with_interval, some_of, things};
 
@@ -110,7 +110,7 @@ fn change(kind: ClaimKind, one: &GatedSeries) -> Option<String> {
         }
         (_, Some(ratio)) => {
             let than = one.baseline.as_ref().map_or(String::new(), |base| format!(" than {base}"));
-            let (larger, smaller) = sides(one.unit());
+            let (larger, smaller) = compare::sides(one.unit());
             let word = if ratio.value < 1.0 { smaller } else { larger };
             match by(ratio) {
                 (size, Some(interval)) => format!("{name} is {size} {word}{than} ({interval})"),
@@ -120,18 +120,10 @@ fn change(kind: ClaimKind, one: &GatedSeries) -> Option<String> {
     })
 }
 
-fn sides(unit: Unit) -> (&'static str, &'static str) {
-    compare::sides(unit)
-}
-
 /// By how much a cost changed, and its interval: `6.1 %` and `4.2 to 8.1 %`; a doubling or more as a factor.
 fn by(ratio: Interval) -> (String, Option<String>) {
     if ratio.value >= DOUBLE || ratio.value <= 1.0 / DOUBLE {
-        let ratio = if ratio.value < 1.0 {
-            Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
-        } else {
-            ratio
-        };
+        let ratio = if ratio.value < 1.0 { inverted(ratio) } else { ratio };
         let words = ratio_with_interval(ratio);
         let (value, interval) = words.split_once(" (").unwrap_or((&words, ""));
         let interval = interval.trim_end_matches(')');

@@ -1,6 +1,6 @@
 //! The result of comparing a system with itself, in a terminal: false alarms and the noise floor.
 
-use record::{NoiseFloor, Recording};
+use record::Recording;
 
 use crate::document::{Document, Table, Text, Tone};
 use crate::words::bound;
@@ -19,21 +19,16 @@ pub fn document(recording: &Recording) -> Document {
     let mut table = Table { is_compact: true, ..Table::without_headings(2) };
     series.iter().for_each(|(name, share)| table.push([name.as_str(), &bound(*share)]));
     document.push(table);
-    document.say(alarms(floor));
-    document.say(Text::toned(claim(floor), Tone::Strong));
-    document
-}
-
-fn alarms(floor: &NoiseFloor) -> String {
     let judged = floor.series.len();
     let alarms = (floor.false_alarm_rate * judged as f64).round();
-    format!("false alarms: {alarms} of {judged} series are called different at 5 %, although none is")
-}
-
-fn claim(floor: &NoiseFloor) -> String {
-    format!(
+    document.say(format!(
+        "false alarms: {alarms} of {judged} series are called different at 5 %, although none is"
+    ));
+    let claim = format!(
         "noise floor {}: this machine cannot resolve smaller differences ({} pairs of trials)",
         bound(floor.share),
         floor.trials
-    )
+    );
+    document.say(Text::toned(claim, Tone::Strong));
+    document
 }

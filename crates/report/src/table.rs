@@ -6,10 +6,9 @@ use crate::document::{Cell, Column, Document, Row, Section, Table, Text, Tone};
 use crate::overview::{Kind, growth};
 use crate::quantity::Quantity;
 use crate::text::spark;
-use crate::words::{count, factor_with_interval, things};
+use crate::words::{count, factor_with_interval, grouped_once, things};
 use crate::{compare, fleet, sentences};
-use judge::Cause;
-use judge::{Finding, Findings, Growth, Remark};
+use judge::{Cause, Finding, Findings, Growth, Remark};
 use record::LimitedBy;
 
 /// The verdict is wrapped where room is short, to this width at least.
@@ -204,7 +203,7 @@ fn remarks(findings: &Findings) -> Vec<String> {
     let of_series =
         alone.iter().map(|finding| (sentences::label(findings, finding), sentences::remarks(finding)));
     let judged = alone.iter().filter(|finding| finding.verdict.is_some()).count();
-    let mut remarks = grouped(of_series, judged, "series");
+    let mut remarks = alike_once(of_series, judged, "series");
     // A compared variant shows no verdict that needs a warning, and the comparison has the limits of its
     // generator.
     let of_variants = answered.iter().map(|finding| {
@@ -218,26 +217,17 @@ fn remarks(findings: &Findings) -> Vec<String> {
     });
     let variants: HashSet<String> =
         answered.iter().map(|finding| sentences::variant_label(findings, finding)).collect();
-    remarks.extend(grouped(of_variants, variants.len(), "variants"));
+    remarks.extend(alike_once(of_variants, variants.len(), "variants"));
     remarks
 }
 
 /// Alike remarks once, with the names of those that they are on, or how many where these are many.
-fn grouped(all: impl Iterator<Item = (String, Vec<String>)>, most: usize, what: &str) -> Vec<String> {
-    let mut grouped: Vec<(String, Vec<String>)> = Vec::new();
-    for (label, remarks) in all {
-        for remark in remarks {
-            match grouped.iter_mut().find(|(text, _)| *text == remark) {
-                Some((_, labels)) if labels.contains(&label) => {}
-                Some((_, labels)) => labels.push(label.clone()),
-                None => grouped.push((remark, vec![label.clone()])),
-            }
-        }
-    }
+fn alike_once(all: impl Iterator<Item = (String, Vec<String>)>, most: usize, what: &str) -> Vec<String> {
     let said = |(text, labels): (String, Vec<String>)| match labels.len() {
         n if n == most && n > 1 => format!("all {what}: {text}"),
         n if n > 4 => format!("{}: {text}", things(n, what, what)),
         _ => format!("{}: {text}", labels.join(", ")),
     };
-    grouped.into_iter().map(said).collect()
+    let each = all.flat_map(|(label, all)| all.into_iter().map(move |remark| (remark, label.clone())));
+    grouped_once(each).into_iter().map(said).collect()
 }

@@ -26,7 +26,7 @@ pub(crate) fn sides(unit: Unit) -> (&'static str, &'static str) {
 }
 
 /// A ratio the other way round.
-fn inverted(ratio: Interval) -> Interval {
+pub(crate) fn inverted(ratio: Interval) -> Interval {
     Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
 }
 

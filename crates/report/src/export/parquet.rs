@@ -123,11 +123,6 @@ impl Partition {
     }
 }
 
-/// The long table of all values.
-pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
-    write_part(recording, &mut recording.series().map(|(key, _)| key), &[], out)
-}
-
 /// One of the other tables, which are small, as one row group. A cell without a value is null.
 pub(super) fn write_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rows: Vec<Vec<Cell<'_>>> = rows.collect();
@@ -135,7 +130,7 @@ pub(super) fn write_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write)
 }
 
 /// These series of the long table, without some of the columns of names.
-fn write_part(
+pub(super) fn write_part(
     recording: &Recording,
     series: &mut dyn Iterator<Item = &SeriesKey>,
     left_out: &[&str],

@@ -140,7 +140,7 @@ fn changes(machine: &MachineHistory, link: SeriesLink<'_>) -> Table {
         let tone = if change.ratio.value > 1.0 { Tone::Notable } else { Tone::Good };
         table.push([
             Cell::from(changed(machine, change, link)),
-            Cell::toned(words::ratio(change), tone),
+            Cell::toned(change_with_interval(change.ratio), tone),
             words::time(machine, change.night).into(),
             words::kernel(machine, change).into(),
             Cell::toned(differences, Tone::Faint),

@@ -264,11 +264,6 @@ pub(super) fn kernel(machine: &MachineHistory, change: &CostChange) -> String {
     }
 }
 
-/// The change of a cost.
-pub(super) fn ratio(change: &CostChange) -> String {
-    change_with_interval(change.ratio)
-}
-
 /// The series of a change.
 pub(super) fn changed(change: &CostChange) -> String {
     match (change.is_shared, change.has_new_system) {

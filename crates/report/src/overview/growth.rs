@@ -47,7 +47,7 @@ pub(super) fn table(findings: &Findings, highlights: &[Highlight<'_>]) -> Table 
 }
 
 /// The growths of series that are wanted, each a sentence: `bind: 1.2 µs → 3.1 ms …`.
-pub(super) fn sentences_of(findings: &Findings, is_wanted: impl Fn(&Finding) -> bool) -> Vec<String> {
+pub fn growth_sentences(findings: &Findings, is_wanted: impl Fn(&Finding) -> bool) -> Vec<String> {
     let highlights = judge::highlights(findings);
     let wanted = highlights.iter().filter(|highlight| is_wanted(highlight.first()));
     wanted

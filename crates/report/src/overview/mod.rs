@@ -8,6 +8,7 @@ mod lists;
 use judge::compare::Comparison;
 use judge::{Cause, Finding, Findings, Note};
 
+pub use self::growth::growth_sentences;
 pub(crate) use self::growth::{name, sentence};
 pub(crate) use self::lists::{Kind, List, counts, lists};
 use crate::document::terminal::Length;
@@ -91,11 +92,6 @@ fn of_screen(findings: &Findings, systems: Option<&Comparison>, is_machine_known
 /// A comparison of systems: the certain differences, the largest first, and lists of all else.
 pub fn systems(compared: &Comparison) -> Document {
     Document { blocks: compared::systems(compared), ..Document::default() }
-}
-
-/// The growths of series that are wanted, each a sentence.
-pub fn growth_sentences(findings: &Findings, is_wanted: impl Fn(&Finding) -> bool) -> Vec<String> {
-    growth::sentences_of(findings, is_wanted)
 }
 
 /// The machine, and its first disturbance.
