@@ -10,7 +10,7 @@ use judge::compare::{Comparison, MeanOfContender, OverSystems, Ranking, RankingE
 use record::Shape;
 
 use super::lines::{self, Line};
-use super::{growth, over_load, strip, table, words};
+use super::{drawing, growth, table, words};
 use crate::document::{Text, Tone};
 use crate::html::tracks::{Track, draw, power_law, swatch};
 use crate::html::{esc, page};
@@ -38,7 +38,7 @@ pub fn write_on_site(compared: &Comparison, way: &Text, out: &mut dyn Write) -> 
     ratios("c", compared, out)?;
     writeln!(out, "</section>")?;
     scale(compared, out)?;
-    over_load::write(compared, out)?;
+    drawing::write_over_load(compared, out)?;
     refused(compared, out)?;
     writeln!(out, "<section><h2>Curves</h2>")?;
     plots("c", compared, out)?;
@@ -69,7 +69,7 @@ pub(crate) fn write_systems(
     plots("c", compared, out)?;
     writeln!(out, "</details></section>")?;
     scale(compared, out)?;
-    over_load::write(compared, out)?;
+    drawing::write_over_load(compared, out)?;
     differences(compared, out)?;
     refused(compared, out)
 }
@@ -228,7 +228,7 @@ fn costs(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 
 /// Every ratio with its interval, and the answer in words; then the geometric means.
 fn ratios(id: &str, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let (axis, lines) = (strip::axis(compared), lines::of(compared));
+    let (axis, lines) = (drawing::axis(compared), lines::of(compared));
     let is_named = lines::is_named(compared);
     let is_ranked = lines.iter().any(|line| line.rank.is_some());
     writeln!(
@@ -236,9 +236,9 @@ fn ratios(id: &str, compared: &Comparison, out: &mut dyn Write) -> io::Result<()
         "<p>{}</p><table class=\"verdicts ratios\"><thead><tr><th scope=\"col\">Series</th>{}\
          <th scope=\"col\" aria-label=\"Ratio\" class=\"strip\">{}</th>\
          <th scope=\"col\">Answer</th>{}</tr></thead><tbody>",
-        esc(&strip::shown(compared)),
+        esc(&drawing::shown(compared)),
         if is_named { "<th scope=\"col\">Contender</th>" } else { "" },
-        strip::labels(&axis),
+        drawing::labels(&axis),
         if is_ranked { "<th scope=\"col\">Place</th>" } else { "" }
     )?;
     let mut series = None;
@@ -257,7 +257,7 @@ fn ratios(id: &str, compared: &Comparison, out: &mut dyn Write) -> io::Result<()
              <td class=\"verdict\">{}</td>{}</tr>",
             if is_first { "" } else { " class=\"more\"" },
             contender.unwrap_or_default(),
-            strip::draw(&axis, line),
+            drawing::draw(&axis, line),
             said(line),
             if is_ranked { place(line) } else { String::new() }
         )?;

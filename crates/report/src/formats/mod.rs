@@ -1,7 +1,6 @@
 //! Formats for where the result of a build is read. [`ALL`] is the list.
 
-mod github;
-mod junit;
+mod ci;
 mod lkml;
 pub(crate) mod openmetrics;
 mod trackers;
@@ -77,14 +76,8 @@ pub struct OutputFormat {
 }
 
 /// All formats, in the order in which help lists them.
-pub const ALL: [OutputFormat; 6] = [
-    github::FORMAT,
-    junit::FORMAT,
-    openmetrics::FORMAT,
-    lkml::FORMAT,
-    trackers::BENCHMARK_ACTION,
-    trackers::BENCHER,
-];
+pub const ALL: [OutputFormat; 6] =
+    [ci::GITHUB, ci::JUNIT, openmetrics::FORMAT, lkml::FORMAT, trackers::BENCHMARK_ACTION, trackers::BENCHER];
 
 impl BuildResults {
     /// Those of a run, with the comparison of its systems where it has several.
@@ -181,14 +174,6 @@ fn change(compared: &Comparison, ranking: &Ranking, entry: &RankingEntry) -> Opt
 /// Words without the characters that only a terminal of our own has a use for.
 fn plain(words: &str) -> String {
     ungrouped(words).replace([GAP, NO_BREAK], " ")
-}
-
-/// A text in XML, which cannot express control characters.
-fn xml(text: &str) -> String {
-    let legal = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-    let text: String = text.chars().filter(legal).filter(|c| !matches!(c, '\u{fffe}' | '\u{ffff}')).collect();
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', "&apos;").replace('\n', "&#10;")
 }
 
 #[cfg(test)]

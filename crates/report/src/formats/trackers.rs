@@ -1,8 +1,9 @@
 //! JSON for services that keep the results of benchmarks.
 //!
-//! - Bencher Metric Format: `{benchmark: {measure: {value, lower_value, upper_value}}}` (bencher.dev/bmf.json).
-//!   The measures `latency` and `throughput` are those that every project has, in nanoseconds and in operations
-//!   per second; names of measures have at most 64 characters, names of benchmarks 1,024.
+//! - Bencher Metric Format: `{benchmark: {measure: {value, lower_value, upper_value}}}`
+//!   (bencher.dev/bmf.json). The measures `latency` and `throughput` are those that every project has, in
+//!   nanoseconds and in operations per second; names of measures have at most 64 characters, names of
+//!   benchmarks 1,024.
 //! - benchmark-action/github-action-benchmark, `tool: customSmallerIsBetter`: a list of objects with `name`,
 //!   `unit`, `value`, and as text `range` and `extra` (its README, section on custom benchmarks). A rate is
 //!   written as the time of one, because smaller is better in all of the list.

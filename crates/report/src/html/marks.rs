@@ -2,13 +2,13 @@
 //! above the plot; labels are laid in lanes so that none covers another or the line of another.
 
 use judge::{Cause, Stop};
-use stats::{Bend, Verdict};
+use stats::{Bend, Interval, Verdict};
 
 use super::esc;
 use super::svg::Axis;
 use super::svg::{BOTTOM, LEFT, Svg, TOP, WIDTH};
 use crate::place::span;
-use crate::sentences::extrapolated;
+use crate::sentences::{self, extrapolated};
 use crate::words::{change, count, place_with_interval};
 
 /// Height of a lane, and width of a character, at the larger type of a narrow screen.
@@ -28,7 +28,7 @@ pub(crate) struct Mark {
     /// Its class in the style sheet.
     pub(crate) class: &'static str,
     /// Its place and its interval.
-    pub(crate) n: (f64, f64, f64),
+    pub(crate) n: Interval,
     /// Its label.
     pub(crate) label: String,
     /// The tooltip.
@@ -43,15 +43,15 @@ pub(crate) fn of(verdict: Option<&Verdict>, stops: &[Stop]) -> Vec<Mark> {
             let size = change(step.ratio.value);
             Mark {
                 class: "step",
-                n: (step.n as f64, step.n_low as f64, step.n_high as f64),
+                n: sentences::n_of_step(step),
                 label: format!("{size} at {}", count(step.n)),
                 title: format!("step of {size}, {}", span(step.n_low, step.n_high)),
             }
         }));
         marks.extend(v.limit.map(|limit| Mark {
             class: "limit",
-            n: (limit.n.value, limit.n.low, limit.n.high),
-            label: format!("limit {}", count(limit.n.value.round().max(0.0) as u64)),
+            n: limit.n,
+            label: format!("limit {}", count(limit.n.value.round() as u64)),
             title: format!("no bound at n = {}{}", place_with_interval(limit.n), extrapolated(limit, v)),
         }));
         marks.extend(v.bend.map(|Bend { n, before, .. }| {
@@ -62,8 +62,8 @@ pub(crate) fn of(verdict: Option<&Verdict>, stops: &[Stop]) -> Vec<Mark> {
             };
             Mark {
                 class: "knee",
-                n: (n.value, n.low, n.high),
-                label: format!("{word} {}", count(n.value.round().max(0.0) as u64)),
+                n,
+                label: format!("{word} {}", count(n.value.round() as u64)),
                 title: format!("{title} n = {}", place_with_interval(n)),
             }
         }));
@@ -86,7 +86,7 @@ fn stop(stop: &Stop) -> Option<Mark> {
     };
     Some(Mark {
         class: "stop",
-        n: (high as f64, high as f64, high as f64),
+        n: Interval { value: high as f64, low: high as f64, high: high as f64 },
         label: format!("{word} at {}", count(high)),
         title: format!("{} of {} trials, {}", stop.trials, stop.of, span(low, high)),
     })
@@ -117,7 +117,7 @@ pub(crate) fn draw(marks: &[Mark], x: &Axis, svg: &mut Svg) {
         let lane = place.map_or(0, |place| place.lane);
         let label_y = TOP - 5.0 - lane as f64 * LANE;
         svg.put(format_args!("<g class=\"at {class}\"><title>{}</title>", esc(&mark.title)));
-        let (n, low, high) = mark.n;
+        let Interval { value: n, low, high } = mark.n;
         let line = place.map_or_else(|| within(n, x), |place| place.line);
         if let Some(at) = line {
             let (from, to) = (x.place(low.max(x.low)), x.place(high.min(x.high)));
@@ -167,7 +167,7 @@ fn lay(marks: &[Mark], x: &Axis) -> Vec<Option<Place>> {
 
 /// Where a label may stand: right or left of its line, in any lane, the lowest first.
 fn choices(mark: &Mark, x: &Axis) -> Vec<Place> {
-    let n = mark.n.0;
+    let n = mark.n.value;
     if !n.is_finite() {
         return Vec::new();
     }
@@ -229,7 +229,7 @@ mod tests {
     fn marks(places: &[f64]) -> Vec<Mark> {
         let mark = |n: &f64| Mark {
             class: "step",
-            n: (*n, *n, *n),
+            n: Interval { value: *n, low: *n, high: *n },
             label: format!("+510 % at {n}"),
             title: String::new(),
         };

@@ -88,7 +88,7 @@ impl Svg {
     /// The level axis of n. The objects that n counts are unknown for imported numbers.
     pub(super) fn level_of_n(&mut self, ticks: &[Tick], grows: &str) {
         let of = if grows == "n" { "n".into() } else { format!("n = {grows}") };
-        self.level(ticks, |tick| count(tick.value.round().max(0.0) as u64), &of);
+        self.level(ticks, |tick| count(tick.value.round() as u64), &of);
     }
 
     /// The grid and the labels of the upright axis.

@@ -13,7 +13,7 @@ use super::page::filter_classes;
 use super::plot::sparkline;
 use super::svg::{self, Axis};
 use super::{Numbered, Source, esc, figure};
-use crate::compare::strip;
+use crate::compare::drawing;
 use crate::compare::words::{findings as findings_of, on_system};
 use crate::document::{Cell, Column, Element, Fold, Names, Row, Section, Table, Text, Tone, page};
 use crate::overview::{self, Kind, List, growth};
@@ -43,7 +43,7 @@ pub(super) fn growths(source: &Source<'_>) -> Option<Section> {
     let axis = axis(rows.iter().map(|(_, _, growth)| growth.ratio), margin);
     let columns = vec![
         Column::from("Series"),
-        Column { picture: Some(strip::labels(&axis)), ..Column::from("Growth").class("strip") },
+        Column { picture: Some(drawing::labels(&axis)), ..Column::from("Growth").class("strip") },
         Column::from("Growth").class("verdict"),
         Column::from("From the smallest n to the largest").class("ends"),
     ];
@@ -251,7 +251,7 @@ fn growth_row(source: &Source<'_>, (i, finding): Numbered<'_>, growth: &Growth, 
     let label = sentences::label(source.findings, finding);
     let said = factor_with_interval(growth.ratio);
     let margin = source.findings.margin;
-    let strip = strip::of_growth(axis, bounded(growth.ratio), margin, (tone(finding), &said));
+    let strip = drawing::of_growth(axis, bounded(growth.ratio), margin, (tone(finding), &said));
     let ends = finding.verdict.as_ref().map(|v| sentences::ends(v, finding.unit)).unwrap_or_default();
     let rate = if finding.unit == Unit::PerSecond { ", more is better" } else { "" };
     let cells = [
@@ -274,7 +274,7 @@ fn axis(ratios: impl Iterator<Item = Interval>, margin: f64) -> Axis {
     let around = (1.0 / (1.0 + 2.0 * margin), 1.0 + 2.0 * margin);
     let ends =
         ratios.map(bounded).fold(around, |(low, high), ratio| (low.min(ratio.low), high.max(ratio.high)));
-    let (from, to) = strip::ENDS;
+    let (from, to) = drawing::ENDS;
     Axis::new(svg::Kind::Log, ends.0 / 1.03, ends.1 * 1.03, from, to)
 }
 

@@ -7,7 +7,7 @@ use judge::{Finding, Findings};
 use record::{System, Unit};
 use stats::{Bend, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
 
-use super::verdict::{alternation, candidates, name, place, several};
+use super::verdict::{alternation, candidates, n_of_step, name, place, several};
 use super::what_of;
 use crate::place::span;
 use crate::quantity::Quantity;
@@ -110,11 +110,11 @@ fn fact(key: &'static str) -> &'static str {
 /// `the step at 14 116: near half of net.ipv4.ip_local_port_range (14 116)`; empty without a landmark.
 fn is_near(what: &str, n: f64, near: &str) -> Option<String> {
     let near = near.strip_prefix(", ")?;
-    Some(format!("{what} at {}: {near}", count(n.round().max(0.0) as u64)))
+    Some(format!("{what} at {}: {near}", count(n.round() as u64)))
 }
 
 fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Beside {
-    let at = Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 };
+    let at = n_of_step(step);
     let near = near(at);
     let text = format!(
         "step {}: {}, in the same direction in {} of the trials{near}",

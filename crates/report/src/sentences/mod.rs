@@ -25,8 +25,8 @@ pub(crate) use run::{
     surprises, system_title, variant_label, wanted,
 };
 pub(crate) use verdict::{
-    extrapolated, gross_jump, in_a_word, in_short, middle, name as class_name, slope, verdict_and_rest,
-    verdict_beside_cost, verdict_sentence, verdict_with_growth,
+    extrapolated, gross_jump, in_a_word, in_short, middle, n_of_step, name as class_name, slope,
+    verdict_and_rest, verdict_beside_cost, verdict_sentence, verdict_with_growth,
 };
 pub use verdict::{verdict, warnings};
 

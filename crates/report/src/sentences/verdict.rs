@@ -129,8 +129,7 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
             "inconclusive, too short for the clock".into()
         }
         Class::Inconclusive => {
-            let more = v.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
-            format!("inconclusive{}{}", so_far(v, unit), more.unwrap_or_default())
+            format!("inconclusive{}{}", so_far(v, unit), needed(v))
         }
     }
 }
@@ -176,8 +175,7 @@ pub(crate) fn verdict_beside_cost(v: &Verdict, unit: Unit) -> String {
     match v.class {
         Class::Value => "known within 5\u{202f}%".into(),
         Class::Inconclusive if v.n_low == v.n_high && !v.warnings.contains(&Warning::BelowResolution) => {
-            let more = v.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
-            format!("not known within 5\u{202f}%{}", more.unwrap_or_default())
+            format!("not known within 5\u{202f}%{}", needed(v))
         }
         _ => verdict(v, unit),
     }
@@ -189,6 +187,11 @@ fn so_far(v: &Verdict, unit: Unit) -> String {
         true => format!(", {}", unit.estimate_with_interval(v.cost_low)),
         false => at_most(v),
     }
+}
+
+/// `; 30 trials needed`, where that is known.
+fn needed(v: &Verdict) -> String {
+    v.trials_needed.map(|n| format!("; {} trials needed", count(n.into()))).unwrap_or_default()
 }
 
 /// `, at most 14 %`: the bound, where there are trials enough to know how they differ.
@@ -259,9 +262,14 @@ fn named(steps: &[Step]) -> Vec<String> {
 
 /// Where a step is: `at 1 025`, or `between 100 and 1 000`.
 pub(crate) fn place(step: &Step) -> String {
-    let n = Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 };
+    let n = n_of_step(step);
     let at = || format!("at {}", place_with_interval(n));
     between(n).map_or_else(at, |ends| format!("between {ends}"))
+}
+
+/// The place of a step, with its interval.
+pub(crate) fn n_of_step(step: &Step) -> Interval {
+    Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 }
 }
 
 fn name_of_detour(detour: Detour) -> &'static str {
