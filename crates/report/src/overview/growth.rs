@@ -1,12 +1,10 @@
 //! How costs grow. A growth over n is a sentence: its size and place, the landmark there, and the remedy. An
 //! operation by several workers at once has the loss of its throughput, the worst first.
 
-use std::collections::BTreeSet;
-
 use judge::hints::{Landmark, LandmarkRemedy};
 use judge::verdict::is_passed;
 use judge::{Finding, Findings, Growth, Highlight, NotScaled, Remark};
-use record::{Shape, System, Workload};
+use record::{Shape, System};
 use stats::{Class, Scaling, ScalingClass};
 
 use super::lists::{groups, of_group};
@@ -14,7 +12,7 @@ use super::yields;
 use crate::document::{Cell, Column, Names, Row, Section, Table, Text, Tone};
 use crate::quantity::Quantity;
 use crate::words::{
-    count, estimated_factor, factor, factor_with_interval, list, percent, place_with_interval,
+    count, estimated_factor, factor, factor_with_interval, list, percent, place_with_interval, some_of,
 };
 use crate::{place, sentences};
 
@@ -22,9 +20,9 @@ use crate::{place, sentences};
 const SENTENCE_WIDTH_MIN: usize = 60;
 /// Growths shown at the most: a reader has half a minute.
 const GROWTHS_MAX: usize = 9;
-/// More operations that grow likewise are counted.
-const OTHERS_NAMED: usize = 3;
-/// Columns of the table.
+/// Of more operations that grow likewise these are named, and the others counted.
+const OTHERS_NAMED: usize = 2;
+/// The column of the losses that is wrapped.
 const WORDS: usize = 3;
 /// The words are wrapped where room is short, to this width at least.
 const WORDS_WIDTH_MIN: usize = 32;
@@ -73,12 +71,7 @@ pub(crate) fn sentence(findings: &Findings, highlight: &Highlight<'_>) -> String
         Some(to_do) => sentence += &format!(": {to_do}"),
         None => sentence += &(instead(highlight) + &remedy(findings, first)),
     }
-    sentence += &expected(findings, first);
-    let others = likewise(findings, highlight);
-    if !others.is_empty() {
-        sentence += &format!("; likewise {}", list(&others));
-    }
-    sentence
+    sentence + &expected(findings, first) + &likewise(findings, highlight)
 }
 
 /// The scalings of each system; none without any. `is_whole` leaves nothing out.
@@ -92,19 +85,16 @@ pub(crate) fn scaling_sections(findings: &Findings, is_whole: bool) -> Vec<Secti
 
 /// The findings without the series that these sections show.
 pub(crate) fn without_scalings(mut findings: Findings) -> Findings {
-    let is_scaling = |workload: &&Workload| workload.shape == Shape::Scaling;
-    let scalings = findings.workloads.iter().filter(is_scaling).map(|workload| workload.name.clone());
-    let scalings: BTreeSet<String> = scalings.collect();
+    let mut series = std::mem::take(&mut findings.series);
     // One processor has a throughput, and nothing else.
     let is_alone = |finding: &Finding| is_refused(finding, NotScaled::OneProcessor);
-    findings.series.retain(|finding| !scalings.contains(&finding.key.workload) || is_alone(finding));
-    findings
+    series.retain(|finding| !is_of_scaling(&findings, finding) || is_alone(finding));
+    Findings { series, ..findings }
 }
 
 /// Whether its workload is a scaling.
 pub(crate) fn is_of_scaling(findings: &Findings, finding: &Finding) -> bool {
-    let mut workloads = findings.workloads.iter();
-    workloads.any(|workload| workload.name == finding.key.workload && workload.shape == Shape::Scaling)
+    findings.workload(&finding.key.workload).is_some_and(|workload| workload.shape == Shape::Scaling)
 }
 
 /// How each variant of an operation scales on a system, in words.
@@ -169,8 +159,7 @@ fn to_do(near: &Landmark) -> Option<&'static str> {
 
 /// How programs keep the cost small, where the workload says it.
 fn remedy(findings: &Findings, finding: &Finding) -> String {
-    let mut workloads = findings.workloads.iter();
-    let workload = workloads.find(|workload| workload.name == finding.key.workload);
+    let workload = findings.workload(&finding.key.workload);
     let words = workload.and_then(|workload| workload.remedies.get(&finding.key.variant));
     words.map_or_else(String::new, |words| format!("; remedy: {words}"))
 }
@@ -196,7 +185,7 @@ fn expected(findings: &Findings, finding: &Finding) -> String {
 }
 
 /// Other series that grow with it: other workloads, and other operations of the same.
-fn likewise(findings: &Findings, highlight: &Highlight<'_>) -> Vec<String> {
+fn likewise(findings: &Findings, highlight: &Highlight<'_>) -> String {
     let first = &highlight.first().key.workload;
     let mut others: Vec<String> = Vec::new();
     for group in groups(&highlight.series).iter().skip(1) {
@@ -208,12 +197,10 @@ fn likewise(findings: &Findings, highlight: &Highlight<'_>) -> Vec<String> {
             others.push(name);
         }
     }
-    if others.len() > OTHERS_NAMED {
-        let more = others.len() - OTHERS_NAMED + 1;
-        others.truncate(OTHERS_NAMED - 1);
-        others.push(format!("{more} more"));
+    match others.as_slice() {
+        [] => String::new(),
+        some => format!("; likewise {}", some_of(some, OTHERS_NAMED)),
     }
-    others
 }
 
 /// One scaling.

@@ -9,10 +9,10 @@ use stats::Class;
 
 use super::expectation;
 use crate::quantity::duration;
-use crate::words::{NO_BREAK, bound, count, list, percent};
+use crate::words::{NO_BREAK, bound, count, list, percent, some_of};
 
-/// More series than these are counted rather than named.
-const NAMED_MOST: usize = 4;
+/// Of more series these are named, and the others counted.
+const NAMED_MOST: usize = 3;
 
 /// Where the planner had to shorten sweeps: `n was shortened to what the time allows: bind/v4 to 15 400`.
 pub fn shortened(findings: &Findings) -> Option<String> {
@@ -139,19 +139,11 @@ pub(crate) fn variant_label(findings: &Findings, finding: &Finding) -> String {
 
 /// Series that contradict what is documented: `contradicts the documented expectation: bind (constant)`.
 pub(crate) fn surprises(findings: &Findings) -> Option<String> {
-    let unlike: Vec<&Finding> =
-        findings.series.iter().filter(|f| findings.as_expected(f) == Some(false)).collect();
-    let said = |f: &&Finding| format!("{} ({})", label(findings, f), expectation(f.expect));
-    let named = match unlike.len() {
-        0 => return None,
-        n if n <= NAMED_MOST => unlike.iter().map(said).collect::<Vec<_>>(),
-        n => {
-            let named = unlike[..NAMED_MOST - 1].iter().map(said);
-            let more = format!("{} more", count((n + 1 - NAMED_MOST) as u64));
-            named.chain([more]).collect()
-        }
-    };
-    Some(format!("contradicts the documented expectation: {}", list(&named)))
+    let unlike = findings.series.iter().filter(|f| findings.as_expected(f) == Some(false));
+    let said = |f: &Finding| format!("{} ({})", label(findings, f), expectation(f.expect));
+    let unlike: Vec<String> = unlike.map(said).collect();
+    (!unlike.is_empty())
+        .then(|| format!("contradicts the documented expectation: {}", some_of(&unlike, NAMED_MOST)))
 }
 
 /// How sure, in words: `95 % confidence`.
