@@ -122,7 +122,7 @@ pub fn write_hyperfine(recording: &Recording, out: &mut dyn Write) -> Result<()>
     writeln!(out)
 }
 
-/// The long table of all values.
+/// The long table of all values as text with commas.
 fn write_csv(recording: &Recording, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "system,workload,variant,series,direction,trial,n,value,unit,limited_by")?;
     let bounds = Bounds::new(recording);
@@ -141,7 +141,7 @@ fn write_csv(recording: &Recording, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// One of the other tables.
+/// One of the other tables as text with commas.
 fn write_csv_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> Result<()> {
     let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
     writeln!(out, "{}", names.join(","))?;
@@ -189,7 +189,7 @@ fn is_unlimited(limited_by: &[Option<LimitedBy>]) -> bool {
     limited_by.iter().all(Option::is_none)
 }
 
-/// The long table of all values.
+/// The long table of all values as an array, folded to an object per trial of a series.
 fn write_json(recording: &Recording, out: &mut dyn Write) -> Result<()> {
     let mut list = JsonArray::begin(out);
     let bounds = Bounds::new(recording);
@@ -214,7 +214,7 @@ fn write_json(recording: &Recording, out: &mut dyn Write) -> Result<()> {
     list.end()
 }
 
-/// One of the other tables.
+/// One of the other tables as an array.
 fn write_json_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> Result<()> {
     let mut list = JsonArray::begin(out);
     rows.into_iter().try_for_each(|row| list.add(&JsonRow { columns: table.columns(), cells: &row }))?;

@@ -114,7 +114,7 @@ pub(super) fn figure(
     heading: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let Source { recording, findings, budget, .. } = source;
+    let Source { recording, findings, cloud_bytes, .. } = source;
     let sweeps = sweeps(recording, &finding.key);
     let classes = filter_classes(findings, finding);
     writeln!(out, "<figure id=\"s{i}\" class=\"{classes}\">{heading}")?;
@@ -122,7 +122,7 @@ pub(super) fn figure(
     let sentence =
         finding.verdict.as_ref().map(|v| sentences::verdict_sentence(v, finding.unit, findings.alpha));
     let sentence = sentence.unwrap_or_default();
-    let subject = subject(findings, (i, finding), &sweeps, &sentence, budget.cloud);
+    let subject = subject(findings, (i, finding), &sweeps, &sentence, *cloud_bytes);
     let (linear, log) = (subject.cost(Kind::Linear), subject.cost(Kind::Log));
     if linear.is_none() && finding.verdict.is_none() {
         remarks(finding, out)?;
@@ -208,7 +208,7 @@ fn zoomable(
     let of = (finding.grows.as_str(), finding.unit);
     let numbers = trials(source.recording, &finding.key);
     let sweeps: Vec<(u32, Sweep<'_>)> = numbers.into_iter().zip(sweeps.iter().copied()).collect();
-    if let Some(points) = ZoomPoints::of(&sweeps, finding.verdict.as_ref(), of, source.budget.zoom) {
+    if let Some(points) = ZoomPoints::of(&sweeps, finding.verdict.as_ref(), of, source.zoom_bytes) {
         let note = if points.shown == points.of {
             format!("all {} points", count(points.of as u64))
         } else {

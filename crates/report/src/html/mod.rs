@@ -55,7 +55,16 @@ pub fn write_on_site(
     }
     let asked = &overview::growth::without_scalings(findings.without_details());
     let highlights = &judge::highlights(asked);
-    let source = &Source { recording, findings, asked, highlights, budget: Budget::of(findings) };
+    // The series that have points share the room for these.
+    let drawn = findings.series.iter().filter(|finding| finding.measurements > 0).count().max(1);
+    let source = &Source {
+        recording,
+        findings,
+        asked,
+        highlights,
+        cloud_bytes: (CLOUD_BYTES / 2 / drawn).min(60_000),
+        zoom_bytes: (ZOOM_BYTES / drawn).min(400_000),
+    };
     // Where and how imported numbers were measured is unknown.
     let is_run = !findings.run.started_at.is_empty();
     page::open(&page::title(findings), &links.way, out)?;
@@ -114,21 +123,6 @@ fn parts(
 /// A series with its number in the findings, by which it is linked.
 type Numbered<'a> = (usize, &'a Finding);
 
-/// The limits of one series: its two clouds and its points.
-#[derive(Clone, Copy, Debug)]
-struct Budget {
-    cloud: usize,
-    zoom: usize,
-}
-
-impl Budget {
-    /// Divides the limits among the series that have points.
-    fn of(findings: &Findings) -> Budget {
-        let drawn = findings.series.iter().filter(|f| f.measurements > 0).count().max(1);
-        Budget { cloud: (CLOUD_BYTES / 2 / drawn).min(60_000), zoom: (ZOOM_BYTES / drawn).min(400_000) }
-    }
-}
-
 /// The source of the parts of a page.
 struct Source<'a> {
     recording: &'a Recording,
@@ -137,7 +131,9 @@ struct Source<'a> {
     asked: &'a Findings,
     /// The highlights of these.
     highlights: &'a [Highlight<'a>],
-    budget: Budget,
+    /// The most bytes of each of the two clouds of a series, and of its points that can be zoomed.
+    cloud_bytes: usize,
+    zoom_bytes: usize,
 }
 
 impl<'a> Source<'a> {

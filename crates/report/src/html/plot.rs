@@ -29,7 +29,7 @@ const NEAR_THE_LARGEST: f64 = 1.5;
 const LOGARITHMIC_FROM: f64 = 2.5;
 /// Knots of a line that is straight on one of the axes only.
 const KNOTS: i32 = 48;
-/// Places of the curve.
+/// Places of the curve of percentiles.
 const PLACES: usize = 160;
 /// A percentile is reported only with so many measurements above it.
 const ABOVE: usize = 10;
