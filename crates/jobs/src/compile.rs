@@ -31,7 +31,7 @@ use crate::work::{Calls, Refused, at_once};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "compile",
-    source: include_str!("compile.rs"),
+    source: workload::page!("compile.rs"),
     grows: "compilers",
     sizes: Sizes::Levels(levels::one_two_five),
     all_processors: true,

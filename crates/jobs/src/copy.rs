@@ -28,7 +28,7 @@ use crate::work::{Calls, Content};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "copy",
-    source: include_str!("copy.rs"),
+    source: workload::page!("copy.rs"),
     grows: "MiB",
     sizes: Sizes::Levels(levels::one_two_five),
     variants: &[

@@ -24,7 +24,7 @@ use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "directory",
-    source: include_str!("directory.rs"),
+    source: workload::page!("directory.rs"),
     grows: "files in the folder",
     variants: &[
         Variant { name: "new", summary: "a new folder" },

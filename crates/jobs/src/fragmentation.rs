@@ -26,7 +26,7 @@ use workload::{Expect, Need, Operation, Setting, Sizes, Unit, Values, Variant, W
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fragmentation",
-    source: include_str!("fragmentation.rs"),
+    source: workload::page!("fragmentation.rs"),
     grows: "MiB delivered",
     sizes: Sizes::Levels(levels::one_two_five),
     variants: &[

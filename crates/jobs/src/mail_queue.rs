@@ -29,7 +29,7 @@ use crate::work::{Calls, Content, Refused, at_once};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mail-queue",
-    source: include_str!("mail_queue.rs"),
+    source: workload::page!("mail_queue.rs"),
     grows: "writers",
     sizes: Sizes::Levels(levels::one_two_five),
     all_processors: true,

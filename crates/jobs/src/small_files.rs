@@ -35,7 +35,7 @@ use crate::work::{Calls, Content};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "small-files",
-    source: include_str!("small_files.rs"),
+    source: workload::page!("small_files.rs"),
     grows: "KiB per file",
     sizes: Sizes::Levels(sizes),
     variants: &[

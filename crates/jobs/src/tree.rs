@@ -26,7 +26,7 @@ use crate::work::Content;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "tree",
-    source: include_str!("tree.rs"),
+    source: workload::page!("tree.rs"),
     grows: "files in the tree",
     sizes: Sizes::Levels(sizes),
     settings: &[

@@ -46,6 +46,31 @@ pub struct Workload {
     pub equal_offered_load: bool,
 }
 
+/// The leading `//!` lines of a source file, taken out while it is compiled: a program carries no source.
+#[macro_export]
+macro_rules! page {
+    ($file:literal) => {
+        const {
+            const SOURCE: &[u8] = include_bytes!($file);
+            const BYTES: usize = {
+                let mut end = 0;
+                while let [b'/', b'/', b'!', ..] = SOURCE.split_at(end).1 {
+                    while SOURCE[end] != b'\n' {
+                        end += 1;
+                    }
+                    end += 1;
+                }
+                end
+            };
+            const PAGE: [u8; BYTES] = *SOURCE.first_chunk().unwrap();
+            match core::str::from_utf8(&PAGE) {
+                Ok(page) => page,
+                Err(_) => panic!("the page is not UTF-8"),
+            }
+        }
+    };
+}
+
 /// The page of a source file, in Markdown: its leading `//!` lines.
 #[must_use]
 pub fn page(source: &str) -> String {
@@ -194,4 +219,15 @@ pub enum Expect {
     Linear,
     /// No prediction: the numbers were measured elsewhere.
     Any,
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_page_ends_with_the_first_other_line() {
+        let page: &str = crate::page!("workload.rs");
+        assert_eq!(page, "//! The definition of a workload, as it stood when it was measured.\n");
+        let page: &str = crate::page!("lib.rs");
+        assert!(page.ends_with("judge, or look at this machine.\n"), "{page}");
+    }
 }

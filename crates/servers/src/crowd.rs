@@ -26,7 +26,7 @@ use workload::{Expect, Need, Operation, Sizes, Unit, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "crowd",
-    source: include_str!("crowd.rs"),
+    source: workload::page!("crowd.rs"),
     grows: "idle connections",
     sizes: Sizes::Levels(tenfold),
     operations: &[

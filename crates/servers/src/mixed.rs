@@ -32,7 +32,7 @@ use workload::{Expect, Need, Operation, Sizes, Unit, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mixed",
-    source: include_str!("mixed.rs"),
+    source: workload::page!("mixed.rs"),
     grows: "percent of capacity",
     sizes: Sizes::Levels(percents),
     variants: &[

@@ -55,7 +55,7 @@ use workload::{Expect, Need, Operation, Sizes, Trial, TrialError, Unit, Workload
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "race",
     version: 3,
-    source: include_str!("race.rs"),
+    source: workload::page!("race.rs"),
     grows: "simultaneous connections",
     sizes: Sizes::Levels(sizes),
     variants: architectures::VARIANTS,

@@ -30,7 +30,7 @@ use workload::{Expect, Need, Operation, Sizes, Unit, Workload, architectures, le
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "request",
     version: 2,
-    source: include_str!("request.rs"),
+    source: workload::page!("request.rs"),
     grows: "idle connections",
     sizes: Sizes::Levels(sizes),
     variants: architectures::VARIANTS,

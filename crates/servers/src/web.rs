@@ -34,7 +34,7 @@ const ARCH: Setting = Setting {
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "web",
     version: 2,
-    source: include_str!("web.rs"),
+    source: workload::page!("web.rs"),
     variants: &[
         Variant { name: "590", summary: "a file of 590 bytes" },
         Variant { name: "16k", summary: "a file of 16 KiB" },

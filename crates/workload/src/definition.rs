@@ -20,7 +20,7 @@ pub struct Workload {
     pub name: &'static str,
     /// Rises when the meaning of a measurement changes; different versions refuse to compare.
     pub version: u32,
-    /// The text of its own file; its leading `//!` lines are the page.
+    /// The leading `//!` lines of its own file.
     pub source: &'static str,
     /// What n counts: "bound sockets".
     pub grows: &'static str,
@@ -352,42 +352,5 @@ impl Declaration {
     /// The operations that are timed or reported, not summed, in the order of their columns.
     pub(crate) fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
         self.operations.iter().filter(|operation| operation.sum_of.is_empty())
-    }
-}
-
-/// The page at the beginning of a file, its leading `//!` lines, taken out while it is compiled: a trial
-/// program carries no source.
-#[macro_export]
-macro_rules! page {
-    ($file:literal) => {
-        const {
-            const SOURCE: &[u8] = include_bytes!($file);
-            const BYTES: usize = {
-                let mut end = 0;
-                while let [b'/', b'/', b'!', ..] = SOURCE.split_at(end).1 {
-                    while SOURCE[end] != b'\n' {
-                        end += 1;
-                    }
-                    end += 1;
-                }
-                end
-            };
-            const PAGE: [u8; BYTES] = *SOURCE.first_chunk().unwrap();
-            match core::str::from_utf8(&PAGE) {
-                Ok(page) => page,
-                Err(_) => panic!("the page is not UTF-8"),
-            }
-        }
-    };
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_page_ends_with_the_first_other_line() {
-        let page: &str = crate::page!("definition.rs");
-        assert_eq!(page, "//! The declaration of a workload.\n");
-        let page: &str = crate::page!("lib.rs");
-        assert!(page.ends_with("know which workloads there are.\n"), "{page}");
     }
 }

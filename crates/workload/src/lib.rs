@@ -51,7 +51,9 @@ pub use load::LevelRecorder;
 pub use operation::Operation;
 pub use outcome::{EarlyEnd, ProgramEnded, TrialError};
 pub use own::{OwnFolder, OwnNetwork};
-pub use record::{Check, ClientHost, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, resource};
+pub use record::{
+    Check, ClientHost, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, page, resource,
+};
 pub use reference::REFERENCE_STRIDE;
 pub use scaling::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Worker};
 pub use setting::{Setting, Values};

@@ -35,7 +35,7 @@ const NONE: &str = "none";
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "command",
-    source: include_str!("mod.rs"),
+    source: workload::page!("mod.rs"),
     grows: "n",
     // The command decides how many processors it uses.
     all_processors: true,

@@ -39,7 +39,7 @@ use crate::work::{Calls, Refused, at_once};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "crypto",
-    source: include_str!("mod.rs"),
+    source: workload::page!("mod.rs"),
     grows: "threads",
     sizes: Sizes::Levels(levels::one_two_five),
     all_processors: true,

@@ -45,7 +45,7 @@ use workload::{Expect, Need, Operation, Setting, Sizes, Values, Variant, Workloa
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "network-copy",
-    source: include_str!("mod.rs"),
+    source: workload::page!("mod.rs"),
     grows: "MiB",
     sizes: Sizes::Levels(levels::one_two_five),
     server: true,

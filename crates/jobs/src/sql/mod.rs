@@ -48,7 +48,7 @@ use workload::{Expect, Need, Operation, Setting, Sizes, Unit, Values, Variant, W
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "sql",
-    source: include_str!("mod.rs"),
+    source: workload::page!("mod.rs"),
     grows: "clients",
     sizes: Sizes::Levels(levels::one_two_five),
     all_processors: true,

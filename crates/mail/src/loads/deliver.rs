@@ -28,7 +28,7 @@ const OPERATIONS: [Operation; 14] = operations(&STEPS);
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mail-deliver",
-    source: include_str!("deliver.rs"),
+    source: workload::page!("deliver.rs"),
     settings: &[deliveries("1"), DOMAINS, BYTES],
     operations: &OPERATIONS,
     run: Ok(run),

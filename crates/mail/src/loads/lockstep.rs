@@ -38,7 +38,7 @@ use crate::Mode;
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mail-lockstep",
-    source: include_str!("lockstep.rs"),
+    source: workload::page!("lockstep.rs"),
     settings: &[deliveries("1"), DOMAINS],
     operations: &TEST_OPERATIONS,
     run: Ok(run),

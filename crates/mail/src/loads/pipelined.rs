@@ -26,7 +26,7 @@ use crate::Mode;
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mail-pipelined",
-    source: include_str!("pipelined.rs"),
+    source: workload::page!("pipelined.rs"),
     settings: &[deliveries("50"), DOMAINS],
     operations: &TEST_OPERATIONS,
     run: Ok(run),

@@ -11,7 +11,7 @@ use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "devpoll",
-    source: include_str!("devpoll.rs"),
+    source: record::page!("devpoll.rs"),
     served_by: ServedBy::Loop,
     accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),

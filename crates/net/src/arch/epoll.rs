@@ -13,7 +13,7 @@ use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll",
-    source: include_str!("epoll.rs"),
+    source: record::page!("epoll.rs"),
     served_by: ServedBy::Loop,
     accepts: &Accept::ALL,
     probe: || Ok(()),

@@ -12,7 +12,7 @@ use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll-et",
-    source: include_str!("epoll_et.rs"),
+    source: record::page!("epoll_et.rs"),
     served_by: ServedBy::Loop,
     accepts: &Accept::ALL,
     probe: || Ok(()),

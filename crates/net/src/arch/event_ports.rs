@@ -10,7 +10,7 @@ use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "event-ports",
-    source: include_str!("event_ports.rs"),
+    source: record::page!("event_ports.rs"),
     served_by: ServedBy::Loop,
     accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),

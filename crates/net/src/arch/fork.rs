@@ -23,7 +23,7 @@ use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "fork",
-    source: include_str!("fork.rs"),
+    source: record::page!("fork.rs"),
     served_by: ServedBy::Process,
     accepts: &[],
     probe: super::forks,

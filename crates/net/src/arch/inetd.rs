@@ -25,7 +25,7 @@ use crate::worker::WorkerContext;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "inetd",
-    source: include_str!("inetd.rs"),
+    source: record::page!("inetd.rs"),
     served_by: ServedBy::Process,
     accepts: &[],
     probe: || Ok(()),

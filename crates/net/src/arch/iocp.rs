@@ -11,7 +11,7 @@ use super::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "iocp",
-    source: include_str!("iocp.rs"),
+    source: record::page!("iocp.rs"),
     served_by: ServedBy::Loop,
     // The completions of a listener come to one port.
     accepts: &[],

@@ -12,7 +12,7 @@ use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "kqueue",
-    source: include_str!("kqueue.rs"),
+    source: record::page!("kqueue.rs"),
     served_by: ServedBy::Loop,
     accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),

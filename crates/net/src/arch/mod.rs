@@ -67,7 +67,7 @@ pub fn find(name: &str) -> Result<&'static Architecture, Error> {
 pub struct Architecture {
     /// Name on the command line.
     pub name: &'static str,
-    /// The text of its own file; its leading `//!` lines are the page.
+    /// The leading `//!` lines of its own file.
     pub source: &'static str,
     /// The thread or process that serves an open connection.
     pub served_by: ServedBy,

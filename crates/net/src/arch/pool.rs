@@ -21,7 +21,7 @@ use crate::worker::{Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "pool",
-    source: include_str!("pool.rs"),
+    source: record::page!("pool.rs"),
     served_by: ServedBy::PooledThread,
     accepts: &[],
     probe: || Ok(()),

@@ -23,7 +23,7 @@ use crate::worker::{Counter, Counters, StopFlag, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "prefork",
-    source: include_str!("prefork.rs"),
+    source: record::page!("prefork.rs"),
     served_by: ServedBy::PooledProcess,
     accepts: &[],
     probe: super::forks,

@@ -13,7 +13,7 @@ use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "select",
-    source: include_str!("select.rs"),
+    source: record::page!("select.rs"),
     served_by: ServedBy::Loop,
     accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),

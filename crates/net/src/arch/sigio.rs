@@ -14,7 +14,7 @@ use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "sigio",
-    source: include_str!("sigio.rs"),
+    source: record::page!("sigio.rs"),
     served_by: ServedBy::Loop,
     accepts: &[Accept::ReusePort],
     probe: || Ok(()),

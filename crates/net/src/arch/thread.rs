@@ -22,7 +22,7 @@ use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "thread",
-    source: include_str!("thread.rs"),
+    source: record::page!("thread.rs"),
     served_by: ServedBy::Thread,
     accepts: &[],
     probe: || Ok(()),

@@ -30,7 +30,7 @@ use crate::worker::{
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "tokio",
-    source: include_str!("tokio.rs"),
+    source: record::page!("tokio.rs"),
     served_by: ServedBy::Loop,
     accepts: &[Accept::ReusePort, Accept::Shared],
     probe: || Ok(()),

@@ -15,7 +15,7 @@ use crate::worker::Accept;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "uring",
-    source: include_str!("uring.rs"),
+    source: record::page!("uring.rs"),
     served_by: ServedBy::Loop,
     accepts: &[Accept::ReusePort, Accept::Shared],
     probe: cfg_select! {

@@ -15,7 +15,7 @@ pub struct BusyClientSettings {}
 
 impl ClientSettings for BusyClientSettings {
     const NAME: &'static str = "busy";
-    const SOURCE: &'static str = include_str!("busy.rs");
+    const SOURCE: &'static str = record::page!("busy.rs");
     const SERVICE: &'static str = "busy";
 
     type Client = BusyClient;

@@ -33,7 +33,7 @@ const BYTES_MAX: usize = 64 << 10;
 
 impl ClientSettings for EchoClientSettings {
     const NAME: &'static str = "echo";
-    const SOURCE: &'static str = include_str!("echo.rs");
+    const SOURCE: &'static str = record::page!("echo.rs");
     const SERVICE: &'static str = "echo";
 
     type Client = EchoClient;

@@ -138,7 +138,7 @@ pub enum ResponseError {
 pub trait ClientSettings: Default + Args + Serialize + DeserializeOwned {
     /// Name on the command line.
     const NAME: &'static str;
-    /// The text of its own file; its leading `//!` lines are the page.
+    /// The leading `//!` lines of its own file.
     const SOURCE: &'static str;
     /// Name of the service that it speaks to.
     const SERVICE: &'static str;
@@ -202,7 +202,7 @@ pub struct Http2Choice {
 pub struct ClientKind {
     /// Name on the command line.
     pub name: &'static str,
-    /// The text of its own file.
+    /// The leading `//!` lines of its own file.
     pub source: &'static str,
     /// Name of the service that it speaks to.
     pub service: &'static str,

@@ -20,7 +20,7 @@ pub struct BusySettings {}
 
 impl ServiceSettings for BusySettings {
     const NAME: &'static str = "busy";
-    const SOURCE: &'static str = include_str!("busy.rs");
+    const SOURCE: &'static str = record::page!("busy.rs");
 
     fn open(&self, _access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         Ok(Arc::new(Busy))

@@ -18,7 +18,7 @@ pub struct EchoSettings {}
 
 impl ServiceSettings for EchoSettings {
     const NAME: &'static str = "echo";
-    const SOURCE: &'static str = include_str!("echo.rs");
+    const SOURCE: &'static str = record::page!("echo.rs");
 
     fn open(&self, _access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         Ok(Arc::new(Echo))

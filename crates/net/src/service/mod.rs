@@ -43,7 +43,7 @@ pub fn find(name: &str) -> Result<&'static Service, Error> {
 pub trait ServiceSettings: Default + Args + Serialize + DeserializeOwned {
     /// Name on the command line.
     const NAME: &'static str;
-    /// The text of its own file; its leading `//!` lines are the page.
+    /// The leading `//!` lines of its own file.
     const SOURCE: &'static str;
     /// The field of the settings that names a folder whose files are served; a server on another host is sent
     /// them.
@@ -69,7 +69,7 @@ type Opened = Result<Arc<dyn OpenService>, Error>;
 pub struct Service {
     /// Name on the command line.
     pub name: &'static str,
-    /// The text of its own file.
+    /// The leading `//!` lines of its own file.
     pub source: &'static str,
     /// Adds its options to a command.
     pub options: fn(Command) -> Command,

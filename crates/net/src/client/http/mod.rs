@@ -90,7 +90,7 @@ impl Default for HttpClientSettings {
 
 impl ClientSettings for HttpClientSettings {
     const NAME: &'static str = "http";
-    const SOURCE: &'static str = include_str!("mod.rs");
+    const SOURCE: &'static str = record::page!("mod.rs");
     const SERVICE: &'static str = "http";
 
     type Client = HttpClient;

@@ -64,7 +64,7 @@ impl Default for HttpSettings {
 
 impl ServiceSettings for HttpSettings {
     const NAME: &'static str = "http";
-    const SOURCE: &'static str = include_str!("mod.rs");
+    const SOURCE: &'static str = record::page!("mod.rs");
     const FOLDER: Option<&'static str> = Some("root");
 
     fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error> {

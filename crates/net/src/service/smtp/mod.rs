@@ -166,7 +166,7 @@ fn unknown_keyword(keyword: &str) -> Error {
 
 impl ServiceSettings for SmtpSettings {
     const NAME: &'static str = "smtp";
-    const SOURCE: &'static str = include_str!("mod.rs");
+    const SOURCE: &'static str = record::page!("mod.rs");
 
     fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-[]:".contains(&byte);
