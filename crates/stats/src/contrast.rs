@@ -1,17 +1,16 @@
 //! Two systems set against each other in one series, before an error rate is chosen.
 
-use crate::block::{Grid, Rows, column, measure, present_mean};
-use crate::boots::{ByBoot, by_boot, distinct, least_chance, of_pairs};
-use crate::centre::{Centre, FEWEST, Interval, MOST, Student, exp, influences, tails};
+use crate::block::{Grid, Rows, column, levels, measure};
+use crate::centre::{Centre, FEWEST, Interval, MOST, Student, exp, influences, level_of_each, tails};
 use crate::compare::{Answer, Design, PerClaim, SeriesComparison, crossings};
-use crate::drift::{inflation, inflation_of_pairs, wander};
+use crate::dependence::{
+    ByBoot, by_boot, distinct, inflation, inflation_of_pairs, least_chance, of_pairs, wander,
+};
 use crate::flat::first_that;
 use crate::gate::RatioEvidence;
 use crate::judge::JudgeSettings;
 use crate::prior::{FEWEST_WITH_PRIOR, Prior};
-use crate::range::{Common, common_sizes};
-use crate::simultaneous::level_of_each;
-use crate::sweep::Sweep;
+use crate::sweep::{Common, Sweep, common_sizes};
 
 /// Two systems set against each other in one series, before an error rate is chosen.
 ///
@@ -27,7 +26,7 @@ use crate::sweep::Sweep;
 /// Pairs whose variance is [moderated](crate::moderate) by those of other series may claim from two on.
 ///
 /// Where trials are of several boots, a boot takes the place of a trial in all of this, and a claim is never
-/// surer than so few boots allow (`boots.rs`).
+/// surer than so few boots allow (`dependence.rs`).
 ///
 /// References of the trials are not used. They remove noise from a change within a trial, because they do not
 /// depend on n; but their cost differs between systems, and would change the comparison: a slower kernel is
@@ -66,6 +65,17 @@ pub struct Contrast {
     floor: f64,
     looks: u32,
     seed: u64,
+}
+
+/// Whether the second of two differs from the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// For certain, and by more than the margin as measured.
+    Changed,
+    /// Any difference is smaller than the margin, for certain.
+    Same,
+    /// Neither is certain yet.
+    Open,
 }
 
 /// The pairs of trials of one series.
@@ -125,7 +135,7 @@ impl Contrast {
             boots: None,
             units: (rows[0].len(), rows[1].len()),
             design,
-            ratio: UNKNOWN,
+            ratio: Centre::UNKNOWN,
             by_block: Vec::new(),
             influences: Vec::new(),
             pairs: None,
@@ -167,7 +177,9 @@ impl Contrast {
         let freedom = |levels: &Vec<f64>| Centre::new(levels).map_or(0.0, |centre| centre.freedom);
         Some(Contrast {
             ratio: difference(levels, drift)?,
-            by_block: blocks.map(|place| difference(&columns(place), drift).unwrap_or(UNKNOWN)).collect(),
+            by_block: blocks
+                .map(|place| difference(&columns(place), drift).unwrap_or(Centre::UNKNOWN))
+                .collect(),
             influences: transposed(&influences_by_block, rows[0].len() + rows[1].len()),
             boots: has_boots.then(|| (distinct(boots[0]).len(), distinct(boots[1]).len())),
             units: (rows[0].len(), rows[1].len()),
@@ -195,7 +207,7 @@ impl Contrast {
         let ratio = widened(&ratios)?;
         Some(Contrast {
             ratio,
-            by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(UNKNOWN)).collect(),
+            by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(Centre::UNKNOWN)).collect(),
             influences: transposed(&influences_by_block, ratios.len()),
             freedom: ratio.freedom,
             widening,
@@ -250,15 +262,6 @@ impl Contrast {
     /// Boots, or else trials, of the side that has fewer.
     pub fn observations(&self) -> usize {
         self.units.0.min(self.units.1)
-    }
-
-    pub(crate) fn log_margin(&self) -> f64 {
-        self.margin
-    }
-
-    /// The ratio with its interval at this error rate.
-    pub(crate) fn interval(&self, level: f64) -> Interval {
-        exp(self.around(self.ratio, &Student::new(level)))
     }
 
     /// Logarithm of the estimated ratio.
@@ -331,9 +334,27 @@ impl Contrast {
         }
     }
 
+    /// Whether the cost changed, at this error rate, and the ratio with the interval of that rate.
+    ///
+    /// It asks less than [`Answer::Slower`](crate::Answer::Slower), which is certain that the difference
+    /// exceeds the margin: a culprit must differ for certain, and the margin only keeps small real
+    /// differences out. A change of twice the margin then needs a quarter of the boots.
+    pub fn change(&self, level: f64) -> (Change, Interval) {
+        let chances = self.chances();
+        let exceeds = self.ratio.value.abs() > self.margin;
+        let change = if exceeds && chances.differs <= level {
+            Change::Changed
+        } else if !exceeds && chances.within <= level {
+            Change::Same
+        } else {
+            Change::Open
+        };
+        (change, exp(self.around(self.ratio, &Student::new(level))))
+    }
+
     fn around(&self, ratio: Centre, student: &Student) -> Interval {
         let reach = ratio.reach(student).max(self.tick);
-        Interval { value: ratio.value, low: ratio.value - reach, high: ratio.value + reach }
+        Interval::around(ratio.value, reach)
     }
 
     /// Logarithms of the ratio by range of n, which hold together at `level`. Changes within trials decide
@@ -364,51 +385,12 @@ impl Contrast {
     }
 }
 
-/// A range of n in which no trial of one side has a value.
-const UNKNOWN: Centre = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };
-
-/// The level of each row: the mean of its blocks.
-fn levels(rows: &Rows) -> Vec<f64> {
-    rows.iter().map(|row| present_mean(row)).collect()
-}
-
 fn at_places<'a>(sweeps: &[Sweep<'a>], places: &[usize]) -> Vec<Sweep<'a>> {
     places.iter().map(|place| sweeps[*place]).collect()
 }
 
 fn transposed(columns: &[Vec<f64>], rows: usize) -> Vec<Vec<f64>> {
     (0..rows).map(|row| column(columns, row)).collect()
-}
-
-/// Whether the second of two differs from the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// For certain, and by more than the margin as measured.
-    Changed,
-    /// Any difference is smaller than the margin, for certain.
-    Same,
-    /// Neither is certain yet.
-    Open,
-}
-
-impl Contrast {
-    /// Whether the cost changed, at this error rate, and the ratio with the interval of that rate.
-    ///
-    /// It asks less than [`Answer::Slower`](crate::Answer::Slower), which is certain that the difference
-    /// exceeds the margin: a culprit must differ for certain, and the margin only keeps small real
-    /// differences out. A change of twice the margin then needs a quarter of the boots.
-    pub fn change(&self, level: f64) -> (Change, Interval) {
-        let chances = self.chances();
-        let exceeds = self.value().abs() > self.log_margin();
-        let change = if exceeds && chances.differs <= level {
-            Change::Changed
-        } else if !exceeds && chances.within <= level {
-            Change::Same
-        } else {
-            Change::Open
-        };
-        (change, self.interval(level))
-    }
 }
 
 /// The effect of drift on the difference of two runs.

@@ -7,9 +7,9 @@ use crate::centre::{Centre, Interval, Student, exp};
 use crate::curve::Curve;
 use crate::judge::JudgeSettings;
 use crate::model_selection::{ASTRAY, CERTAIN, follows, lacks_fit};
-use crate::range::Common;
 use crate::shape::{Family, Fit};
 use crate::shape_selection::{LATE, interval, material};
+use crate::sweep::Common;
 use crate::view::View;
 
 /// The growth beyond that from the median of the first block to that of the last.

@@ -18,7 +18,9 @@
 
 use serde::Serialize;
 
+use crate::block::{NORMAL_MAD, median};
 use crate::centre::{Centre, Interval, MOST, Student, exp, tails};
+use crate::dependence::least_chance;
 use crate::flat::first_that;
 
 /// Share of builds without a change that may fail.
@@ -172,11 +174,10 @@ impl Tried {
         let sides = if self.claim.is_either_way { 1.0 } else { 2.0 };
         let shown = Student::new(if is_beyond { sides * level } else { 2.0 * pass });
         let reach = self.of.ratio.reach(&shown).max(self.of.tick);
-        let value = self.of.ratio.value;
         let is_common = decision == Decision::Undecided && self.certain_alone <= level;
         GateDecision {
             decision,
-            ratio: exp(Interval { value, low: value - reach, high: value + reach }),
+            ratio: exp(Interval::around(self.of.ratio.value, reach)),
             chance: self.certain_alone,
             margin: self.margin.exp_m1(),
             common: self.apart.map(|(_, common)| common.exp()),
@@ -195,7 +196,7 @@ impl Tried {
         let now = 2.0 / (1.0 / first as f64 + 1.0 / second as f64);
         let is_paired = self.of.is_paired;
         let least = |units: u32| {
-            if is_paired { 0.0 } else { crate::boots::least_chance(units as usize, units as usize) }
+            if is_paired { 0.0 } else { least_chance(units as usize, units as usize) }
         };
         first_that((first.max(second) as u32 + 1)..=MOST, |units| {
             least(*units) <= student.level()
@@ -218,9 +219,8 @@ impl RatioEvidence {
         if !self.is_enough || self.chance_least > level {
             return None;
         }
-        let Centre { value, .. } = self.ratio;
         let reach = self.ratio.reach(&Student::new(level)).max(self.tick);
-        Some(exp(Interval { value, low: value - reach, high: value + reach }))
+        Some(exp(Interval::around(self.ratio.value, reach)))
     }
 
     /// Whether the values are too short for the clock to show a change by that share.
@@ -252,9 +252,9 @@ fn apart(series: &[RatioEvidence], place: usize) -> Option<(Centre, f64)> {
     if others.len() < COMPANIONS {
         return None;
     }
-    let common = middle(others.iter().map(|one| one.value).collect());
-    let own = middle(others.iter().map(|one| one.error).collect());
-    let spread = NORMAL_MAD * middle(others.iter().map(|one| (one.value - common).abs()).collect());
+    let middle = |of: &dyn Fn(&Centre) -> f64| median(&mut others.iter().map(of).collect::<Vec<f64>>());
+    let (common, own) = (middle(&|one| one.value)?, middle(&|one| one.error)?);
+    let spread = NORMAL_MAD * middle(&|one| (one.value - common).abs())?;
     let count = others.len() as f64;
     let response = (spread.powi(2) - own.powi(2)).max(0.0);
     // The error of a median (Kenney & Keeping, Mathematics of Statistics 1, 1962).
@@ -262,15 +262,6 @@ fn apart(series: &[RatioEvidence], place: usize) -> Option<(Centre, f64)> {
     let ratio = series[place].ratio;
     let error = (ratio.error.powi(2) + response + of_common).sqrt();
     Some((Centre { value: ratio.value - common, error, freedom: ratio.freedom.min(count - 1.0) }, common))
-}
-
-/// Standard deviations in the median absolute deviation of normal values, the other way round.
-pub(crate) const NORMAL_MAD: f64 = 1.4826;
-
-fn middle(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let half = values.len() / 2;
-    if values.len() % 2 == 1 { values[half] } else { values[half - 1].midpoint(values[half]) }
 }
 
 #[cfg(test)]

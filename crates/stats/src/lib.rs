@@ -2,21 +2,20 @@
 //!
 //! | question | modules |
 //! |---|---|
-//! | which data are judged, in which pieces | `range`, `sweep`, `block`, `median` |
-//! | centre, errors and simultaneous bounds | `centre`, `simultaneous`, `drift` |
-//! | which class | `judge` combines the parts, `classify` chooses; `view` has the figures of every verdict |
-//! | flat, or small growth | `flat`, `growth` |
+//! | which data are judged, in which pieces | `sweep`, `block` |
+//! | centre, errors and simultaneous bounds | `centre`; `dependence` of trials on time and boots |
+//! | which class | `judge`; `view` has the figures of every verdict, `verdict` the types |
+//! | flat, or small growth | `flat` |
 //! | a shape, steps, a limit, several | `shape_selection`, on `shape`, `model_selection` and `step` |
-//! | the data of a fit, and their correlated errors | `curve`, `covariance` |
-//! | two lines | `two_lines`, on `lines`, `line_mixture`, `mixture` and `groups` |
-//! | modes, spikes | `modes`, `spikes`, on `baseline`; `finding` has the types |
-//! | references | `references` (their changes), `control` (the part removed) |
-//! | throughput of several workers | `scaling` |
-//! | two systems | `contrast`, on `boots` and `prior`; `compare` has the answer |
-//! | several systems | `multiplicity`, `geometric_mean`, `rank`, `noise_floor` |
+//! | the data of a fit, and their correlated errors | `curve` |
+//! | two lines, modes, spikes | `two_lines` and `modes`, on `mixture`; `spikes` |
+//! | references | `control` |
+//! | throughput of several workers; the level that attempts hold | `scaling`; `threshold` |
+//! | shares and means over trials or time | `part` |
+//! | two systems | `contrast`, on `dependence` and `prior`; `compare` has the answer |
+//! | several systems | `rank`, `noise_floor` |
 //! | many hosts | `fleet` |
-//! | a run among others, over any n | `cells` |
-//! | a run in fewer values, and its verdicts in JSON | `reduction`, `number` |
+//! | a run in fewer values, or among others | `reduction` |
 //! | many runs over time | `history` |
 //! | may a build fail | `gate` |
 //!
@@ -25,69 +24,45 @@
 
 #![forbid(unsafe_code)]
 
-mod baseline;
 mod block;
-mod boots;
-mod cells;
 mod centre;
-mod classify;
-mod cluster;
 mod compare;
 mod contrast;
 mod control;
-mod covariance;
 mod curve;
-mod drift;
+mod dependence;
 mod ends;
-mod finding;
 mod flat;
 mod fleet;
 mod gate;
-mod geometric_mean;
-mod groups;
-mod growth;
 mod history;
 mod judge;
-mod line_mixture;
-mod lines;
-mod median;
 mod mixture;
 mod model_selection;
 mod modes;
-mod multiplicity;
 mod noise_floor;
-mod number;
 mod part;
 mod prior;
-mod range;
 mod rank;
 mod reduction;
-mod references;
 mod scaling;
 mod search;
 mod shape;
 mod shape_selection;
 #[cfg(test)]
 mod simulate;
-mod simultaneous;
 mod spikes;
 mod step;
 mod sweep;
 mod threshold;
-mod turn;
 mod two_lines;
 mod verdict;
 mod view;
 
-pub use cells::{CellCost, cell_costs};
 pub use centre::Interval;
-pub use cluster::{Cluster, mean_reach, share_reach};
-pub use compare::{Answer, Crossing, Design, PerClaim, SeriesComparison, compare};
+pub use compare::{Answer, Crossing, Design, PerClaim, SeriesComparison, answers, compare};
 pub use contrast::{Change, Contrast};
 pub use control::{Adjustment, ReferenceStanding, ReferenceUse};
-pub use finding::{
-    Asymptote, Bend, FittedLine, Lines, LocalExponent, Modes, Period, Repeated, Segment, Spikes, Step, Turn,
-};
 pub use fleet::{
     Deviations, FleetRatioAnswer, HostCosts, HostEffect, HostSweeps, NoCost, Outlier, PooledEffect,
     host_costs, moderated, outlying, pooled, ratio_answers,
@@ -96,21 +71,21 @@ pub use gate::{
     Decision, GATE_ALPHA, GateDecision, RUNS_APART, RatioClaim, RatioEvidence, chance_of_factor, discoveries,
     gate,
 };
-pub use geometric_mean::geometric_mean;
 pub use history::{
     CONFIRM_ALPHA, ChangeGround, Confirmation, Confirmed, HistoryFold, HistorySettings, LevelChange,
     LevelHistory, LevelSegment, NightCosts, SeriesLevels, Suspicion, YEARLY_DRIFT, YearlyDrift, confirm,
     history,
 };
 pub use judge::{JudgeSettings, judge};
-pub use multiplicity::answers;
 pub use noise_floor::{FLOOR_PAIRS, FloorEstimate, SelfRatio, noise_floor};
-pub use part::{TrialPart, mean_of_trials, part_of_whole};
+pub use part::{Cluster, TrialPart, mean_of_trials, mean_reach, part_of_whole, share_reach};
 pub use prior::moderate;
-pub use range::steady_range;
-pub use rank::{Match, Rank, ranks};
-pub use reduction::{REDUCED_FROM, ReducedCell, reduced_values, reduction};
+pub use rank::{Match, Rank, geometric_mean, ranks};
+pub use reduction::{CellCost, REDUCED_FROM, ReducedCell, cell_costs, reduced_values, reduction};
 pub use scaling::{Scaling, ScalingBend, ScalingClass, ScalingLaw, ScalingTrial, Speedup, scaling};
-pub use sweep::{N_MAX, Sweep};
+pub use sweep::{N_MAX, Sweep, steady_range};
 pub use threshold::{Attempt, Threshold, threshold};
-pub use verdict::{Block, Class, Verdict, Warning};
+pub use verdict::{
+    Asymptote, Bend, Block, Class, FittedLine, Lines, LocalExponent, Modes, Period, Repeated, Segment,
+    Spikes, Step, Turn, Verdict, Warning,
+};

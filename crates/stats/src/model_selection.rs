@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use crate::block::column;
-use crate::centre::{Centre, mean, tails};
+use crate::centre::{Centre, chance_of_all, mean, tails};
 use crate::curve::{Curve, Edges};
 use crate::search::{nearest, smooth_fits};
 use crate::shape::{Family, Fit, NONE, segment};
-use crate::simultaneous::chance_of_all;
 use crate::verdict::Class;
 
 /// Shapes this close to the best, by the criterion of Schwarz (Annals of Statistics 6, 1978), are not

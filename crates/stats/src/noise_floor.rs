@@ -1,7 +1,8 @@
 //! The noise floor: the ratio that a system shows when it is measured against itself.
 
-use crate::centre::{Centre, Interval};
 use fastrand::Rng;
+
+use crate::centre::{Centre, Interval};
 
 /// Pairs of trials from which a floor is computed, and to which it applies: those of the first look. More
 /// trials make the intervals of a comparison narrower, but one afternoon does not show differences from day
@@ -94,24 +95,14 @@ fn quantile(values: &mut [f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A value of the standard normal distribution (Box & Muller, 1958).
-    fn normal(random: &mut Rng) -> f64 {
-        let (u, v) = (1.0 - random.f64(), random.f64());
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    }
-
-    fn centre(pairs: &[f64]) -> Centre {
-        Centre::new(pairs).expect("a centre")
-    }
+    use crate::centre::{Student, exp};
+    use crate::simulate::normal;
 
     /// A comparison of a system with itself, whose pairs differ by `spread` on the logarithmic scale.
     fn itself(count: usize, spread: f64, random: &mut Rng) -> SelfRatio {
         let pairs: Vec<f64> = (0..count).map(|_| spread * normal(random)).collect();
-        let centre = centre(&pairs);
-        let reach = centre.reach(&crate::centre::Student::new(0.05));
-        let (value, low, high) = (centre.value, centre.value - reach, centre.value + reach);
-        SelfRatio { ratio: Interval { value: value.exp(), low: low.exp(), high: high.exp() }, pairs }
+        let centre = Centre::new(&pairs).expect("a centre");
+        SelfRatio { ratio: exp(centre.interval(&Student::new(0.05))), pairs }
     }
 
     #[test]

@@ -16,7 +16,9 @@
 //! 'race-*'`).
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use statrs::function::gamma::digamma;
 
+use crate::centre::{mean, squares};
 use crate::contrast::Contrast;
 
 /// Fewer variances do not show how variances differ.
@@ -38,11 +40,7 @@ impl Prior {
     pub(crate) fn new(variances: &[(f64, f64)], freedom: f64) -> Option<Prior> {
         let known: Vec<(f64, f64)> =
             variances.iter().copied().filter(|(variance, _)| *variance > 0.0).collect();
-        if known.len() < VARIANCES {
-            return None;
-        }
-        let of = known.iter().map(|(_, freedom)| freedom).sum::<f64>();
-        let pooled = known.iter().map(|(variance, freedom)| variance * freedom).sum::<f64>() / of;
+        let (pooled, _) = pooled(&known)?;
         let freedom = moments(&known).min(FREEDOM).min(freedom / 2.0);
         (freedom > 0.0).then_some(Prior { freedom, variance: pooled })
     }
@@ -54,19 +52,13 @@ impl Prior {
             variance.is_normal() && *variance > 0.0 && freedom.is_finite() && *freedom >= 1.0
         };
         let known: Vec<(f64, f64)> = variances.iter().copied().filter(is_usable).collect();
-        if known.len() < VARIANCES {
-            return None;
-        }
-        let of = known.iter().map(|(_, freedom)| freedom).sum::<f64>();
-        let pooled = known.iter().map(|(variance, freedom)| variance * freedom).sum::<f64>() / of;
+        let (pooled, of) = pooled(&known)?;
         let found = moments(&known);
         if found >= of {
             return Some(Prior { freedom: of, variance: pooled });
         }
         // The centre of the logarithms, which one noisy host hardly moves.
-        let log =
-            |(variance, freedom): &(f64, f64)| variance.ln() - digamma(freedom / 2.0) + (freedom / 2.0).ln();
-        let middle = known.iter().map(log).sum::<f64>() / known.len() as f64;
+        let middle = mean(&unbiased_logs(&known));
         let variance = (middle + digamma(found / 2.0) - (found / 2.0).ln()).exp();
         Some(Prior { freedom: found, variance })
     }
@@ -86,16 +78,25 @@ impl Prior {
     }
 }
 
+/// The mean of the variances and the sum of their degrees of freedom; `None` where they are too few.
+fn pooled(variances: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let of = variances.iter().map(|(_, freedom)| freedom).sum::<f64>();
+    let pooled = variances.iter().map(|(variance, freedom)| variance * freedom).sum::<f64>() / of;
+    (variances.len() >= VARIANCES).then_some((pooled, of))
+}
+
+/// Logarithms of the variances, without the bias of few degrees of freedom.
+fn unbiased_logs(variances: &[(f64, f64)]) -> Vec<f64> {
+    let log =
+        |(variance, freedom): &(f64, f64)| variance.ln() - digamma(freedom / 2.0) + (freedom / 2.0).ln();
+    variances.iter().map(log).collect()
+}
+
 /// d₀ by the method of moments: the logarithms of the variances scatter by ψ′(d/2) of themselves, and the
 /// rest is ψ′(d₀/2). Infinite where nothing is left.
 fn moments(variances: &[(f64, f64)]) -> f64 {
     let count = variances.len() as f64;
-    let logs: Vec<f64> = variances
-        .iter()
-        .map(|(variance, freedom)| variance.ln() - digamma(freedom / 2.0) + (freedom / 2.0).ln())
-        .collect();
-    let middle = logs.iter().sum::<f64>() / count;
-    let scatter = logs.iter().map(|log| (log - middle).powi(2)).sum::<f64>() / (count - 1.0);
+    let scatter = squares(&unbiased_logs(variances)) / (count - 1.0);
     let own = variances.iter().map(|(_, freedom)| trigamma(freedom / 2.0)).sum::<f64>() / count;
     let rest = scatter - own;
     if rest <= 0.0 {
@@ -108,10 +109,6 @@ fn moments(variances: &[(f64, f64)]) -> f64 {
         if trigamma(half) > rest { low = half } else { high = half }
     }
     2.0 * low
-}
-
-fn digamma(x: f64) -> f64 {
-    statrs::function::gamma::digamma(x)
 }
 
 /// ψ′, by its recurrence and its asymptotic series (Abramowitz & Stegun, 1964, 6.4.6 and 6.4.12).
@@ -137,6 +134,7 @@ pub fn moderate<'c>(contrasts: impl Iterator<Item = &'c mut Contrast>, freedom: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::normal;
 
     /// ψ′(1) = π²/6 and ψ′(½) = π²/2.
     #[test]
@@ -151,11 +149,7 @@ mod tests {
     #[test]
     fn the_freedom_of_a_prior_is_found_again() {
         let mut random = fastrand::Rng::with_seed(5);
-        let mut normal = || {
-            let (u, v) = (1.0 - random.f64(), random.f64());
-            (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-        };
-        let mut chi_square = |freedom: usize| (0..freedom).map(|_| normal().powi(2)).sum::<f64>();
+        let mut chi_square = |freedom: usize| (0..freedom).map(|_| normal(&mut random).powi(2)).sum::<f64>();
         let variances: Vec<(f64, f64)> = (0..4_000)
             .map(|_| {
                 let truth = 4.0 / chi_square(4);

@@ -1,8 +1,7 @@
 //! The best member of each family that has a parameter of its own, with the parameter's error.
 
-use crate::centre::{Centre, mean};
-use crate::covariance::dot;
-use crate::curve::{Curve, Edges};
+use crate::centre::{Centre, squares};
+use crate::curve::{Curve, Edges, dot};
 use crate::shape::{Family, Fit, Law, golden};
 
 /// Places that are tried for the knee of a hinge and for a bend.
@@ -74,8 +73,7 @@ fn slopes_ratio(curve: &Curve, at: f64) -> f64 {
 }
 
 /// The solution of linear equations, each of which ends with its right side, by elimination; `None` where
-/// they
-/// have none.
+/// they have none.
 fn solve<const COUNT: usize, const WIDTH: usize>(mut rows: [[f64; WIDTH]; COUNT]) -> Option<[f64; COUNT]> {
     for place in 0..COUNT {
         let pivot = (place..COUNT).max_by(|a, b| rows[*a][place].abs().total_cmp(&rows[*b][place].abs()))?;
@@ -120,11 +118,9 @@ fn searched(
 const REFINED: usize = 8;
 
 /// The exponent of a power, or the logarithm of the place of a bend, with its error by the infinitesimal
-/// jackknife
-/// over trials (Jaeckel, Bell Laboratories memorandum 72-1215-11, 1972; Efron, The Jackknife, 1982, §6): how
-/// far
-/// each trial moves the estimate, while the share that grows and the ratio of two slopes follow.
-pub(crate) fn searched_parameter(curve: &Curve, fit: &Fit) -> Option<Centre> {
+/// jackknife over trials (Jaeckel, Bell Laboratories memorandum 72-1215-11, 1972; Efron, The Jackknife, 1982,
+/// §6): how far each trial moves the estimate, while the share that grows and the ratio of two slopes follow.
+fn searched_parameter(curve: &Curve, fit: &Fit) -> Option<Centre> {
     let (value, with): (f64, &dyn Fn([f64; 3]) -> Family) = match fit.family {
         Family::Power { exponent, .. } => {
             (exponent, &move |[step, ..]| Family::Power { exponent: exponent + step, searched: true })
@@ -201,7 +197,6 @@ pub(crate) fn place(curve: &Curve, fit: &Fit, edge: f64) -> Option<Centre> {
     let count = curve.trials.len() as f64;
     let without: Vec<f64> =
         (0..curve.trials.len()).map(|trial| best(&curve.without(trial), whole, 0.5, 10)).collect();
-    let middle = mean(&without);
-    let squares: f64 = without.iter().map(|value| (value - middle).powi(2)).sum();
-    Some(Centre { value: whole, error: (squares * (count - 1.0) / count).sqrt(), freedom: count - 1.0 })
+    let error = (squares(&without) * (count - 1.0) / count).sqrt();
+    Some(Centre { value: whole, error, freedom: count - 1.0 })
 }

@@ -163,9 +163,8 @@ pub(crate) struct Fit {
 }
 
 /// An exponent that lies between these for certain is called linear: over a few decades n·log n is as steep
-/// as
-/// n to the power of 1.1 to 1.2.
-pub(crate) const LINEAR: (f64, f64) = (0.8, 1.25);
+/// as n to the power of 1.1 to 1.2.
+const LINEAR: (f64, f64) = (0.8, 1.25);
 /// The confidence of the exponent that gives a power its class.
 const KNOWN: f64 = 0.01;
 

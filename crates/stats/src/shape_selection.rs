@@ -4,17 +4,15 @@ use crate::block::Grid;
 use crate::centre::{Centre, Interval, Student, exp, mean};
 use crate::curve::Curve;
 use crate::ends::{EndSite, Ends};
-use crate::finding::{Asymptote, Bend, Segment, Step, Turn};
-use crate::flat::{Flatness, Layout};
-use crate::growth::growth;
+use crate::flat::{Flatness, Layout, growth};
 use crate::judge::JudgeSettings;
 use crate::model_selection::{ModelSelection, lacks_fit};
-use crate::range::Common;
 use crate::search::place;
 use crate::shape::{Family, Fit};
-use crate::step::{self, NEAR, Site};
-use crate::turn::Ways;
-use crate::verdict::Class;
+use crate::step;
+use crate::step::{NEAR, Site, Ways};
+use crate::sweep::Common;
+use crate::verdict::{Asymptote, Bend, Class, Segment, Step, Turn};
 use crate::view::View;
 
 /// Fewer blocks show no shape.

@@ -1,17 +1,15 @@
 //! A series in blocks of n: the figures that every verdict carries, whatever its class.
 
-use crate::block::{Grid, Rows, against_baseline, column, log_medians, present_mean};
+use crate::block::{
+    Grid, Rows, against_baseline, column, grouped_median, log_medians, median, median_interval, present_mean,
+};
 use crate::centre::{Centre, Interval, Student, exp};
 use crate::control::{Adjustment, Controlled, Controls};
 use crate::curve::Curve;
-use crate::finding::LocalExponent;
-use crate::flat::{Flatness, Layout, ReferenceUncertainty};
-use crate::growth::{Blocks, growth, local_exponents, marginal_cost, top_decade_slope};
+use crate::flat::{Flatness, GrowthFigures, Layout, ReferenceUncertainty, growth};
 use crate::judge::JudgeSettings;
-use crate::median::{median, median_interval};
-use crate::range::{Common, is_cost};
-use crate::references::changes_of_references;
 use crate::shape::{Fit, NONE};
+use crate::sweep::{Common, Sweep, is_cost};
 use crate::verdict::Block;
 
 /// A block along which a shape changes by less than this, in logarithms, is its own middle.
@@ -134,20 +132,16 @@ impl View {
     pub(crate) fn marginal_cost(&self) -> (Interval, Option<Interval>) {
         let levels: Vec<f64> =
             self.raw.iter().map(|row| present_mean(&row[..self.baseline_blocks])).collect();
-        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
-        marginal_cost(&blocks, &levels, self.alpha, self.controls.systematic)
+        self.figures().marginal_cost(&levels)
     }
 
-    /// Slope of log cost on log n over the last decade.
-    pub(crate) fn top_decade_slope(&self) -> Interval {
-        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
-        top_decade_slope(&blocks, self.alpha, self.controls.systematic)
-    }
-
-    /// The exponent with which the cost grows near the smallest and near the largest n.
-    pub(crate) fn local_exponents(&self) -> Option<[LocalExponent; 2]> {
-        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
-        local_exponents(&blocks, self.alpha, self.controls.systematic)
+    pub(crate) fn figures(&self) -> GrowthFigures<'_> {
+        GrowthFigures {
+            changes: &self.flatness.changes,
+            middles: &self.middles,
+            alpha: self.alpha,
+            systematic: self.controls.systematic,
+        }
     }
 
     /// The cost of each block.
@@ -203,8 +197,87 @@ fn level(logs: &[f64], alpha: f64) -> Interval {
     let mut sorted: Vec<f64> = logs.iter().copied().filter(|log| log.is_finite()).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     exp(median_interval(&sorted, alpha).unwrap_or_else(|| {
-        let value = median(&mut sorted).unwrap_or(0.0);
         let reach = Centre::new(&sorted).map_or(f64::INFINITY, |centre| centre.reach(&Student::new(alpha)));
-        Interval { value, low: value - reach, high: value + reach }
+        Interval::around(median(&mut sorted).unwrap_or(0.0), reach)
     }))
+}
+
+/// The least values of a reference for a block: a block with fewer uses those of its neighbours, because a
+/// reference does not depend on n.
+const LEAST_OF_REFERENCE: usize = 8;
+
+/// The changes of each reference against the first blocks: a row per trial, a column per block, NaN where a
+/// trial lacks the reference.
+fn changes_of_references(
+    trials: &[Sweep<'_>],
+    ranges: &[(u64, u64)],
+    baseline_blocks: usize,
+    tick: f64,
+) -> Vec<Rows> {
+    let count = trials.iter().map(|trial| trial.controls.len()).max().unwrap_or(0);
+    let row = |trial: &Sweep<'_>, place: usize| match trial.controls.get(place) {
+        Some(sweep) => against_baseline(&reference_log_medians(sweep, ranges, tick), baseline_blocks),
+        None => vec![f64::NAN; ranges.len()],
+    };
+    (0..count).map(|place| trials.iter().map(|trial| row(trial, place)).collect()).collect()
+}
+
+/// Natural logarithms of the medians of a sparse sweep, around each range.
+fn reference_log_medians(sweep: &Sweep<'_>, ranges: &[(u64, u64)], tick: f64) -> Vec<f64> {
+    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Vec::new() };
+    let judged = sweep.places(first.0, last.1);
+    let mut costs = Vec::new();
+    let mut log_median = |(low, high): &(u64, u64)| {
+        let own = sweep.places(*low, *high);
+        let lacking = LEAST_OF_REFERENCE.saturating_sub(own.len());
+        let start = own.start.saturating_sub(lacking.div_ceil(2)).max(judged.start);
+        let end = (start + own.len().max(LEAST_OF_REFERENCE)).min(judged.end);
+        let start = start.min(end.saturating_sub(LEAST_OF_REFERENCE).max(judged.start));
+        costs.clear();
+        costs.extend(sweep.values[start..end.max(start)].iter().copied().filter(|value| is_cost(*value)));
+        grouped_median(&mut costs, tick).map_or(f64::NAN, f64::ln)
+    };
+    ranges.iter().map(&mut log_median).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_block_borrows_from_its_neighbours() {
+        let sizes: Vec<u64> = (1..=40).map(|place| 8 * place).collect();
+        let values: Vec<f64> = (1..=40).map(f64::from).collect();
+        let control = Sweep::listed(&sizes, &values);
+        let ranges = [(1, 8), (9, 100), (160, 167), (313, 320)];
+        let middles: Vec<f64> =
+            reference_log_medians(&control, &ranges, 0.0).into_iter().map(f64::exp).collect();
+        // Eight values at either end, those of the block itself, and eight around n = 160.
+        for (found, expected) in middles.iter().zip([4.5, 7.0, 19.5, 36.5]) {
+            assert!((found - expected).abs() < 1.1, "{middles:?}");
+        }
+    }
+
+    #[test]
+    fn both_directions_are_alike() {
+        let sizes: Vec<u64> = (1..=40).map(|place| 8 * place).collect();
+        let values: Vec<f64> = (1..=40).map(f64::from).collect();
+        let (mut fallen, mut turned) = (sizes.clone(), values.clone());
+        fallen.reverse();
+        turned.reverse();
+        let ranges = [(1, 150), (151, 320)];
+        let up = reference_log_medians(&Sweep::listed(&sizes, &values), &ranges, 0.0);
+        assert_eq!(up, reference_log_medians(&Sweep::listed(&fallen, &turned), &ranges, 0.0));
+    }
+
+    #[test]
+    fn what_is_no_cost_or_missing_is_nan() {
+        let broken = [0.0, -1.0, f64::NAN, f64::INFINITY];
+        let controls = [Sweep::even(1, 8, &broken), Sweep::even(1, 8, &[])];
+        let trial = Sweep::even(1, 1, &[1.0; 32]);
+        let trials = [trial.with_controls(&controls), trial];
+        let changes = changes_of_references(&trials, &[(1, 16), (17, 32)], 1, 0.0);
+        assert_eq!(changes.len(), 2);
+        assert!(changes.iter().flatten().flatten().all(|change| change.is_nan()));
+    }
 }

@@ -4,14 +4,11 @@
 //! that are the same on all hosts. A host that cannot be measured there, or only in a small part, is left out
 //! with a reason; it does not shorten the range of all others.
 
-use crate::block::{Grid, Rows, column, log_medians, present_mean};
-use crate::boots::by_boot;
-use crate::centre::Centre;
-use crate::drift::inflation_of_pairs;
-use crate::range::Common;
-use crate::sweep::Sweep;
-
 use super::HostEffect;
+use crate::block::{Grid, Rows, column, levels, log_medians};
+use crate::centre::Centre;
+use crate::dependence::{by_boot, inflation_of_pairs};
+use crate::sweep::{Common, Sweep, common_end};
 
 /// The trials of one series on one host.
 #[derive(Clone, Debug)]
@@ -95,16 +92,8 @@ fn common_range(spans: &[Option<(u64, u64)>]) -> Option<(u64, u64)> {
     let mut starts: Vec<u64> = spans.iter().flatten().map(|span| span.0).collect();
     starts.sort_unstable();
     let start = *starts.get(starts.len() / 2)?;
-    let mut ends: Vec<u64> =
-        spans.iter().flatten().filter(|span| span.0 <= start && span.1 >= start).map(|span| span.1).collect();
-    ends.sort_unstable();
-    let gain = |place: usize| {
-        let decades = (ends[place] as f64 / start.max(1) as f64).log10();
-        // Hosts with one n, which span no decade, still count.
-        (ends.len() - place) as f64 * decades.max(0.01)
-    };
-    let best = (0..ends.len()).max_by(|a, b| gain(*a).total_cmp(&gain(*b)).then(b.cmp(a)))?;
-    Some((start, ends[best]))
+    let there = spans.iter().flatten().filter(|span| span.0 <= start && span.1 >= start);
+    Some((start, common_end(start, there.map(|span| span.1).collect())?))
 }
 
 /// The blocks in which every host has a value, and the hosts that are left out for that. While the hosts have
@@ -138,8 +127,7 @@ fn measured_everywhere(rows: &mut Vec<(usize, Rows)>, blocks: usize) -> (Vec<usi
 /// and a factor estimated without drift would cost a quarter of the precision.
 fn effect(rows: &Rows, boots: &[u32], tick_seconds: f64) -> Option<HostEffect> {
     let grouped = by_boot(rows, boots);
-    let levels: Vec<f64> =
-        grouped.as_ref().map_or(rows, |by| &by.rows).iter().map(|row| present_mean(row)).collect();
+    let levels = levels(grouped.as_ref().map_or(rows, |by| &by.rows));
     let centre = Centre::new(&levels)?;
     let widened = if grouped.is_some() { 1.0 } else { inflation_of_pairs(&levels).sqrt() };
     let blocks = rows.first().map_or(0, Vec::len);

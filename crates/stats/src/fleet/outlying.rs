@@ -16,12 +16,10 @@
 //! name nothing that is less than gross. Series of one kind lend each other their spread there, as ratios do
 //! (`prior.rs`).
 
+use super::{HostEffect, PooledEffect, pooled};
 use crate::centre::{Centre, Interval, Student, exp, tails};
 use crate::gate::discoveries;
 use crate::prior::Prior;
-
-use super::pool::pooled;
-use super::{HostEffect, PooledEffect};
 
 /// The most hosts that are taken away from one series.
 const REMOVED_MOST: usize = 32;
@@ -125,7 +123,7 @@ impl Deviations {
 
 /// A host less the mean of others, with the errors of both.
 fn difference(effect: &HostEffect, rest: &PooledEffect) -> Centre {
-    let mean = rest.centre();
+    let mean = rest.mean;
     let (own, of_rest) = (effect.variance(), mean.error.powi(2));
     // Welch (Biometrika 34, 1947).
     let freedom = (own + of_rest).powi(2)
@@ -144,9 +142,8 @@ fn furthest(effects: &[Option<HostEffect>], remaining: &[usize]) -> Option<Step>
     let all = pooled(&of(remaining))?;
     let distance = |host: &usize| {
         let effect = effects[*host].as_ref();
-        let size = |effect: &HostEffect| {
-            (effect.value - all.centre().value).powi(2) / (effect.variance() + all.variance_between())
-        };
+        let size =
+            |effect: &HostEffect| (effect.value - all.mean.value).powi(2) / (effect.variance() + all.between);
         effect.map_or(0.0, size)
     };
     let host = *remaining.iter().max_by(|a, b| distance(a).total_cmp(&distance(b)))?;
@@ -165,7 +162,7 @@ fn furthest(effects: &[Option<HostEffect>], remaining: &[usize]) -> Option<Step>
     Some(Step {
         host,
         of: remaining.len(),
-        difference: effect.value - rest.centre().value,
+        difference: effect.value - rest.mean.value,
         variance,
         freedom: (variance.powi(2) / parts).min(count - 1.0),
     })

@@ -2,16 +2,15 @@
 
 use super::answer::ALPHA;
 use super::evidence::{
-    self, Beside, Chances, NIGHTS_PER_YEAR, REACH, SHARED_REACH, Shift, located, proved, shifts, suspected,
+    Beside, Chances, Level, NIGHTS_PER_YEAR, Noise, REACH, SHARED_REACH, Shift, Track, UNKNOWN, located,
+    proved, shifts, suspected,
 };
-use super::track::{Level, Noise, Track, UNKNOWN};
 use super::{
     ChangeGround, Confirmation, Confirmed, HistorySettings, LEVEL_NIGHTS, LevelChange, NightCosts, Suspicion,
-    confirm,
+    confirm, evidence,
 };
+use crate::block::{NORMAL_MAD, median, weighted_median};
 use crate::centre::{Interval, exp, tails};
-use crate::gate::NORMAL_MAD;
-use crate::median::{median, weighted_median};
 
 /// Fewer series do not tell the machine from themselves.
 const SERIES: usize = 5;
@@ -304,8 +303,7 @@ impl HistoryFold {
 }
 
 fn ratio(shift: Shift) -> Interval {
-    let reach = NORMAL * shift.error;
-    exp(Interval { value: shift.log, low: shift.log - reach, high: shift.log + reach })
+    exp(Interval::around(shift.log, NORMAL * shift.error))
 }
 
 /// A series on one night.

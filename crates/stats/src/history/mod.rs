@@ -2,11 +2,9 @@
 //!
 //! | question | modules |
 //! |---|---|
-//! | level before a night, and noise of a series | `track` |
-//! | has the level changed, and since when | `evidence` |
+//! | level before a night, noise of a series; has the level changed, and since when | `evidence` |
 //! | nights in order, the machine's part of each, changes as they are raised | `fold` |
-//! | levels, ratios and intervals of the result | `answer` |
-//! | slow drift | `slope` |
+//! | levels, ratios and intervals of the result, slow drift | `answer` |
 //!
 //! A history is a fold over nights. A change is raised on one night from that night and those before it, and
 //! no later night moves or removes it: only the interval of its ratio becomes narrower.
@@ -14,8 +12,6 @@
 mod answer;
 mod evidence;
 mod fold;
-mod slope;
-mod track;
 
 pub use fold::HistoryFold;
 

@@ -1,9 +1,8 @@
 //! The descriptions of throughput over workers: the law, its rival, and whether the trials contradict them.
 
 use super::{Logs, ScalingBend, ScalingLaw};
-use crate::centre::{Centre, FEWEST, Interval, Student, exp};
-use crate::covariance::{CholeskyFactor, dot};
-use crate::simultaneous::chance_of_all;
+use crate::centre::{Centre, FEWEST, Interval, Student, chance_of_all, exp};
+use crate::curve::{CholeskyFactor, dot};
 
 /// Fewer numbers of workers contradict no law.
 const FEWEST_LEVELS: usize = 4;

@@ -11,12 +11,11 @@
 
 mod law;
 
+use law::Models;
 use serde::Serialize;
 
-use crate::centre::{Centre, FEWEST, Interval, Student, exp, influences};
+use crate::centre::{Centre, FEWEST, Interval, MOST, Student, exp, influences, level_of_each};
 use crate::judge::JudgeSettings;
-use crate::simultaneous::level_of_each;
-use law::Models;
 
 /// The throughput of one trial.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -271,7 +270,7 @@ fn trials_needed(trials: &[Logs], speedups: &[Speedup], least: f64, alpha: f64) 
         centres.iter().all(holds) || centres.iter().any(fails)
     };
     let counts = std::iter::successors(Some(trials.len() as u32 + 1), |count| Some(count + 1 + count / 8));
-    counts.take_while(|count| *count <= crate::centre::MOST).find(|count| is_certain(*count))
+    counts.take_while(|count| *count <= MOST).find(|count| is_certain(*count))
 }
 
 #[cfg(test)]
