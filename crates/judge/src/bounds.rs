@@ -116,11 +116,7 @@ impl<'a> Bounds<'a> {
             return None;
         }
         let bounds = self.of_variant(&key.system, &key.workload, &key.variant);
-        let is_meant = |bound: &&Bound<'_>| {
-            bound.purpose == Purpose::Level
-                && bound.n.is_none_or(|level| level == n)
-                && (bound.series.is_empty() || bound.series.contains(&key.name))
-        };
+        let is_meant = |bound: &&Bound<'_>| bound.is_of(&key.name) && bound.n.is_none_or(|level| level == n);
         bounds.of_number(trial).iter().filter(is_meant).map(|bound| bound.by).min()
     }
 

@@ -156,6 +156,17 @@ pub(crate) fn variants(workload: &Workload) -> Vec<&str> {
     }
 }
 
+/// The key of one kind of series.
+pub(crate) fn series_key(system: &str, workload: &Workload, variant: &str, kind: &SeriesKind) -> SeriesKey {
+    SeriesKey {
+        system: system.to_owned(),
+        workload: workload.name.clone(),
+        variant: variant.to_owned(),
+        name: kind.name.clone(),
+        direction: kind.direction,
+    }
+}
+
 /// The findings of one workload in one variant on one system; one without a number when it was not tried.
 pub(crate) fn of_variant(
     recording: &Recording,
@@ -163,10 +174,7 @@ pub(crate) fn of_variant(
     (system, workload, variant): (&System, &Workload, &str),
     settings: &JudgeSettings,
 ) -> Vec<Finding> {
-    let mut stops = stops::from_trials(trials);
-    if trials.is_empty() {
-        stops.push(stops::not_measured(recording.end.as_ref()));
-    }
+    let stops = stops::from_trials(trials, recording.end.as_ref());
     let of_kind = |kind| finding(recording, (trials, bounds), (system, workload, variant), kind, settings);
     let mut findings: Vec<Finding> =
         workload.series.iter().filter(|kind| kind.is_of(variant)).map(of_kind).collect();
@@ -204,17 +212,10 @@ fn finding(
     kind: &SeriesKind,
     settings: &JudgeSettings,
 ) -> Finding {
-    let key = SeriesKey {
-        system: system.name.clone(),
-        workload: workload.name.clone(),
-        variant: variant.to_string(),
-        name: kind.name.clone(),
-        direction: kind.direction,
-    };
+    let key = series_key(&system.name, workload, variant, kind);
     let tick_seconds = median(trials.iter().filter_map(|t| t.clock.as_ref()).map(|c| c.tick_seconds));
     let measured = measured(recording, &key);
     let Judged { verdict, tick_seconds, levels } = judged(recording, &measured, kind, tick_seconds, settings);
-    let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
     let values = measured.iter().map(|series| measurements(series)).sum();
     let are_zero = measured.iter().flat_map(|series| &series.values).all(|&value| value == 0.0);
     let scaling = scaling::of_series(recording, system, workload, &key, settings);
@@ -222,7 +223,7 @@ fn finding(
     let not_scaled = not_scaled.map(|why| Remark::NotScaled(*why));
     let nothing = (verdict.is_none() && values > 0).then_some(Remark::NothingToJudge { values, are_zero });
     Finding {
-        label: label(&key, both_ways),
+        label: label(workload, &key),
         summary: kind.summary.clone(),
         grows: workload.grows.clone(),
         expect: kind.expect_of(variant),
@@ -293,27 +294,20 @@ pub fn series_labels(workload: &Workload) -> Vec<String> {
     let mut labels = Vec::new();
     for variant in variants(workload) {
         for kind in workload.series.iter().filter(|kind| kind.is_of(variant)) {
-            let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
-            let key = SeriesKey {
-                system: String::new(),
-                workload: workload.name.clone(),
-                variant: variant.to_owned(),
-                name: kind.name.clone(),
-                direction: kind.direction,
-            };
-            labels.push(label(&key, both_ways));
+            labels.push(label(workload, &series_key("", workload, variant, kind)));
         }
     }
     labels
 }
 
 /// `socket`, `socket/v6`, `socket close`, `socket/v6 close`.
-fn label(key: &SeriesKey, both_ways: bool) -> String {
+fn label(workload: &Workload, key: &SeriesKey) -> String {
     let mut label = label_of_workload(key);
     if key.name != key.workload {
         label.push(' ');
         label.push_str(&key.name);
     }
+    let both_ways = workload.series.iter().filter(|kind| kind.name == key.name).count() > 1;
     if both_ways && key.direction == Direction::Down {
         label.push_str(" (down)");
     }

@@ -53,6 +53,18 @@ pub enum Mark {
     },
 }
 
+impl Mark {
+    /// Whether it is a limit or a setting of the system, and not merely a number such as the size of a cache.
+    pub(crate) fn is_resource(self) -> bool {
+        const LIMITS: [&str; 5] = ["limit.", "cgroup.", "kernel.", "vm.", "fs."];
+        match self {
+            Mark::HalfOfPorts | Mark::Ports => true,
+            Mark::Fact(key) => LIMITS.iter().any(|limit| key.starts_with(limit)),
+            Mark::PowerOfTwo { .. } => false,
+        }
+    }
+}
+
 /// The remedy where a cost changes at a landmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

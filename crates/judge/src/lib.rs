@@ -20,7 +20,6 @@
 
 pub mod bisect;
 pub mod bounds;
-mod compact;
 pub mod compare;
 pub mod environment;
 mod finding;
@@ -29,34 +28,29 @@ mod fleet;
 pub mod gate;
 pub mod generator;
 mod growth;
-mod highlight;
 pub mod hints;
-mod judgements;
 pub mod noise_floor;
-mod place;
 pub mod reduction;
 mod scaling;
 pub mod series;
-mod settlement;
 mod stops;
 mod undecided;
 pub mod verdict;
 
 pub use bounds::LimitedLevels;
-pub use compact::compact;
 pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED, series_labels};
-pub use findings::{Findings, Note, SystemBackground};
+pub use findings::{Findings, Judgements, Note, SystemBackground};
 pub use fleet::{
     ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHostState, FleetOutlier, FleetRatio, FleetSeries,
     HostLeftOut, HostLeftOutReason, HostRatio, HostValue, JudgedHost, LostCause, SharedFact,
 };
 pub use generator::{LoadVerdict, load_verdict, part_verdict};
-pub use growth::{Growth, GrowthEnd, GrowthWindows, can_be_sampled, worse_before_the_end};
-pub use highlight::{Highlight, highlights, improves, worsens, worst};
-pub use judgements::Judgements;
-pub use place::Place;
+pub use growth::{
+    Growth, GrowthEnd, GrowthWindows, Highlight, Place, can_be_sampled, highlights, improves,
+    worse_before_the_end, worsens, worst,
+};
+pub use reduction::compact;
 pub use scaling::NotScaled;
-pub use settlement::Settlement;
 pub use stops::{Cause, Stop};
-pub use undecided::{MeasuredVariant, undecided};
+pub use undecided::{MeasuredVariant, Settlement, undecided};

@@ -65,12 +65,6 @@ impl Stop {
     }
 }
 
-/// The stop of a workload that was defined and never tried.
-pub(crate) fn not_measured(end: Option<&End>) -> Stop {
-    let out_of_time = end.is_some_and(|end| end.status == EndStatus::Budget);
-    Stop { cause: Cause::NotMeasured { out_of_time }, n: None, trials: 0, of: 0 }
-}
-
 /// The stop of a series that only trials at an offered load have, if there was none.
 pub(crate) fn not_offered(workload: &Workload, trials: &[&Trial]) -> Option<Stop> {
     let found_out = |trial: &&Trial| {
@@ -81,8 +75,13 @@ pub(crate) fn not_offered(workload: &Workload, trials: &[&Trial]) -> Option<Stop
     is_so.then_some(Stop { cause: Cause::NotOffered, n: None, trials: trials.len(), of: trials.len() })
 }
 
-/// The stops of some trials, the most frequent first.
-pub(crate) fn from_trials(trials: &[&Trial]) -> Vec<Stop> {
+/// The stops of some trials, the most frequent first; without a trial, that there was none before the end of
+/// the run.
+pub(crate) fn from_trials(trials: &[&Trial], end: Option<&End>) -> Vec<Stop> {
+    if trials.is_empty() {
+        let out_of_time = end.is_some_and(|end| end.status == EndStatus::Budget);
+        return vec![Stop { cause: Cause::NotMeasured { out_of_time }, n: None, trials: 0, of: 0 }];
+    }
     let mut stops: Vec<Stop> = Vec::new();
     for trial in trials {
         let Some((cause, n)) = cause(&trial.outcome) else { continue };

@@ -3,7 +3,7 @@
 
 use record::Unit;
 
-use super::result::{Comparison, LevelValue, Ranking, RankingEntry};
+use super::{Comparison, LevelValue, Ranking, RankingEntry};
 use crate::environment;
 
 /// Fewer levels have no trend.

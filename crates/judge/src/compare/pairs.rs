@@ -1,10 +1,18 @@
-//! Two contenders set against each other in one series.
+//! Two contenders set against each other in one series: their contrast, the levels that they share, and the
+//! causes that shortened the comparison, or the reason why there is none.
+//!
+//! A rate that a saturated load generator measured is a lower bound: it is censored. It ranks above every
+//! rate that is smaller for certain, and nothing else follows: neither that the contender is slower than
+//! another, nor that two are alike. Two censored rates cannot be compared.
 
-use stats::{Contrast, Design, JudgeSettings, Sweep};
+use stats::{Answer, Contrast, Design, JudgeSettings, SeriesComparison, Sweep};
 
-use super::result::{OfferedApart, OfferedLoad};
-use super::sample::{Costs, Sample};
+use crate::bounds::LimitedLevels;
+use crate::compare::sample::{Costs, Sample};
+use crate::compare::{AnswerNote, NoAnswer, OfferedApart, OfferedLoad, Reference, Shortened, WithoutNumber};
+use crate::environment;
 use crate::finding::{ALPHA, SEED, looks};
+use crate::stops::{Cause, Stop};
 
 /// The n over which two are compared.
 #[derive(Clone, Copy)]
@@ -125,7 +133,7 @@ const SAME: f64 = 1e-6;
 /// Where these two were offered different loads; `None` where they were not. Rivals of one run are offered
 /// the same. Runs that were made one after the other may have found different rates, and a response time at
 /// one rate is not comparable with one at another: the difference would be that of the loads.
-pub(super) fn offered_apart(first: &Sample<'_>, other: &Sample<'_>) -> Option<OfferedApart> {
+fn offered_apart(first: &Sample<'_>, other: &Sample<'_>) -> Option<OfferedApart> {
     let is_same = |a: f64, b: f64| (a - b).abs() <= SAME * a.abs().max(b.abs());
     let differs = |a: &OfferedLoad, b: &OfferedLoad| {
         !is_same(a.per_second, b.per_second) || !is_same(a.spacing_seconds, b.spacing_seconds)
@@ -136,5 +144,159 @@ pub(super) fn offered_apart(first: &Sample<'_>, other: &Sample<'_>) -> Option<Of
     Some(OfferedApart {
         levels: apart.iter().map(|(n, ..)| *n).collect(),
         last: [(first.name.clone(), *one), (other.name.clone(), *two)],
+    })
+}
+
+/// The levels at which two may be compared, and which of the two is censored at some of these.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct SharedLevels {
+    pub(super) levels: Vec<u64>,
+    /// The first or the second.
+    pub(super) censored: Option<usize>,
+}
+
+/// At the largest level that both reached and at which not both are censored.
+pub(super) fn last_level(one: &Sample<'_>, two: &Sample<'_>) -> SharedLevels {
+    let says_something = |(_, censored): &&(u64, [bool; 2])| *censored != [true, true];
+    match shared_levels(one, two).iter().rfind(says_something) {
+        Some((n, censored)) => {
+            SharedLevels { levels: vec![*n], censored: censored.iter().position(|censored| *censored) }
+        }
+        None => SharedLevels::default(),
+    }
+}
+
+/// Over all levels that both reached: those of one alone may be censored, so that the mean is a bound too.
+pub(super) fn all_levels(one: &Sample<'_>, two: &Sample<'_>) -> SharedLevels {
+    let shared = shared_levels(one, two);
+    let with = |allowed: &[[bool; 2]]| {
+        let levels = shared.iter().filter(|(_, censored)| allowed.contains(censored));
+        levels.map(|(n, _)| *n).collect::<Vec<u64>>()
+    };
+    let has = |which: [bool; 2]| shared.iter().any(|(_, censored)| *censored == which);
+    match (has([true, false]), has([false, true])) {
+        (true, false) => SharedLevels { levels: with(&[[false, false], [true, false]]), censored: Some(0) },
+        (false, true) => SharedLevels { levels: with(&[[false, false], [false, true]]), censored: Some(1) },
+        _ => SharedLevels { levels: with(&[[false, false]]), censored: None },
+    }
+}
+
+/// The levels that both reached, and which of them is censored there.
+fn shared_levels(one: &Sample<'_>, two: &Sample<'_>) -> Vec<(u64, [bool; 2])> {
+    let of_two: Vec<_> = two.reached().collect();
+    let both = one.reached().filter_map(|level| {
+        let other = of_two.iter().find(|other| other.n == level.n)?;
+        Some((level.n, [level.at_least, other.at_least]))
+    });
+    both.collect()
+}
+
+/// Whether a contrast can carry a claim: of a censored one only that it is the faster of the two.
+pub(super) fn carries_claim(contrast: &Contrast, censored: Option<usize>) -> bool {
+    match censored {
+        None => true,
+        Some(first_or_second) => contrast.is_faster() == (first_or_second == 1),
+    }
+}
+
+/// Removes the claims that do not follow from a bound; more trials would not help.
+pub(super) fn restrict(answer: &mut SeriesComparison, censored: Option<usize>) {
+    let follows = match censored {
+        None => return,
+        Some(0) => Answer::Slower,
+        Some(_) => Answer::Faster,
+    };
+    if answer.answer != follows {
+        answer.answer = Answer::Unresolved;
+        (answer.trials_needed, answer.boots_needed) = (None, None);
+    }
+}
+
+/// A range shorter than this share of the other's is reported even where nothing stopped it.
+const SHORTER: f64 = 0.98;
+
+/// The notes beside the comparison of the second with the first, or in its place; for one alone, why it has
+/// none.
+pub(super) fn note(
+    samples: &[&Sample<'_>],
+    answer: Option<&stats::SeriesComparison>,
+    reference: Reference,
+) -> Option<AnswerNote> {
+    match (samples, answer) {
+        ([first, other], Some(answer)) => {
+            shortened(first, other, answer, reference).map(AnswerNote::Shortened)
+        }
+        _ => why_not(samples).map(AnswerNote::NoAnswer),
+    }
+}
+
+/// Why one has no answer although it has numbers: it is the first of another engine.
+pub(super) fn of_other_engine(first: &Sample<'_>, sample: &Sample<'_>) -> AnswerNote {
+    let named = |sample: &Sample<'_>| (sample.name.clone(), environment::engine(sample.system).to_owned());
+    AnswerNote::NoAnswer(NoAnswer::OtherEngine([named(first), named(sample)]))
+}
+
+/// Why these have no answer.
+fn why_not(samples: &[&Sample<'_>]) -> Option<NoAnswer> {
+    let without: Vec<WithoutNumber> = samples.iter().filter_map(|sample| without_number(sample)).collect();
+    let limited = samples.iter().filter_map(|sample| Some((sample.name.clone(), sample.limited.clone()?)));
+    let limited: Vec<(String, LimitedLevels)> = limited.collect();
+    match samples {
+        _ if !without.is_empty() => Some(NoAnswer::WithoutNumber(without)),
+        [first, other] if let Some(apart) = offered_apart(first, other) => {
+            Some(NoAnswer::OfferedApart(apart))
+        }
+        _ if !limited.is_empty() => Some(NoAnswer::Limited(limited)),
+        [_, _] => Some(NoAnswer::NothingCommon),
+        _ => None,
+    }
+}
+
+/// Why it has no number of the series; `None` if it has.
+fn without_number(sample: &Sample<'_>) -> Option<WithoutNumber> {
+    if sample.verdict.is_some() || !sample.levels.is_empty() {
+        return None;
+    }
+    let stop = sample.stops.iter().find(|stop| stop.cause != Cause::Allowance).or(sample.stops.first());
+    Some(WithoutNumber { contender: sample.name.clone(), stop: stop.cloned(), is_planned: sample.is_planned })
+}
+
+/// How one of two stopped short of the other. A cause that shortened neither range is reported once for each
+/// workload, with its series.
+fn shortened(
+    first: &Sample<'_>,
+    other: &Sample<'_>,
+    answer: &stats::SeriesComparison,
+    reference: Reference,
+) -> Option<Shortened> {
+    let (one, two) = answer.ends;
+    let censored = one != two;
+    let counts = |stop: &&Stop| {
+        !matches!(
+            stop.cause,
+            Cause::Allowance | Cause::NotOffered | Cause::NotMeasured { .. } | Cause::Unsupported { .. }
+        )
+    };
+    let stops = [first, other].map(|sample| -> Vec<Stop> {
+        let stops = if censored { &sample.stops } else { &sample.own_stops };
+        stops.iter().filter(counts).cloned().collect()
+    });
+    // A rate that the generator limited is still compared with the best, as a bound.
+    let is_compared = |sample: &Sample<'_>| reference == Reference::Best && sample.unit.more_is_better();
+    let limited = |sample: &Sample<'_>| sample.limited.clone().filter(|_| !is_compared(sample));
+    let limited: [Option<LimitedLevels>; 2] = [limited(first), limited(other)];
+    let offered = offered_apart(first, other);
+    let nothing = offered.is_none() && stops.iter().all(Vec::is_empty) && limited.iter().all(Option::is_none);
+    let shorter = if one < two { first } else { other };
+    let is_shorter = nothing && (one.min(two) as f64) < SHORTER * one.max(two) as f64;
+    if nothing && !is_shorter {
+        return None;
+    }
+    Some(Shortened {
+        stops,
+        limited,
+        offered,
+        measured_to: is_shorter.then(|| (shorter.name.clone(), one.min(two))),
+        compared_to: censored.then_some(answer.n_high),
     })
 }

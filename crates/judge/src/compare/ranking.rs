@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Direction, System, Unit};
 use stats::{Contrast, Match, PerClaim, Rank};
 
-use super::bound::{self, Common};
-use super::notes::{apart, note};
-use super::pairs::{Over, contrast};
-use super::result::{Mean, Ranking, RankingEntry, Ratio, Reference};
+use super::pairs::{
+    Over, SharedLevels, all_levels, carries_claim, contrast, last_level, note, of_other_engine, restrict,
+};
 use super::sample::Sample;
+use super::{Mean, Ranking, RankingEntry, Ratio, Reference};
 use crate::environment;
 use crate::finding::{ALPHA, SEED};
 
@@ -73,7 +73,7 @@ struct Pair {
     /// The levels that it covers; empty where every n counts.
     levels: Vec<u64>,
     contrast: Contrast,
-    /// LevelValue by level, where one of the two is the best and there are several.
+    /// The ratio level by level, where one of the two is the best and there are several.
     by_level: Option<Contrast>,
     /// The one of the two that is censored: the first or the second.
     censored: Option<usize>,
@@ -136,15 +136,15 @@ fn against_best(field: Field<'_>, margin: f64) -> Contrasted<'_> {
         let is_best = |place| best.is_some_and(|(best, _)| best == place);
         let (first, second) = if is_best(two) { (two, one) } else { (one, two) };
         let over = |over: Over<'_>| contrast(&samples[first], &samples[second], over, margin);
-        let pair = |Common { levels, censored }: Common| {
+        let pair = |SharedLevels { levels, censored }: SharedLevels| {
             levels.last()?;
             let contrast = over(Over::MeanOf(&levels))?;
             let is_shown = is_best(first) && levels.len() > 1 && censored.is_none();
             let by_level = is_shown.then(|| over(Over::Each(&levels))).flatten();
             Some(Pair { first, second, levels, contrast, by_level, censored, answer: None })
         };
-        last.extend(pair(bound::at_last(&samples[first], &samples[second])));
-        let all = bound::overall(&samples[first], &samples[second]);
+        last.extend(pair(last_level(&samples[first], &samples[second])));
+        let all = all_levels(&samples[first], &samples[second]);
         overall.extend(Some(all).filter(|all| all.levels.len() > 1).and_then(pair));
     }
     let reference = best.map(|(best, _)| best);
@@ -180,12 +180,20 @@ pub(crate) enum FigureKind {
 impl FigureKind {
     pub(crate) const ALL: [FigureKind; 3] = [FigureKind::Time, FigureKind::Memory, FigureKind::Count];
 
-    pub(crate) fn from_unit(unit: Unit) -> FigureKind {
+    fn from_unit(unit: Unit) -> FigureKind {
         match unit {
             Unit::Seconds | Unit::PerSecond | Unit::BytesPerSecond => FigureKind::Time,
             Unit::Bytes => FigureKind::Memory,
             Unit::None => FigureKind::Count,
         }
+    }
+
+    /// Splits series by the kinds of their units; a kind without a series is left out.
+    pub(crate) fn families<T: Copy>(all: impl Iterator<Item = T>, unit: impl Fn(T) -> Unit) -> Vec<Vec<T>> {
+        let all: Vec<T> = all.collect();
+        let is_of = |one: &T, kind| FigureKind::from_unit(unit(*one)) == kind;
+        let of_kind = |kind| all.iter().copied().filter(|one| is_of(one, kind)).collect();
+        FigureKind::ALL.into_iter().map(of_kind).filter(|family: &Vec<T>| !family.is_empty()).collect()
     }
 }
 
@@ -240,7 +248,7 @@ fn answer(all: &mut [Contrasted<'_>], reference: Reference) -> usize {
         let asked = pairs.iter_mut().filter(|pair| is_asked(references, reference, pair));
         let answers = answers.next().unwrap_or_default();
         for (pair, mut answer) in asked.zip(answers) {
-            bound::restrict(&mut answer, pair.censored);
+            restrict(&mut answer, pair.censored);
             pair.answer = Some(answer);
         }
     };
@@ -263,7 +271,7 @@ fn ranks(all: &[Contrasted<'_>], reference: Reference, contenders: usize) -> Vec
     fn one(pair: &Pair) -> Match<'_> {
         Match { first: pair.first, second: pair.second, contrast: &pair.contrast }
     }
-    let may_claim = |pair: &&Pair| bound::may_claim(&pair.contrast, pair.censored);
+    let may_claim = |pair: &&Pair| carries_claim(&pair.contrast, pair.censored);
     let matches: Vec<Vec<Match<'_>>> = all
         .iter()
         .map(|of| match reference {
@@ -369,7 +377,7 @@ fn standing(
         None => note(&[sample], None, against),
         Some(reference) if reference == place && one.reference != Some(place) => {
             let first = one.reference.and_then(|first| one.field.samples.get(first));
-            note(&[sample], None, against).or_else(|| Some(apart(first?, sample)))
+            note(&[sample], None, against).or_else(|| Some(of_other_engine(first?, sample)))
         }
         Some(reference) if reference == place => None,
         Some(reference) => {

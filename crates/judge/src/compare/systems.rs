@@ -1,18 +1,18 @@
-//! Systems, of one run or of several, compared with the first of them.
+//! Systems, of one run or of several, compared with the first of them; and the variants of a workload that
+//! compete, with the best of them.
 
-use record::{Direction, Recording, SeriesKey, Shape, System};
+use record::{Recording, SeriesKey, SeriesKind, Shape, System, Trial, Workload};
+use stats::Scaling;
 
-use super::levels::{OfCurve, sample, trials};
-use super::ranking::{Compared, Field, compare};
-use super::result::{Comparison, Contender, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
-use super::sample::Sample;
 use crate::bounds::Bounds;
+use crate::compare::ranking::{Compared, Field, compare};
+use crate::compare::sample::{OfCurve, Sample, sample, trials};
+use crate::compare::{Comparison, Contender, MARGIN, Mismatch, Ranking, Reference, Refused, WithoutNumber};
 use crate::environment;
-use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN};
+use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN, series_key};
 use crate::findings::Findings;
 use crate::scaling::SLOWDOWN;
 use crate::undecided::is_companion;
-use stats::Scaling;
 
 /// Why nothing could be compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +88,7 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
     let Compared { rankings, means, ratios, pairs } = compare(fields, Reference::First, margin);
     let systems: Vec<&System> = sources.iter().map(|source| &source.contender.system).collect();
     let references = environment::references(&systems);
-    let has_answer = |ranking: &super::Ranking| ranking.others().any(|standing| standing.overall.is_some());
+    let has_answer = |ranking: &Ranking| ranking.others().any(|standing| standing.overall.is_some());
     if !rankings.iter().any(has_answer) {
         let without: Vec<WithoutNumber> = sources.iter().filter_map(Source::without_number).collect();
         let are_apart = references.iter().enumerate().all(|(place, reference)| place == *reference);
@@ -121,26 +121,6 @@ fn engines(sources: &[Source<'_>]) -> Vec<(String, String)> {
     sources.iter().map(|source| (source.contender.name.clone(), engine(source))).collect()
 }
 
-/// A series without its system.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Kind {
-    workload: String,
-    variant: String,
-    name: String,
-    direction: Direction,
-}
-
-impl Kind {
-    fn from_key(key: &SeriesKey) -> Kind {
-        Kind {
-            workload: key.workload.clone(),
-            variant: key.variant.clone(),
-            name: key.name.clone(),
-            direction: key.direction,
-        }
-    }
-}
-
 /// A system with its numbers.
 struct Source<'a> {
     contender: Contender,
@@ -150,19 +130,14 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn finding(&self, kind: &Kind) -> Option<&Finding> {
-        self.findings.iter().find(|finding| Kind::from_key(&finding.key) == *kind)
-    }
-
-    /// Its sample of a series.
-    fn sample(&self, kind: &Kind) -> Sample<'a> {
-        let Kind { workload, variant, name, direction } = kind.clone();
-        let key = SeriesKey { system: self.system.name.clone(), workload, variant, name, direction };
+    /// Its sample of a series, of which the key may be that on another system.
+    fn sample(&self, kind: &SeriesKey) -> Sample<'a> {
+        let key = SeriesKey { system: self.system.name.clone(), ..kind.clone() };
+        let finding = self.findings.iter().find(|finding| finding.key == key);
         let trials = trials(self.recording, self.system, &kind.workload, &kind.variant);
         let bounds = Bounds::new(self.recording);
         let bounds = bounds.of_variant(&self.system.name, &kind.workload, &kind.variant);
         let sample = sample(self.recording, self.system, (&trials, bounds), key, OfCurve::EveryN);
-        let finding = self.finding(kind);
         Sample {
             name: self.contender.name.clone(),
             is_planned: finding.is_some(),
@@ -177,7 +152,7 @@ impl<'a> Source<'a> {
     }
 
     /// How the throughput scales that a slowdown is derived from.
-    fn scaling(&self, kind: &Kind) -> Option<Scaling> {
+    fn scaling(&self, kind: &SeriesKey) -> Option<Scaling> {
         let is_its = |finding: &&Finding| {
             (&finding.key.workload, &finding.key.variant) == (&kind.workload, &kind.variant)
         };
@@ -228,13 +203,13 @@ fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source
 /// Every series of every system, with its name for a reader, from series with values if possible. Those that
 /// only explain a scaling are not compared.
 fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
-    let mut kinds: Vec<(Kind, &str, &str)> = Vec::new();
+    let mut kinds: Vec<(SeriesKey, &str, &str)> = Vec::new();
     let findings = |source| {
         let Source { recording, findings, .. }: &Source<'_> = source;
         findings.iter().filter(|finding| !only_explains_scaling(recording, &finding.key))
     };
     for finding in sources.iter().flat_map(findings) {
-        let kind = Kind::from_key(&finding.key);
+        let kind = SeriesKey { system: String::new(), ..finding.key.clone() };
         match kinds.iter_mut().find(|(known, ..)| *known == kind) {
             Some((_, label, _)) if finding.measurements > 0 => *label = &finding.label,
             Some(_) => {}
@@ -242,7 +217,7 @@ fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
             None => kinds.push((kind, &finding.label, &finding.grows)),
         }
     }
-    let field = |(kind, label, grows): (Kind, &str, &str)| Field {
+    let field = |(kind, label, grows): (SeriesKey, &str, &str)| Field {
         label: label.to_string(),
         variant: kind.variant.clone(),
         name: kind.name.clone(),
@@ -310,4 +285,100 @@ fn of_each<T>(sources: &[Source<'_>], of: impl Fn(&Source<'_>) -> Option<T>) -> 
 
 fn is_same<T: PartialEq>(all: &[(String, T)]) -> bool {
     all.windows(2).all(|pair| pair[0].1 == pair[1].1)
+}
+
+impl Comparison {
+    /// Compares the variants of the only workload of a run, if they compete, with the first of them over
+    /// every n, as these findings judged each; `None` for any other run, and where no two of them measured
+    /// the same.
+    pub(crate) fn of_first_variant(recording: &Recording, findings: &[Finding]) -> Option<Comparison> {
+        let ([system], [workload]) = (&recording.systems[..], &recording.workloads[..]) else { return None };
+        if !workload.rivals {
+            return None;
+        }
+        let of_first = VariantsAgainst { reference: Reference::First, of_curve: OfCurve::EveryN, findings };
+        between_variants(recording, system, workload, &of_first)
+    }
+}
+
+/// The variants of one workload, with the best of them; `None` where no two of them measured the same.
+pub(crate) fn of_variants(recording: &Recording, system: &System, workload: &Workload) -> Option<Comparison> {
+    let of_best = VariantsAgainst { reference: Reference::Best, of_curve: OfCurve::Windows, findings: &[] };
+    between_variants(recording, system, workload, &of_best)
+}
+
+/// How variants are set against their reference.
+struct VariantsAgainst<'a> {
+    reference: Reference,
+    of_curve: OfCurve,
+    /// The verdicts without which curves are not compared at every n.
+    findings: &'a [Finding],
+}
+
+fn between_variants(
+    recording: &Recording,
+    system: &System,
+    workload: &Workload,
+    against: &VariantsAgainst<'_>,
+) -> Option<Comparison> {
+    let trials: Vec<Vec<&Trial>> = workload
+        .variants
+        .iter()
+        .map(|variant| trials(recording, system, &workload.name, &variant.name))
+        .collect();
+    let bounds = Bounds::new(recording);
+    let has_values = |sample: &&Sample<'_>| !sample.levels.is_empty() || sample.verdict.is_some();
+    let fields: Vec<Field<'_>> = workload
+        .series
+        .iter()
+        .map(|kind| field((recording, system, workload), (&trials, &bounds), kind, against))
+        .filter(|field| field.samples.iter().filter(has_values).count() > 1)
+        .collect();
+    if fields.is_empty() {
+        return None;
+    }
+    let contender = |variant: &record::Variant| Contender {
+        name: variant.name.clone(),
+        system: system.clone(),
+        run: recording.run.clone(),
+    };
+    let Compared { rankings, means, ratios, pairs } = compare(fields, against.reference, MARGIN);
+    Some(Comparison {
+        reference: against.reference,
+        workload: Some(workload.name.clone()),
+        references: Vec::new(),
+        contenders: workload.variants.iter().map(contender).collect(),
+        differences: Vec::new(),
+        rankings,
+        means,
+        refused: Vec::new(),
+        ratios,
+        pairs,
+        margin: MARGIN,
+        alpha: ALPHA,
+    })
+}
+
+fn field<'a>(
+    (recording, system, workload): (&'a Recording, &'a System, &Workload),
+    (trials, bounds): (&[Vec<&Trial>], &Bounds<'_>),
+    kind: &SeriesKind,
+    against: &VariantsAgainst<'_>,
+) -> Field<'a> {
+    let of_variant = |(variant, trials): (&record::Variant, &Vec<&Trial>)| {
+        let key = series_key(&system.name, workload, &variant.name, kind);
+        let bounds = bounds.of_variant(&system.name, &workload.name, &variant.name);
+        let finding = against.findings.iter().find(|finding| finding.key == key);
+        let verdict = finding.and_then(|finding| finding.verdict.clone());
+        Sample { verdict, ..sample(recording, system, (trials, bounds), key, against.of_curve) }
+    };
+    Field {
+        label: kind.name.clone(),
+        variant: String::new(),
+        name: kind.name.clone(),
+        direction: kind.direction,
+        grows: workload.grows.clone(),
+        is_companion: kind.companion,
+        samples: workload.variants.iter().zip(trials).map(of_variant).collect(),
+    }
 }

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use record::{Recording, Series, SeriesKey};
-use stats::{Class, HostCosts, HostEffect, HostSweeps, NoCost, Sweep, host_costs, moderated, pooled};
+use stats::{Class, HostCosts, HostEffect, HostSweeps, NoCost, Sweep, host_costs, pooled};
 
 use super::answer::{ClassOnHosts, FleetSeries, HostLeftOut, HostLeftOutReason, HostValue, named};
-use super::outliers::{self, OnHosts};
-use super::place::{Hosts, configuration};
+use super::hosts::{Hosts, OnHosts, configuration, moderated_effects, named_outliers, outlying_hosts};
 use crate::finding::{ALPHA, Finding};
 use crate::findings::Findings;
 use crate::reduction::{compared_values, sweep_of_every};
@@ -38,7 +37,7 @@ pub(super) fn series(
         }
     }
     let on_hosts: Vec<OnHosts<'_>> = all.iter().map(OverHosts::on_hosts).collect();
-    let outliers = outliers::find(&on_hosts, margin);
+    let outliers = outlying_hosts(&on_hosts, margin);
     (all.iter().zip(&outliers).map(|(one, found)| one.answer(hosts, found)).collect(), without)
 }
 
@@ -91,9 +90,8 @@ fn over_hosts<'a>(
     let is_of_levels = findings.iter().flatten().any(|finding| finding.levels);
     let costs = host_costs(&sweeps, is_of_levels)?;
     let first = findings.iter().flatten().find(|one| one.measurements > 0).copied()?;
-    let known: Vec<HostEffect> = costs.hosts.iter().filter_map(|cost| cost.ok()).collect();
-    let mut known = moderated(&known).into_iter();
-    let effects = costs.hosts.iter().map(|cost| cost.is_ok().then(|| known.next()).flatten()).collect();
+    let own: Vec<Option<HostEffect>> = costs.hosts.iter().map(|cost| cost.ok()).collect();
+    let effects = moderated_effects(&own);
     Some(OverHosts { configuration, first, findings, costs, effects })
 }
 
@@ -138,7 +136,7 @@ impl OverHosts<'_> {
         let first = self.first;
         let known: Vec<HostEffect> = self.effects.iter().flatten().copied().collect();
         let all = pooled(&known);
-        let (outliers, shared) = outliers::described(hosts, &self.effects, found);
+        let (outliers, shared) = named_outliers(hosts, &self.effects, found);
         let value = |(place, effect): (usize, &Option<HostEffect>)| {
             Some(HostValue { host: hosts.0[place].name.to_owned(), value: effect.as_ref()?.interval(ALPHA) })
         };
@@ -172,24 +170,14 @@ impl OverHosts<'_> {
     /// The hosts without a value.
     fn left_out(&self, hosts: &Hosts<'_>) -> Vec<HostLeftOut> {
         let left_out = |(place, cost): (usize, &Result<HostEffect, NoCost>)| {
-            let host = hosts.0[place].name.to_owned();
-            Some(match (*cost).err()? {
-                NoCost::NoValue => {
-                    HostLeftOut { host, reason: HostLeftOutReason::NoValue, n_low: None, n_high: None }
-                }
-                NoCost::OneTrial => {
-                    HostLeftOut { host, reason: HostLeftOutReason::OneTrial, n_low: None, n_high: None }
-                }
-                NoCost::Gaps => {
-                    HostLeftOut { host, reason: HostLeftOutReason::Gaps, n_low: None, n_high: None }
-                }
-                NoCost::OtherRange(low, high) => HostLeftOut {
-                    host,
-                    reason: HostLeftOutReason::OtherRange,
-                    n_low: Some(low),
-                    n_high: Some(high),
-                },
-            })
+            let (reason, range) = match (*cost).err()? {
+                NoCost::NoValue => (HostLeftOutReason::NoValue, None),
+                NoCost::OneTrial => (HostLeftOutReason::OneTrial, None),
+                NoCost::Gaps => (HostLeftOutReason::Gaps, None),
+                NoCost::OtherRange(low, high) => (HostLeftOutReason::OtherRange, Some((low, high))),
+            };
+            let (n_low, n_high) = range.unzip();
+            Some(HostLeftOut { host: hosts.0[place].name.to_owned(), reason, n_low, n_high })
         };
         self.costs.hosts.iter().enumerate().filter_map(left_out).collect()
     }

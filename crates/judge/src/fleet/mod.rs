@@ -1,19 +1,16 @@
 //! One run on the hosts of a fleet, or two of them, folded over the hosts.
 //!
 //! - `answer` has the result;
-//! - `place` says which systems are of which host;
+//! - `hosts` says which systems are of which host, which hosts lie apart, and what these have in common;
 //! - `costs` folds the cost of every series, `ratios` the ratios of configurations inside each host, or of
-//!   two runs on each host;
-//! - `facts` finds the facts that hosts which differ have in common.
+//!   two runs on each host.
 //!
 //! A host is a stratum: its trials are set against trials of the same host only, and its result is one
 //! observation of the fleet.
 
 mod answer;
 mod costs;
-mod facts;
-mod outliers;
-mod place;
+mod hosts;
 mod ratios;
 
 use std::collections::BTreeSet;
@@ -24,9 +21,9 @@ pub use answer::{
     ClaimCounts, ClassOnHosts, FactChange, Fleet, FleetHostState, FleetOutlier, FleetRatio, FleetSeries,
     HostLeftOut, HostLeftOutReason, HostRatio, HostValue, JudgedHost, LostCause, SharedFact,
 };
-pub(crate) use place::hosts;
+pub(crate) use hosts::hosts;
 
-use self::place::Hosts;
+use self::hosts::{Hosts, explain, fact_changes, judged_hosts};
 use crate::compare::Refusal;
 use crate::finding::ALPHA;
 use crate::findings::Findings;
@@ -43,22 +40,10 @@ impl Fleet {
         let hosts = Hosts::several(&[recording])?;
         let (series, without_number) = costs::series(recording, findings, &hosts, margin);
         let (ratios, refusals) = ratios::of_configurations(recording, findings, &hosts, margin);
-        let mut described = place::described(&hosts, &[(recording, findings)]);
-        place::explain(&mut described, &refusals);
-        let fleet = Fleet {
-            runs: Vec::new(),
-            judged: 0,
-            hosts: described,
-            configurations: hosts.configurations(),
-            margin,
-            alpha: ALPHA,
-            differences: Vec::new(),
-            refused: Vec::new(),
-            series,
-            without_number,
-            ratios,
-        };
-        Some(fleet.completed())
+        let mut described = judged_hosts(&hosts, &[(recording, findings)]);
+        explain(&mut described, &refusals);
+        let fleet = Fleet::of_hosts(&hosts, described, margin);
+        Some(Fleet { series, without_number, ratios, ..fleet }.completed())
     }
 
     /// The second of two runs against the first on each host that both have, each run with its name; `None`
@@ -75,23 +60,34 @@ impl Fleet {
         };
         let findings = recordings.map(Findings::from_recording);
         let judged: Vec<(&Recording, &Findings)> = recordings.into_iter().zip(&findings).collect();
-        let mut described = place::described(&hosts, &judged);
-        place::explain(&mut described, &compared.refusals);
+        let mut described = judged_hosts(&hosts, &judged);
+        explain(&mut described, &compared.refusals);
         let names = runs.map(|(name, _)| name.strip_suffix(".osdyno").unwrap_or(name).to_owned());
         let fleet = Fleet {
             runs: names.into(),
+            differences: fact_changes(&hosts),
+            refused: compared.refused,
+            ratios: compared.ratios,
+            ..Fleet::of_hosts(&hosts, described, margin)
+        };
+        Some(Ok(fleet.completed()))
+    }
+
+    /// These hosts, without any number yet.
+    fn of_hosts(hosts: &Hosts<'_>, described: Vec<JudgedHost>, margin: f64) -> Fleet {
+        Fleet {
+            runs: Vec::new(),
             judged: 0,
             hosts: described,
             configurations: hosts.configurations(),
             margin,
             alpha: ALPHA,
-            differences: facts::changes(&hosts),
-            refused: compared.refused,
+            differences: Vec::new(),
+            refused: Vec::new(),
             series: Vec::new(),
             without_number: Vec::new(),
-            ratios: compared.ratios,
-        };
-        Some(Ok(fleet.completed()))
+            ratios: Vec::new(),
+        }
     }
 
     /// Counts the hosts, and notes for each the series in which it lies apart or has no number.

@@ -1,12 +1,12 @@
 //! The ratios of configurations inside each host, or of two runs on each host, folded over the hosts.
 
 use record::{Direction, Recording, System, Unit};
-use stats::{Answer, FleetRatioAnswer, HostEffect, RatioEvidence, moderated, pooled, ratio_answers};
+use stats::{Answer, FleetRatioAnswer, HostEffect, RatioEvidence, pooled, ratio_answers};
 
 use super::answer::{ClaimCounts, FleetRatio, HostRatio};
-use super::outliers::{self, OnHosts};
-use super::place::{Host, Hosts, configuration};
-use crate::compare::{self, Comparison, Refusal, Refused};
+use super::hosts::{Host, Hosts, OnHosts, configuration, moderated_effects, named_outliers, outlying_hosts};
+use crate::compare;
+use crate::compare::{Comparison, Refusal, Refused};
 use crate::finding::{ALPHA, Finding};
 use crate::findings::Findings;
 
@@ -169,7 +169,8 @@ fn folded(all: Vec<OverHosts>, hosts: &Hosts<'_>, margin: f64) -> Vec<FleetRatio
             OnHosts { unit: one.unit, trials: (workload, &one.variant, &one.configuration), effects }
         })
         .collect();
-    let outliers = outliers::find(&on_hosts, margin);
+    let outliers = outlying_hosts(&on_hosts, margin);
+    let known = |effects: &Vec<Option<HostEffect>>| effects.iter().flatten().copied().collect::<Vec<_>>();
     let pooled: Vec<_> = effects.iter().map(|effects| pooled(&known(effects))).collect();
     let floor = |one: &OverHosts| one.hosts.iter().flatten().map(RatioEvidence::floor).fold(0.0, f64::max);
     let of_mean: Vec<Option<RatioEvidence>> =
@@ -180,7 +181,7 @@ fn folded(all: Vec<OverHosts>, hosts: &Hosts<'_>, margin: f64) -> Vec<FleetRatio
         let answers: Vec<Option<FleetRatioAnswer>> =
             one.hosts.iter().map(|host| host.and_then(|_| answers.next())).collect();
         let mean = of_mean[place].and_then(|_| means.next());
-        let (outliers, shared) = outliers::described(hosts, &effects[place], &outliers[place]);
+        let (outliers, shared) = named_outliers(hosts, &effects[place], &outliers[place]);
         let name = |host: usize| hosts.0[host].name.to_owned();
         let ratio = |(host, answer): (usize, &Option<FleetRatioAnswer>)| {
             answer.map(|answer| HostRatio { host: name(host), ratio: answer.ratio, answer: answer.answer })
@@ -210,16 +211,10 @@ fn folded(all: Vec<OverHosts>, hosts: &Hosts<'_>, margin: f64) -> Vec<FleetRatio
     all.into_iter().enumerate().map(fold).collect()
 }
 
-fn known(effects: &[Option<HostEffect>]) -> Vec<HostEffect> {
-    effects.iter().flatten().copied().collect()
-}
-
 impl OverHosts {
     /// The effect on each host, each with a variance that borrows from the others.
     fn effects(&self) -> Vec<Option<HostEffect>> {
-        let own: Vec<Option<HostEffect>> =
-            self.hosts.iter().map(|host| HostEffect::from_evidence(host.as_ref()?)).collect();
-        let mut joined = moderated(&known(&own)).into_iter();
-        own.iter().map(|effect| effect.and_then(|_| joined.next())).collect()
+        let own = |host: &Option<RatioEvidence>| HostEffect::from_evidence(host.as_ref()?);
+        moderated_effects(&self.hosts.iter().map(own).collect::<Vec<_>>())
     }
 }

@@ -1,8 +1,9 @@
-//! The claims of a gate, and their grammar.
+//! The claims of a gate, their grammar, and why a gate cannot be applied.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use record::Unit;
 use record::units::{self, Quantity, Unreadable};
 use serde::Serialize;
 use wildmatch::WildMatch;
@@ -57,7 +58,7 @@ impl ClaimKind {
     }
 
     /// Whether it sets a series against that of a baseline, and says nothing of one alone.
-    pub(super) const fn needs_baseline(self) -> bool {
+    const fn needs_baseline(self) -> bool {
         matches!(self, ClaimKind::Slower | ClaimKind::Changed)
     }
 }
@@ -82,13 +83,30 @@ impl Gate {
     }
 
     /// The first claim that sets a series against that of a baseline.
-    pub(super) fn first_of_ratio(&self) -> Option<&GateClaim> {
+    fn first_of_ratio(&self) -> Option<&GateClaim> {
         self.claims.iter().find(|claim| claim.kind.needs_baseline())
     }
 
-    /// Claims that share the error rate of ratios.
-    pub(super) fn ratio_claims(&self) -> usize {
-        self.claims.iter().filter(|claim| claim.kind.needs_baseline()).count()
+    /// How many tests share the error rate of ratios: at all looks, of all claims about ratios, in so many
+    /// families.
+    pub(super) fn tests(&self, looks: u32, families: usize) -> u32 {
+        let claims = self.claims.iter().filter(|claim| claim.kind.needs_baseline()).count();
+        looks.saturating_mul(u32::try_from(claims * families).unwrap_or(u32::MAX))
+    }
+
+    /// Refuses claims that need a baseline where there is none, and claims about series that are not there.
+    ///
+    /// # Errors
+    /// [`GateRefusal`].
+    pub fn check(&self, names: &[&str], has_baseline: bool) -> Result<(), GateRefusal> {
+        if let Some(claim) = self.first_of_ratio().filter(|_| !has_baseline) {
+            return Err(GateRefusal::NoBaseline { claim: claim.to_string() });
+        }
+        let is_there = |claim: &&GateClaim| names.iter().any(|name| claim.is_about(name, false));
+        match self.claims.iter().find(|claim| !is_there(claim)) {
+            None => Ok(()),
+            Some(claim) => Err(GateRefusal::no_series(claim.to_string(), names)),
+        }
     }
 }
 
@@ -122,6 +140,11 @@ impl GateClaim {
         self.margin.unwrap_or(if compared > 0.0 { compared } else { MARGIN })
     }
 
+    /// Whether it is about series of that unit: memory is not slow.
+    pub(super) fn is_in(&self, unit: Unit) -> bool {
+        self.kind != ClaimKind::Slower || unit != Unit::Bytes
+    }
+
     /// Whether it is about the series of that name. A companion, which only explains another series, counts
     /// where it is named: no run waits for its answer.
     pub(super) fn is_about(&self, label: &str, is_companion: bool) -> bool {
@@ -146,6 +169,30 @@ impl GateClaim {
         }
         counted.extend(short);
         (counted, BTreeSet::new())
+    }
+}
+
+/// Why a gate cannot be applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GateRefusal {
+    /// A claim is about a series that is not there, or that only one side has.
+    NoSeries {
+        /// The claim.
+        claim: String,
+        /// The names of the series that there are.
+        names: Vec<String>,
+    },
+    /// A claim needs a baseline.
+    NoBaseline {
+        /// The claim.
+        claim: String,
+    },
+}
+
+impl GateRefusal {
+    pub(super) fn no_series(claim: String, names: &[&str]) -> GateRefusal {
+        let names: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        GateRefusal::NoSeries { claim, names: names.into_iter().collect() }
     }
 }
 

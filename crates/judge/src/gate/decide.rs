@@ -1,4 +1,7 @@
 //! Decides the claims of a gate.
+//!
+//! Over a fleet a claim is about the mean ratio over the hosts, which is that of hosts like these: a single
+//! host that became slower does not fail a build, and the answer of the fleet names it.
 
 use std::collections::BTreeSet;
 
@@ -8,31 +11,16 @@ use stats::{
     chance_of_factor, discoveries,
 };
 
-use super::answer::{ClaimAnswer, GateAnswer, GateReason, GatedSeries};
-use super::claims::{ClaimKind, Gate, GateClaim};
 use crate::compare::{AnswerNote, Comparison, FigureKind, NoAnswer, Ranking, RankingEntry};
 use crate::finding::{ALPHA, Finding, looks};
 use crate::findings::Findings;
-use crate::highlight::{verdict_improves, verdict_worsens};
+use crate::fleet::{Fleet, FleetRatio};
+use crate::gate::{
+    ClaimAnswer, ClaimKind, Gate, GateAnswer, GateClaim, GateReason, GateRefusal, GatedSeries,
+};
+use crate::growth::{verdict_improves, verdict_worsens};
 use crate::stops::{Cause, Stop};
 use crate::undecided::is_companion;
-
-/// Why a gate cannot be applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GateRefusal {
-    /// A claim is about a series that is not there, or that only one side has.
-    NoSeries {
-        /// The claim.
-        claim: String,
-        /// The names of the series that there are.
-        names: Vec<String>,
-    },
-    /// A claim needs a baseline.
-    NoBaseline {
-        /// The claim.
-        claim: String,
-    },
-}
 
 /// Decides a gate for systems, or variants, against the first of them.
 ///
@@ -72,7 +60,7 @@ pub fn of_run(gate: &Gate, recording: &Recording, findings: &Findings) -> Result
         };
         let series = match (claim.kind, &variants) {
             (ClaimKind::Slower | ClaimKind::Changed, _) if let Some(fleet) = fleet => {
-                super::fleet::ratios(gate, claim, fleet, looks(&findings.run))
+                fleet_ratios(gate, claim, fleet, looks(&findings.run))
             }
             (ClaimKind::Slower | ClaimKind::Changed, Some(variants)) => ratios(gate, claim, variants),
             (ClaimKind::Limit, _) => (about().map(limit_alone).collect(), BTreeSet::new()),
@@ -83,17 +71,29 @@ pub fn of_run(gate: &Gate, recording: &Recording, findings: &Findings) -> Result
     answer(gate.claims.iter().map(of_claim).collect(), &names)
 }
 
-/// A claim about nothing does not pass.
-pub(super) fn answer(claims: Vec<ClaimAnswer>, names: &[&str]) -> Result<GateAnswer, GateRefusal> {
-    match claims.iter().find(|claim| claim.series.is_empty()) {
-        Some(claim) => Err(no_series(claim.claim.clone(), names)),
-        None => Ok(GateAnswer::new(claims)),
-    }
+/// Decides a gate for two runs on the same hosts.
+///
+/// # Errors
+/// [`GateRefusal`].
+pub fn of_fleet(gate: &Gate, fleet: &Fleet) -> Result<GateAnswer, GateRefusal> {
+    let names: Vec<&str> = fleet.ratios.iter().map(|ratio| ratio.series.as_str()).collect();
+    gate.check(&names, true)?;
+    let of_claim = |claim: &GateClaim| match claim.kind {
+        ClaimKind::Slower | ClaimKind::Changed => {
+            ClaimAnswer::new(claim, fleet_ratios(gate, claim, fleet, 1))
+        }
+        // The growth of a cost, and its limits, are of one host.
+        ClaimKind::Grows | ClaimKind::Limit => ClaimAnswer::new(claim, (Vec::new(), BTreeSet::new())),
+    };
+    answer(gate.claims.iter().map(of_claim).collect(), &names)
 }
 
-fn no_series(claim: String, names: &[&str]) -> GateRefusal {
-    let names: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    GateRefusal::NoSeries { claim, names: names.into_iter().collect() }
+/// A claim about nothing does not pass.
+fn answer(claims: Vec<ClaimAnswer>, names: &[&str]) -> Result<GateAnswer, GateRefusal> {
+    match claims.iter().find(|claim| claim.series.is_empty()) {
+        Some(claim) => Err(GateRefusal::no_series(claim.claim.clone(), names)),
+        None => Ok(GateAnswer::new(claims)),
+    }
 }
 
 /// The series of a run that is not over about which a gate is undecided, by their names for a reader: against
@@ -126,25 +126,8 @@ pub fn undecided_series(
         .collect()
 }
 
-impl Gate {
-    /// Refuses claims that need a baseline where there is none, and claims about series that are not there.
-    ///
-    /// # Errors
-    /// [`GateRefusal`].
-    pub fn check(&self, names: &[&str], has_baseline: bool) -> Result<(), GateRefusal> {
-        if let Some(claim) = self.first_of_ratio().filter(|_| !has_baseline) {
-            return Err(GateRefusal::NoBaseline { claim: claim.to_string() });
-        }
-        let is_there = |claim: &&GateClaim| names.iter().any(|name| claim.is_about(name, false));
-        match self.claims.iter().find(|claim| !is_there(claim)) {
-            None => Ok(()),
-            Some(claim) => Err(no_series(claim.to_string(), names)),
-        }
-    }
-}
-
 /// The decisions on series, and the names of those whose values are too short for the clock.
-pub(super) type CountedSeries = (Vec<GatedSeries>, BTreeSet<String>);
+type CountedSeries = (Vec<GatedSeries>, BTreeSet<String>);
 
 /// One system in one series, beside that which it is set against.
 #[derive(Clone, Copy)]
@@ -197,13 +180,6 @@ fn second_reference(second: &RankingEntry) -> Option<usize> {
     second.reference.filter(|reference| *reference != second.place)
 }
 
-impl GateClaim {
-    /// Whether it is about series of that unit: memory is not slow.
-    pub(super) fn is_in(&self, unit: Unit) -> bool {
-        self.kind != ClaimKind::Slower || unit != Unit::Bytes
-    }
-}
-
 impl Against<'_> {
     /// The name of the series for a reader: that of a variant has the variant in it.
     fn label(&self, entry: &RankingEntry) -> String {
@@ -250,14 +226,8 @@ fn ratios(gate: &Gate, claim: &GateClaim, compared: &Comparison) -> CountedSerie
         one.second.overall.as_ref().is_some_and(|ratio| ratio.evidence.is_coarser_than(margin))
     };
     let (counted, too_short) = compared.counted(claim, is_too_short);
-    let of_kind = |kind| -> Vec<Against<'_>> {
-        let is_of = |one: &&Against<'_>| FigureKind::from_unit(one.ranking.unit) == kind;
-        counted.iter().filter(is_of).copied().collect()
-    };
-    let families: Vec<Vec<Against<'_>>> =
-        FigureKind::ALL.into_iter().map(of_kind).filter(|all| !all.is_empty()).collect();
-    let claims = gate.ratio_claims() * families.len();
-    let tests = compared.looks().saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX));
+    let families = FigureKind::families(counted.into_iter(), |one| one.ranking.unit);
+    let tests = gate.tests(compared.looks(), families.len());
     let ratio = RatioClaim { margin, is_either_way: claim.kind == ClaimKind::Changed };
     let of_family = |entries: Vec<Against<'_>>| {
         let evidence: Vec<RatioEvidence> = entries
@@ -321,6 +291,36 @@ fn in_part(comparison: &SeriesComparison, claim: RatioClaim, margin: f64) -> Opt
     let size = |block: &&&(u64, u64, Interval)| block.2.value.ln().abs();
     let (_, _, ratio) = beyond.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
     Some(GateReason::InPart { from: beyond.first()?.0, to: beyond.last()?.1, ratio: *ratio })
+}
+
+/// The decisions about ratios over hosts; the data were looked at so often. Each kind of figure is decided by
+/// itself, and those that are there share the error rate.
+fn fleet_ratios(gate: &Gate, claim: &GateClaim, fleet: &Fleet, looks: u32) -> CountedSeries {
+    let is_about = |one: &&FleetRatio| claim.is_in(one.unit) && claim.is_about(&one.series, false);
+    let families = FigureKind::families(fleet.ratios.iter().filter(is_about), |one| one.unit);
+    let tests = gate.tests(looks, families.len());
+    let margin = claim.margin(fleet.margin);
+    let ratio = RatioClaim { margin, is_either_way: claim.kind == ClaimKind::Changed };
+    let decided = |family: Vec<&FleetRatio>| {
+        let evidence: Vec<RatioEvidence> = family.iter().filter_map(|one| one.evidence).collect();
+        let mut decisions = stats::gate(&evidence, ratio, tests).into_iter();
+        let gated = |one: &&FleetRatio| {
+            let baseline = fleet.runs.first().or(fleet.configurations.first()).cloned();
+            let system = fleet.runs.get(1).unwrap_or(&one.configuration);
+            let series = GatedSeries { baseline, ..GatedSeries::new(&one.series, system, one.unit) };
+            let Some(decision) = one.evidence.and_then(|_| decisions.next()) else { return series };
+            GatedSeries {
+                decision: decision.decision,
+                ratio: Some(decision.ratio),
+                margin: Some(decision.margin),
+                chance: Some(decision.chance),
+                is_paired: true,
+                ..series
+            }
+        };
+        family.iter().map(gated).collect::<Vec<_>>()
+    };
+    (families.into_iter().flat_map(decided).collect(), BTreeSet::new())
 }
 
 /// The statement of a verdict about growth.
