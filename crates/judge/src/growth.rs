@@ -85,7 +85,7 @@ impl GrowthWindows {
             return None;
         }
         match finding.levels {
-            true => Some(at_both_levels(verdict)),
+            true => Some(at_levels(verdict.n_low, verdict.n_high)),
             false => around_a_step(verdict).or_else(|| Some(at_both_ends(verdict))),
         }
     }
@@ -122,13 +122,12 @@ fn grows(verdict: &Verdict) -> bool {
 /// Each operation of several workers takes more of their time.
 fn from_one_worker_to_all(scaling: &Scaling) -> Option<GrowthWindows> {
     let most = scaling.speedups.iter().map(|speedup| speedup.workers).max()?;
-    let [low, high] = [1, most].map(|n| NRange { n_low: n, n_high: n });
-    scaling.class.is_loss().then_some(GrowthWindows { low, high, step: None })
+    scaling.class.is_loss().then(|| at_levels(1, most))
 }
 
-/// The first and the last level: those between are other experiments.
-fn at_both_levels(verdict: &Verdict) -> GrowthWindows {
-    let [low, high] = [verdict.n_low, verdict.n_high].map(|n| NRange { n_low: n, n_high: n });
+/// At two levels alone: those between are other experiments.
+fn at_levels(first: u64, last: u64) -> GrowthWindows {
+    let [low, high] = [first, last].map(|n| NRange { n_low: n, n_high: n });
     GrowthWindows { low, high, step: None }
 }
 

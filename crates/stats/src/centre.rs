@@ -25,6 +25,17 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// That of a rising function of the estimate.
+    pub(crate) fn map(self, rising: impl Fn(f64) -> f64) -> Interval {
+        Interval { value: rising(self.value), low: rising(self.low), high: rising(self.high) }
+    }
+
+    /// That of the inverse: of a rate where this is of a time.
+    #[must_use]
+    pub fn reciprocal(self) -> Interval {
+        Interval { value: 1.0 / self.value, low: 1.0 / self.high, high: 1.0 / self.low }
+    }
+
     /// One that reaches equally far to either side.
     pub(crate) fn around(value: f64, reach: f64) -> Interval {
         Interval { value, low: value - reach, high: value + reach }
@@ -123,7 +134,7 @@ impl Trimmed {
 
 /// From logarithms to factors.
 pub(crate) fn exp(logs: Interval) -> Interval {
-    Interval { value: logs.value.exp(), low: logs.low.exp(), high: logs.high.exp() }
+    logs.map(f64::exp)
 }
 
 /// Two-sided critical values of Student's t at one error rate.

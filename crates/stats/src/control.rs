@@ -122,7 +122,8 @@ impl Controls<'_> {
         while let Some(next) = self.with_one_more(&rest, ReferenceStanding::NoGain) {
             rest = next;
         }
-        let (removed, systematic) = (self.removed(&rest), systematic(&rest.uses));
+        let removed = combined(self.changes, &rest.rows, |change, rest| change - rest);
+        let systematic = systematic(&rest.uses);
         if systematic > 0.0 && self.certain_change(&removed) <= DEVIATIONS * systematic {
             let uncertainty =
                 ReferenceUncertainty { systematic, hidden: Some(self.flatness(&removed).end_to_end()) };
@@ -195,10 +196,6 @@ impl Controls<'_> {
             Some(helped) => refused(&helped.uses),
             None => refused(&rest.uses),
         }
-    }
-
-    fn removed(&self, rest: &Rest) -> Rows {
-        combined(self.changes, &rest.rows, |change, rest| change - rest)
     }
 
     /// Whether most trials have a reference, and enough of them.

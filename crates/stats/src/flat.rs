@@ -309,8 +309,7 @@ impl GrowthFigures<'_> {
         let share = interval(&shares, alpha, |share| systematic * (1.0 / way + share.abs()));
         let seconds = interval(&seconds, alpha, |seconds| systematic * (typical / way + seconds.abs()));
         let rises = share.low > 0.0 && seconds.low > 0.0;
-        let doubling = Interval { value: 1.0 / share.value, low: 1.0 / share.high, high: 1.0 / share.low };
-        (seconds, rises.then_some(doubling))
+        (seconds, rises.then_some(share.reciprocal()))
     }
 
     /// Slope of log cost on log n over the last decade.

@@ -190,16 +190,13 @@ fn to_the_ends(growth: Interval, ends: Option<Ends>) -> Interval {
 fn costs(at: [(Interval, Option<Interval>); 2], growth: Interval, ends: Option<Ends>) -> [Interval; 2] {
     match at {
         [(_, Some(first)), (_, Some(last))] if growth.value.is_finite() => {
-            let low = scaled(first, 1.0 / ends.map_or(1.0, |ends| ends.before));
-            [low, scaled(last, low.value * growth.value / last.value)]
+            let factor = 1.0 / ends.map_or(1.0, |ends| ends.before);
+            let low = first.map(|cost| cost * factor);
+            let factor = low.value * growth.value / last.value;
+            [low, last.map(|cost| cost * factor)]
         }
         [(first, _), (last, _)] => [first, last],
     }
-}
-
-fn scaled(interval: Interval, factor: f64) -> Interval {
-    let Interval { value, low, high } = interval;
-    Interval { value: value * factor, low: low * factor, high: high * factor }
 }
 
 fn warnings(

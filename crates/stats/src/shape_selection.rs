@@ -465,8 +465,7 @@ fn bend(
 pub(crate) fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Option<Interval> {
     let centre = place(curve, fit, edge)?;
     let distance = exp(centre.interval(&Student::new(settings.error_rate())));
-    let at = |distance: f64| edge + distance;
-    Some(Interval { value: at(distance.value), low: at(distance.low), high: at(distance.high) })
+    Some(distance.map(|distance| edge + distance))
 }
 
 /// The shape at the middle of each block, at the level of a typical trial.

@@ -4,7 +4,7 @@
 //! reported; they examine single trials close to its place. A turn needs no shape.
 
 use crate::block::{column, log_medians, pieces};
-use crate::centre::{Centre, Student, exp, mean, tails};
+use crate::centre::{Centre, Student, exp, mean};
 use crate::sweep::Sweep;
 use crate::verdict::{Step, Turn};
 
@@ -57,7 +57,7 @@ pub(crate) fn find(site: &Site<'_>) -> Option<Step> {
     let accepted = height >= LEAST.ln_1p()
         && height >= TICKS * site.tick
         && agreement >= AGREEMENT
-        && tails(centre.value / centre.error, centre.freedom) < site.alpha / site.positions as f64
+        && centre.is_beyond(site.alpha / site.positions as f64)
         && near.superiority(split, centre.value) >= SUPERIORITY
         && near.is_sharp(site);
     if !accepted {
@@ -194,8 +194,7 @@ impl CloseUp {
     }
 
     /// Whether a jump describes the trials better than any rise over several n: a transition of free width,
-    /// such
-    /// as a bend or a sigmoid.
+    /// such as a bend or a sigmoid.
     fn is_sharp(&self, site: &Site<'_>) -> bool {
         if self.means.len() < 4 {
             return false;
@@ -247,9 +246,7 @@ impl CloseUp {
             row.iter().zip(shape).map(|(value, fitted)| (value - fitted).powi(2)).sum()
         };
         let gains: Vec<f64> = self.rows.iter().map(|row| far(row, other) - far(row, one)).collect();
-        Centre::new(&gains).is_some_and(|centre| {
-            centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < 2.0 * level
-        })
+        Centre::new(&gains).is_some_and(|centre| centre.value > 0.0 && centre.is_beyond(2.0 * level))
     }
 
     /// The first piece after the jump, and the pieces between which it may lie: a place that is not excluded

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::block::{Grid, median};
-use crate::centre::{FEWEST, Interval, mean, squares};
+use crate::centre::{FEWEST, mean, squares};
 use crate::judge::JudgeSettings;
 use crate::mixture::{EVIDENCE, LEAST_SHARE, LINE_SEPARATION, LineMixture};
 use crate::model_selection::ModelSelection;
@@ -45,11 +45,7 @@ pub(crate) fn find(
     let margin = settings.log_margin();
     let way = (view.ranges[view.ranges.len() - 1].1 - view.ranges[0].0) as f64;
     // With few values the whole line is more informative than its two ends.
-    let rise = |line: &FittedLine| {
-        let rise = |seconds: f64| 1.0 + seconds * way / line.cost_low.value;
-        let Interval { value, low, high } = line.marginal_cost;
-        Interval { value: rise(value), low: rise(low), high: rise(high) }
-    };
+    let rise = |line: &FittedLine| line.marginal_cost.map(|each| 1.0 + each * way / line.cost_low.value);
     let (one, other) = (rise(&upper), rise(&lower));
     let certain = one.low > other.high || other.low > one.high;
     let part = certain && (one.value / other.value).ln().abs() >= margin;

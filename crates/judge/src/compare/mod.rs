@@ -449,10 +449,6 @@ impl Ratio {
     /// The ratio of the values: for a rate, where more is better, the inverse of that of its costs.
     pub fn of_values(&self, unit: Unit) -> Interval {
         let ratio = self.comparison.ratio;
-        if unit.more_is_better() {
-            Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
-        } else {
-            ratio
-        }
+        if unit.more_is_better() { ratio.reciprocal() } else { ratio }
     }
 }

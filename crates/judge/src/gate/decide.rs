@@ -144,9 +144,10 @@ impl Comparison {
     fn entries<'a>(&'a self, claim: &'a GateClaim) -> impl Iterator<Item = Against<'a>> {
         self.rankings.iter().filter(|ranking| claim.is_in(ranking.unit)).flat_map(move |ranking| {
             let first = ranking.standings.first();
-            let entry = move |second| {
-                let reference =
-                    ranking.standings.iter().find(|one| Some(one.place) == second_reference(second));
+            let entry = move |second: &'a RankingEntry| {
+                let is_its =
+                    |one: &&RankingEntry| Some(one.place) == second.reference && one.place != second.place;
+                let reference = ranking.standings.iter().find(is_its);
                 Some(Against { compared: self, ranking, first: reference.or(first)?, second })
             };
             let all = ranking.standings.iter().skip(1).filter_map(entry);
@@ -174,10 +175,6 @@ impl Comparison {
         });
         series.collect()
     }
-}
-
-fn second_reference(second: &RankingEntry) -> Option<usize> {
-    second.reference.filter(|reference| *reference != second.place)
 }
 
 impl Against<'_> {

@@ -1,7 +1,7 @@
 //! The descriptions of throughput over workers: the law, its rival, and whether the trials contradict them.
 
 use super::{Logs, ScalingBend, ScalingLaw};
-use crate::centre::{Centre, FEWEST, Interval, Student, chance_of_all, exp};
+use crate::centre::{Centre, FEWEST, Student, chance_of_all, exp};
 use crate::curve::{CholeskyFactor, dot};
 
 /// Fewer numbers of workers contradict no law.
@@ -247,11 +247,8 @@ fn law_of(model: &Model, data: &Data, student: &Student) -> Option<ScalingLaw> {
     // That throughput falls is the stronger claim, of which fewer may be wrong.
     let is_certain = coherence.value > 0.0 && coherence.is_beyond(TURNS);
     let coherence = coherence.interval(student);
-    let ceiling = (serial.low > 0.0 && !is_certain && coherence.high > 0.0).then(|| Interval {
-        value: 1.0 / serial.value,
-        low: 1.0 / serial.high,
-        high: 1.0 / serial.low,
-    });
+    let has_ceiling = serial.low > 0.0 && !is_certain && coherence.high > 0.0;
+    let ceiling = has_ceiling.then(|| serial.reciprocal());
     let [at_serial, at_coherence] = model.parameters;
     let peak = (is_certain && at_serial < 1.0).then(|| {
         let middle = ((1.0 - at_serial) / at_coherence).ln() / 2.0;

@@ -154,10 +154,8 @@ pub fn scaling(
             _ => ScalingClass::Loses,
         }
     };
-    let loss = (within.len() == 1 && first.workers == 2).then(|| {
-        let Interval { value, low, high } = first.efficiency;
-        Interval { value: 1.0 / value - 1.0, low: 1.0 / high - 1.0, high: 1.0 / low - 1.0 }
-    });
+    let loss = (within.len() == 1 && first.workers == 2)
+        .then(|| first.efficiency.reciprocal().map(|inverse| inverse - 1.0));
     Some(Scaling {
         class,
         trials: trials.len(),
