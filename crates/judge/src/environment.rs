@@ -76,7 +76,8 @@ pub fn differences(systems: &[&System]) -> Vec<Difference> {
         })
         .filter(differ)
         .collect();
-    differences.sort_by(|a, b| (importance(&a.key), &a.key).cmp(&(importance(&b.key), &b.key)));
+    // Their keys are in order already.
+    differences.sort_by_key(|difference| importance(&difference.key));
     let command =
         |s: &&System| Some(if s.prefix.is_empty() { "none".to_string() } else { s.prefix.join(" ") });
     let command = Difference { key: "command".to_string(), values: systems.iter().map(command).collect() };

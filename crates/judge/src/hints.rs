@@ -164,7 +164,7 @@ fn landmarks(grows: &str, system: &System) -> Vec<Landmark> {
     }
     let mut facts = |resource: &[&str], known: &[&'static str]| {
         if counts(grows, resource) {
-            marks.extend(known.iter().filter_map(|key| Landmark::from_fact(system, key)));
+            marks.extend(known.iter().filter_map(|key| fact(system, key, 1.0)));
         }
     };
     facts(DESCRIPTORS, &["limit.descriptors.soft", "limit.descriptors.hard", "fs.nr_open"]);
@@ -213,8 +213,8 @@ fn memory(grows: &str, system: &System) -> Vec<Landmark> {
         "cpu.cache.l3_bytes",
         "memory.total_bytes",
     ];
-    let mark = |key| Some(Landmark { at: number(system, key)? / bytes_per_n, mark: Mark::Fact(key) });
-    known.into_iter().filter_map(mark).filter(|mark| mark.at > 1.0).collect()
+    let marks = known.into_iter().filter_map(|key| fact(system, key, bytes_per_n));
+    marks.filter(|mark| mark.at > 1.0).collect()
 }
 
 fn powers(doubles_table: bool) -> impl Iterator<Item = Landmark> {
@@ -229,10 +229,9 @@ fn number(system: &System, key: &str) -> Option<f64> {
     system.environment.get(key)?.parse().ok()
 }
 
-impl Landmark {
-    fn from_fact(system: &System, key: &'static str) -> Option<Landmark> {
-        number(system, key).map(|at| Landmark { at, mark: Mark::Fact(key) })
-    }
+/// The landmark of such a fact, of which each n takes so many.
+fn fact(system: &System, key: &'static str, per_n: f64) -> Option<Landmark> {
+    Some(Landmark { at: number(system, key)? / per_n, mark: Mark::Fact(key) })
 }
 
 #[cfg(test)]

@@ -234,23 +234,10 @@ pub(crate) fn level_of_each(influences: &[Vec<f64>], alpha: f64, seed: u64) -> f
     if trials < ENOUGH {
         return bonferroni;
     }
-    let mut squares = vec![0.0; statements];
-    for row in influences {
-        squares.iter_mut().zip(row).for_each(|(sum, influence)| *sum += influence * influence);
-    }
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut sums = vec![0.0; statements];
-    let mut largest: Vec<f64> = (0..DRAWS)
-        .map(|_| {
-            sums.fill(0.0);
-            for row in influences {
-                let sign = if random.bool() { 1.0 } else { -1.0 };
-                sums.iter_mut().zip(row).for_each(|(sum, influence)| *sum += sign * influence);
-            }
-            let shares = sums.iter().zip(&squares).map(|(sum, square)| sum * sum / square);
-            shares.filter(|share| share.is_finite()).fold(0.0, f64::max)
-        })
-        .collect();
+    let mut flips = SignFlips::new(influences);
+    let mut largest: Vec<f64> =
+        (0..DRAWS).map(|_| flips.shares(|_| !random.bool()).fold(0.0, f64::max)).collect();
     let place = ((1.0 - alpha) * DRAWS as f64) as usize;
     let share = *largest.select_nth_unstable_by(place.min(DRAWS - 1), f64::total_cmp).1;
     // The sum of squares does not change with signs, so t follows from the sum alone.
@@ -264,38 +251,54 @@ pub(crate) fn level_of_each(influences: &[Vec<f64>], alpha: f64, seed: u64) -> f
 /// that is spread over several statements. All ways to flip are tried where there are few (Fisher, The Design
 /// of Experiments, 1935, §21).
 pub(crate) fn chance_of_all(influences: &[Vec<f64>], seed: u64) -> f64 {
-    let statements = influences.first().map_or(0, Vec::len);
-    let mut squares = vec![0.0; statements];
-    for row in influences {
-        squares.iter_mut().zip(row).for_each(|(sum, influence)| *sum += influence * influence);
-    }
-    let mut sums = vec![0.0; statements];
-    let mut share = |is_flipped: &mut dyn FnMut(usize) -> bool| -> f64 {
-        sums.fill(0.0);
-        for (trial, row) in influences.iter().enumerate() {
-            let sign = if is_flipped(trial) { -1.0 } else { 1.0 };
-            sums.iter_mut().zip(row).for_each(|(sum, influence)| *sum += sign * influence);
-        }
-        let shares = sums.iter().zip(&squares).map(|(sum, square)| sum * sum / square);
-        shares.filter(|share| share.is_finite()).sum()
-    };
-    let observed = share(&mut |_| false) * (1.0 - 1e-9);
+    let mut flips = SignFlips::new(influences);
+    let observed = flips.shares(|_| false).sum::<f64>() * (1.0 - 1e-9);
     let mut random = fastrand::Rng::with_seed(seed);
     // A flip of all trials changes nothing, so the last one keeps its sign.
     let ways = 1_usize << influences.len().saturating_sub(1).min(usize::BITS as usize - 1);
     let (far, of) = if ways <= FLIPS {
-        let far = (0..ways).filter(|way| share(&mut |trial| way >> trial & 1 == 1) >= observed).count();
-        (far, ways)
+        let mut is_far = |way: &usize| flips.shares(|trial| way >> trial & 1 == 1).sum::<f64>() >= observed;
+        ((0..ways).filter(&mut is_far).count(), ways)
     } else {
+        let mut is_far = |_: &usize| flips.shares(|_| random.bool()).sum::<f64>() >= observed;
         // The measurement itself is one of the ways.
-        let far = (1..FLIPS).filter(|_| share(&mut |_| random.bool()) >= observed).count();
-        (far + 1, FLIPS)
+        ((1..FLIPS).filter(&mut is_far).count() + 1, FLIPS)
     };
     far as f64 / of as f64
 }
 
 /// Ways to flip signs that are tried.
 const FLIPS: usize = 1_024;
+
+/// The signs of whole trials, flipped.
+struct SignFlips<'a> {
+    /// A row per trial, a column per statement.
+    influences: &'a [Vec<f64>],
+    squares: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+impl SignFlips<'_> {
+    fn new(influences: &[Vec<f64>]) -> SignFlips<'_> {
+        let statements = influences.first().map_or(0, Vec::len);
+        let mut squares = vec![0.0; statements];
+        for row in influences {
+            squares.iter_mut().zip(row).for_each(|(sum, influence)| *sum += influence * influence);
+        }
+        SignFlips { influences, squares, sums: vec![0.0; statements] }
+    }
+
+    /// Of each statement that has any, the share of its squares in the square of its sum: its t follows.
+    fn shares(&mut self, mut is_flipped: impl FnMut(usize) -> bool) -> impl Iterator<Item = f64> {
+        self.sums.fill(0.0);
+        for (trial, row) in self.influences.iter().enumerate() {
+            let sign = if is_flipped(trial) { -1.0 } else { 1.0 };
+            self.sums.iter_mut().zip(row).for_each(|(sum, influence)| *sum += sign * influence);
+        }
+        let shares = self.sums.iter().zip(&self.squares).map(|(sum, square)| sum * sum / square);
+        shares.filter(|share| share.is_finite())
+    }
+}
 
 #[cfg(test)]
 mod tests {

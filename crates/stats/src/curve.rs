@@ -354,20 +354,25 @@ mod tests {
     use super::*;
     use crate::simulate::normal;
 
-    /// Ten trials of a constant cost in thirty blocks; neighbours are correlated by `keep`.
-    fn curve(seed: u64, keep: f64) -> Curve {
+    /// Ten trials of noise in thirty blocks; neighbours are correlated by `keep`.
+    fn noise(seed: u64, keep: f64) -> Vec<Vec<f64>> {
         let mut rng = Rng::with_seed(seed);
+        let mut trial = || {
+            let mut state = normal(&mut rng);
+            let next = |_| {
+                state = keep * state + (1.0 - keep * keep).sqrt() * normal(&mut rng);
+                state
+            };
+            (0..30).map(next).collect()
+        };
+        (0..10).map(|_| trial()).collect()
+    }
+
+    /// Trials of a constant cost.
+    fn curve(seed: u64, keep: f64) -> Curve {
         let middles: Vec<f64> = (0..30).map(|place| 100.0 * 1.2f64.powi(place)).collect();
-        let rows: Vec<Vec<f64>> = (0..10)
-            .map(|_| {
-                let mut state = normal(&mut rng);
-                let next = |_: &f64| {
-                    state = keep * state + (1.0 - keep * keep).sqrt() * normal(&mut rng);
-                    0.04 * state
-                };
-                middles.iter().map(next).collect()
-            })
-            .collect();
+        let mut rows = noise(seed, keep);
+        rows.iter_mut().flatten().for_each(|value| *value *= 0.04);
         Curve::new(&rows, &middles, 30_000, 0.0)
     }
 
@@ -398,20 +403,9 @@ mod tests {
         }
     }
 
-    /// Of ten trials in thirty blocks; neighbours are correlated by `keep`.
     fn matrix(seed: u64, keep: f64) -> Option<PrecisionMatrix> {
-        let mut rng = Rng::with_seed(seed);
         let logs: Vec<f64> = (0..30).map(|place| 0.2 * f64::from(place)).collect();
-        let mut rows: Vec<Vec<f64>> = (0..10)
-            .map(|_| {
-                let mut state = normal(&mut rng);
-                let next = |_: &f64| {
-                    state = keep * state + (1.0 - keep * keep).sqrt() * normal(&mut rng);
-                    state
-                };
-                logs.iter().map(next).collect()
-            })
-            .collect();
+        let mut rows = noise(seed, keep);
         for block in 0..30 {
             let middle = rows.iter().map(|row| row[block]).sum::<f64>() / 10.0;
             rows.iter_mut().for_each(|row| row[block] -= middle);

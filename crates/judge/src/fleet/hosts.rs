@@ -1,6 +1,7 @@
 //! The hosts of a fleet and the systems of each; the hosts that lie apart, over all series together; and the
 //! facts in which hosts differ, or that some of them share.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Recording, System, Unit};
@@ -275,7 +276,8 @@ fn shared_facts(outlying: &[&Facts], others: &[&Facts]) -> Vec<SharedFact> {
     if others.is_empty() {
         found.clear();
     }
-    found.sort_by(|a, b| (importance(&a.key), &a.key).cmp(&(importance(&b.key), &b.key)));
+    // Their keys are in order already.
+    found.sort_by_key(|fact| importance(&fact.key));
     found
 }
 
@@ -304,10 +306,7 @@ pub(super) fn fact_changes(hosts: &Hosts<'_>) -> Vec<FactChange> {
             }
         }
     }
-    changes.sort_by(|a, b| {
-        let order = |change: &FactChange| (importance(&change.key), change.key.clone());
-        order(a).cmp(&order(b)).then(b.hosts.cmp(&a.hosts))
-    });
+    changes.sort_by_cached_key(|one| (importance(&one.key), one.key.clone(), Reverse(one.hosts)));
     changes
 }
 
