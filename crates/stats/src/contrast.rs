@@ -336,7 +336,7 @@ impl Contrast {
 
     /// Whether the cost changed, at this error rate, and the ratio with the interval of that rate.
     ///
-    /// It asks less than [`Answer::Slower`](crate::Answer::Slower), which is certain that the difference
+    /// It asks less than [`Answer::Slower`], which is certain that the difference
     /// exceeds the margin: a culprit must differ for certain, and the margin only keeps small real
     /// differences out. A change of twice the margin then needs a quarter of the boots.
     pub fn change(&self, level: f64) -> (Change, Interval) {

@@ -12,7 +12,7 @@ use super::pairs::{
     Over, SharedLevels, all_levels, carries_claim, contrast, last_level, note, of_other_engine, restrict,
 };
 use super::sample::Sample;
-use super::{Mean, Ranking, RankingEntry, Ratio, Reference};
+use super::{Comparison, Mean, Ranking, RankingEntry, Ratio, Reference};
 use crate::environment;
 use crate::finding::{ALPHA, SEED};
 
@@ -45,15 +45,6 @@ impl Field<'_> {
     }
 }
 
-/// The result of comparing.
-pub(super) struct Compared {
-    pub(super) rankings: Vec<Ranking>,
-    pub(super) means: Vec<Option<Mean>>,
-    /// How many ratios were judged together, and of how many pairs.
-    pub(super) ratios: usize,
-    pub(super) pairs: usize,
-}
-
 /// One series: its pairs, before an error rate is chosen.
 struct Contrasted<'a> {
     field: Field<'a>,
@@ -80,8 +71,8 @@ struct Pair {
     answer: Option<stats::SeriesComparison>,
 }
 
-/// Compares contenders; each field has a sample of each.
-pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64) -> Compared {
+/// Compares contenders; each field has a sample of each. The result does not name them yet.
+pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64) -> Comparison {
     let contenders = fields.iter().map(|field| field.samples.len()).max().unwrap_or(0);
     let mut all: Vec<Contrasted<'_>> = fields
         .into_iter()
@@ -102,7 +93,20 @@ pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64)
         Reference::Best => Vec::new(),
     };
     let rankings = all.iter().zip(&ranks).map(|(one, ranks)| ranking(one, ranks, reference)).collect();
-    Compared { rankings, means, ratios, pairs }
+    Comparison {
+        reference,
+        workload: None,
+        contenders: Vec::new(),
+        references: Vec::new(),
+        differences: Vec::new(),
+        rankings,
+        means,
+        refused: Vec::new(),
+        ratios,
+        pairs,
+        margin,
+        alpha: ALPHA,
+    }
 }
 
 /// The first of each engine with the others of that engine over every n, and each of three or more with each.

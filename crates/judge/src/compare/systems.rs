@@ -5,11 +5,11 @@ use record::{Recording, SeriesKey, SeriesKind, Shape, System, Trial, Workload};
 use stats::Scaling;
 
 use crate::bounds::Bounds;
-use crate::compare::ranking::{Compared, Field, compare};
+use crate::compare::ranking::{Field, compare};
 use crate::compare::sample::{OfCurve, Sample, sample, trials};
 use crate::compare::{Comparison, Contender, MARGIN, Mismatch, Ranking, Reference, Refused, WithoutNumber};
 use crate::environment;
-use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN, series_key};
+use crate::finding::{Finding, MARGIN as GROWTH_MARGIN, series_key};
 use crate::findings::Findings;
 use crate::scaling::SLOWDOWN;
 use crate::undecided::is_companion;
@@ -56,6 +56,34 @@ impl Comparison {
         };
         between(&sources(&[(name, recording, series)]), MARGIN)
     }
+
+    /// Compares the variants of the only workload of a run, if they compete, with the first of them over
+    /// every n, as these findings judged each; `None` for any other run, and where no two of them measured
+    /// the same.
+    pub(crate) fn of_first_variant(recording: &Recording, findings: &[Finding]) -> Option<Comparison> {
+        let ([system], [workload]) = (&recording.systems[..], &recording.workloads[..]) else { return None };
+        if !workload.rivals {
+            return None;
+        }
+        let of_first = VariantsAgainst { reference: Reference::First, of_curve: OfCurve::EveryN, findings };
+        between_variants(recording, system, workload, &of_first)
+    }
+}
+
+/// Compares the systems of one recording with these findings.
+pub(crate) fn of_findings(recording: &Recording, findings: Vec<Finding>) -> Result<Comparison, Refusal> {
+    between(&sources(&[("", recording, findings)]), MARGIN)
+}
+
+/// The variants of one workload, with the best of them; `None` where no two of them measured the same.
+pub(crate) fn of_variants(recording: &Recording, system: &System, workload: &Workload) -> Option<Comparison> {
+    let of_best = VariantsAgainst { reference: Reference::Best, of_curve: OfCurve::Windows, findings: &[] };
+    between_variants(recording, system, workload, &of_best)
+}
+
+/// Every series of the systems of one recording that has these findings.
+pub(crate) fn series_of(recording: &Recording, findings: Vec<Finding>) -> Vec<Field<'_>> {
+    fields(&sources(&[("", recording, findings)]), &[])
 }
 
 fn of_recordings(
@@ -68,16 +96,6 @@ fn of_recordings(
     between(&sources(&judged), margin)
 }
 
-/// Compares the systems of one recording with these findings.
-pub(crate) fn of_findings(recording: &Recording, findings: Vec<Finding>) -> Result<Comparison, Refusal> {
-    between(&sources(&[("", recording, findings)]), MARGIN)
-}
-
-/// Every series of the systems of one recording that has these findings.
-pub(crate) fn series_of(recording: &Recording, findings: Vec<Finding>) -> Vec<Field<'_>> {
-    fields(&sources(&[("", recording, findings)]), &[])
-}
-
 fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
     let Some(first) = sources.first() else { return Err(Refusal::NothingCommon(Vec::new())) };
     if sources.len() == 1 {
@@ -85,11 +103,11 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
     }
     let refused = refused(sources);
     let fields = fields(sources, &refused);
-    let Compared { rankings, means, ratios, pairs } = compare(fields, Reference::First, margin);
+    let compared = compare(fields, Reference::First, margin);
     let systems: Vec<&System> = sources.iter().map(|source| &source.contender.system).collect();
     let references = environment::references(&systems);
     let has_answer = |ranking: &Ranking| ranking.others().any(|standing| standing.overall.is_some());
-    if !rankings.iter().any(has_answer) {
+    if !compared.rankings.iter().any(has_answer) {
         let without: Vec<WithoutNumber> = sources.iter().filter_map(Source::without_number).collect();
         let are_apart = references.iter().enumerate().all(|(place, reference)| place == *reference);
         return Err(match (refused.is_empty(), without.is_empty()) {
@@ -100,18 +118,11 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
         });
     }
     Ok(Comparison {
-        reference: Reference::First,
-        workload: None,
         references,
         differences: environment::differences(&systems),
         contenders: sources.iter().map(|source| source.contender.clone()).collect(),
-        rankings,
-        means,
         refused,
-        ratios,
-        pairs,
-        margin,
-        alpha: ALPHA,
+        ..compared
     })
 }
 
@@ -287,26 +298,6 @@ fn is_same<T: PartialEq>(all: &[(String, T)]) -> bool {
     all.windows(2).all(|pair| pair[0].1 == pair[1].1)
 }
 
-impl Comparison {
-    /// Compares the variants of the only workload of a run, if they compete, with the first of them over
-    /// every n, as these findings judged each; `None` for any other run, and where no two of them measured
-    /// the same.
-    pub(crate) fn of_first_variant(recording: &Recording, findings: &[Finding]) -> Option<Comparison> {
-        let ([system], [workload]) = (&recording.systems[..], &recording.workloads[..]) else { return None };
-        if !workload.rivals {
-            return None;
-        }
-        let of_first = VariantsAgainst { reference: Reference::First, of_curve: OfCurve::EveryN, findings };
-        between_variants(recording, system, workload, &of_first)
-    }
-}
-
-/// The variants of one workload, with the best of them; `None` where no two of them measured the same.
-pub(crate) fn of_variants(recording: &Recording, system: &System, workload: &Workload) -> Option<Comparison> {
-    let of_best = VariantsAgainst { reference: Reference::Best, of_curve: OfCurve::Windows, findings: &[] };
-    between_variants(recording, system, workload, &of_best)
-}
-
 /// How variants are set against their reference.
 struct VariantsAgainst<'a> {
     reference: Reference,
@@ -342,20 +333,10 @@ fn between_variants(
         system: system.clone(),
         run: recording.run.clone(),
     };
-    let Compared { rankings, means, ratios, pairs } = compare(fields, against.reference, MARGIN);
     Some(Comparison {
-        reference: against.reference,
         workload: Some(workload.name.clone()),
-        references: Vec::new(),
         contenders: workload.variants.iter().map(contender).collect(),
-        differences: Vec::new(),
-        rankings,
-        means,
-        refused: Vec::new(),
-        ratios,
-        pairs,
-        margin: MARGIN,
-        alpha: ALPHA,
+        ..compare(fields, against.reference, MARGIN)
     })
 }
 
