@@ -251,16 +251,16 @@ fn measurements(series: &Series) -> usize {
 }
 
 /// The result of statistics for one series.
-pub(crate) struct Judged {
-    pub(crate) verdict: Option<Verdict>,
+struct Judged {
+    verdict: Option<Verdict>,
     /// Smallest step of the clock for one operation; 0 where it does not matter.
-    pub(crate) tick_seconds: f64,
+    tick_seconds: f64,
     /// Whether its n are levels.
-    pub(crate) levels: bool,
+    levels: bool,
 }
 
 /// Judges the trials of one kind of series, on a clock with this tick.
-pub(crate) fn judged(
+fn judged(
     recording: &Recording,
     measured: &[&Series],
     kind: &SeriesKind,

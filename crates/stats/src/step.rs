@@ -9,7 +9,7 @@ use crate::sweep::Sweep;
 use crate::verdict::{Step, Turn};
 
 /// Jumps below this are not reported, however certain.
-pub(crate) const LEAST: f64 = 0.05;
+const LEAST: f64 = 0.05;
 /// Nor jumps of fewer ticks of the clock.
 const TICKS: f64 = 3.0;
 /// Share of the trials that must jump the same way.
