@@ -6,10 +6,9 @@ use std::io::{self, BufRead};
 use record::Direction;
 use record::words::things;
 
-use crate::fields::{parse_value, shown};
 use crate::gather::Gather;
-use crate::lines::{LINE_BYTES_MAX, Line, Lines, is_blank};
-use crate::options::{Options, Program};
+use crate::table::Options;
+use crate::text::{LINE_BYTES_MAX, Line, Lines, is_blank, parse_value, shown};
 
 /// The tick of a 2003 program, which prints whole microseconds or processor cycles.
 const TICK: f64 = 1.0;
@@ -18,6 +17,73 @@ const COLUMNS_MAX: usize = 64;
 
 /// Words before the numbers of httpbench.
 const WORDS: [&[u8]; 2] = [b"clat", b"sample"];
+
+/// A bench program of 2003.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// `socket bind`, while sockets pile up.
+    Bindbench,
+    /// `fork`, while processes pile up, and the end of one, from the oldest on: its first line has all
+    /// alive.
+    Forkbench,
+    /// The same, linked statically.
+    Forksbench,
+    /// `thread`, while threads pile up.
+    Pthreadbench,
+    /// `mmap touch`, while mappings of one file pile up.
+    Mmapbench,
+    /// `open mmap touch`, while open and mapped files pile up.
+    Manymapbench,
+    /// `clat CONNECT`, while idle connections pile up, and `sample CONNECT REQUEST` between.
+    Httpbench,
+}
+
+impl Program {
+    /// All of them; where one name holds another, the longer one first.
+    pub const ALL: [Program; 7] = [
+        Program::Manymapbench,
+        Program::Mmapbench,
+        Program::Forksbench,
+        Program::Forkbench,
+        Program::Pthreadbench,
+        Program::Bindbench,
+        Program::Httpbench,
+    ];
+
+    /// Its name, in small letters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Bindbench => "bindbench",
+            Program::Forkbench => "forkbench",
+            Program::Forksbench => "forksbench",
+            Program::Pthreadbench => "pthreadbench",
+            Program::Mmapbench => "mmapbench",
+            Program::Manymapbench => "manymapbench",
+            Program::Httpbench => "httpbench",
+        }
+    }
+
+    /// The program whose name is in the name of a file, or its name without `bench`.
+    pub(crate) fn of_file(path: &str) -> Option<Program> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_lowercase();
+        let names = |program: &Program| name.contains(program.name());
+        let hints = |program: &Program| name.contains(program.name().trim_end_matches("bench"));
+        Program::ALL.into_iter().find(names).or_else(|| Program::ALL.into_iter().find(hints))
+    }
+
+    /// Its columns, with the direction of n in each.
+    pub(crate) fn columns(self) -> &'static [(&'static str, Direction)] {
+        use Direction::{Down, Up};
+        match self {
+            Program::Bindbench => &[("socket", Up), ("bind", Up)],
+            Program::Forkbench | Program::Forksbench => &[("fork", Up), ("reap", Down)],
+            Program::Pthreadbench => &[("thread", Up)],
+            Program::Mmapbench => &[("mmap", Up), ("touch", Up)],
+            Program::Manymapbench => &[("open", Up), ("mmap", Up), ("touch", Up)],
+            Program::Httpbench => &[],
+        }
+    }
+}
 
 /// Whether a line may be the first of such a file: numbers with space between, one of the words before them.
 pub(crate) fn is_row(line: &[u8]) -> bool {

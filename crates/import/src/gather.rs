@@ -10,7 +10,7 @@ use record::{
 /// So many series are read; a file with more is of another kind.
 pub const SERIES_MAX: usize = 10_000;
 /// So many trials, of all series and directions together, are read.
-pub(crate) const TRACKS_MAX: usize = 200_000;
+const TRACKS_MAX: usize = 200_000;
 
 /// Values by series, trial and direction.
 #[derive(Debug, Default)]

@@ -10,21 +10,14 @@
 #![forbid(unsafe_code)]
 
 mod columns;
-mod csv;
-mod documents;
-mod encoding;
-mod entries;
-mod error;
 mod families;
-mod fields;
 mod formats;
 mod gather;
-mod header;
-mod lines;
 mod name;
-mod options;
+mod outcome;
 mod recognise;
-mod resolve;
+mod table;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -33,21 +26,20 @@ use std::io::{BufRead, Cursor, Read};
 use record::words::{count, list, things};
 use record::{Recording, Unit};
 
-pub use entries::{FileRead, LeftOut};
-pub use error::{BadLine, BadLines, Error, NAMED_MAX};
+pub use columns::Program;
 pub use gather::SERIES_MAX;
-pub use lines::LINE_BYTES_MAX;
-pub use options::{ColumnNames, Options, Program};
+pub use outcome::{BadLine, BadLines, Error, FileRead, LeftOut, NAMED_MAX};
+pub use table::{ColumnNames, Options};
+pub use text::LINE_BYTES_MAX;
 
-use encoding::decoded;
-use entries::Taken;
+use families::Foreign;
 use formats::{Format, Place};
 use gather::Gather;
-use header::Header;
-use lines::Lines;
 use name::Name;
+use outcome::Taken;
 use recognise::Recognised;
-use resolve::Foreign;
+use table::Header;
+use text::{Lines, decoded};
 
 /// The recording of files, with counts and remarks.
 #[derive(Clone, Debug)]
@@ -79,7 +71,7 @@ pub struct Import {
     digests: HashMap<u64, String>,
     /// Files that each program printed: every one is a trial.
     printed: Vec<Option<Program>>,
-    trials: csv::Trials,
+    trials: table::Trials,
     /// Tables that are one trial each.
     files_as_trials: u32,
     /// Whether a table was read, and columns without a header.
@@ -223,11 +215,11 @@ impl Import {
         self.has_table = true;
         let mut gather = Gather::default();
         let number = self.files_as_trials + u32::from(header.trial.is_none());
-        let into = csv::Into { gather: &mut gather, trials: &mut self.trials, file_trial: number };
+        let into = table::Into { gather: &mut gather, trials: &mut self.trials, file_trial: number };
         let before = self.bad_lines.count;
         let bad = &mut self.bad_lines;
         let place = (header, header_line);
-        csv::read(name, place, lines, &self.options, into, |line, reason| bad.add(name, line, reason))?;
+        table::read(name, place, lines, &self.options, into, |line, reason| bad.add(name, line, reason))?;
         let bad_lines = self.bad_lines.count - before;
         if !self.add_table(name, TABLE, lines.digest(), bad_lines, gather)? {
             return Ok(());
@@ -296,7 +288,7 @@ impl Import {
         let mut file = FileRead { values, bad_lines, ..FileRead::new(name, format) };
         file.leave_out_below(self.options.from, gather.below());
         self.files.push(file);
-        self.gather.absorb(gather).map_err(|reason| too_large(name, &reason))?;
+        self.gather.absorb(gather).map_err(|reason| Error::too_large(name, &reason))?;
         Ok(true)
     }
 
@@ -314,8 +306,7 @@ impl Import {
     ) -> Result<Imported, Error> {
         let is_foreign = !self.foreign.is_empty();
         let is_bare = self.has_table || self.has_columns;
-        let placed = self.foreign.place(places, self.options.from, &mut self.gather, &mut self.files);
-        placed.map_err(|failure| too_large(&failure.file, &failure.reason))?;
+        self.foreign.place(places, self.options.from, &mut self.gather, &mut self.files)?;
         remarks.append(&mut self.remarks);
         let below: u64 = self.files.iter().map(FileRead::below).sum();
         if below > 0 {
@@ -396,7 +387,7 @@ impl Import {
 pub fn finish_together(mut imports: Vec<Import>) -> Result<Vec<Imported>, Error> {
     imports.iter().try_for_each(Import::refuse_options_without_effect)?;
     let mut remarks =
-        resolve::formats(imports.iter().flat_map(|import| import.foreign.formats(&import.files)));
+        families::remarks_of_formats(imports.iter().flat_map(|import| import.foreign.formats(&import.files)));
     let baselines: Vec<_> =
         imports.iter_mut().map(|import| import.foreign.settle(&mut import.files)).collect();
     let mut names: Vec<Name> = imports.iter().flat_map(|import| import.foreign.names()).cloned().collect();
@@ -478,10 +469,6 @@ pub fn is_run_file(head: &[u8]) -> bool {
 
 const TABLE: &str = "a table";
 const COLUMNS: &str = "columns of numbers";
-
-fn too_large(name: &str, reason: &str) -> Error {
-    Error::Unknown { name: name.to_owned(), found: format!("is too large: {reason}") }
-}
 
 /// The trials of a program so far.
 fn trials(printed: &[Option<Program>], program: Option<Program>) -> u32 {

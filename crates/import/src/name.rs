@@ -10,7 +10,7 @@ use std::ops::Range;
 use record::Unit;
 use record::units::{self, Quantity};
 
-use crate::fields::parse_n;
+use crate::text::parse_n;
 
 /// Separators of words.
 const MARKS: &[char] = &['/', '=', ':', ',', '[', ']', '(', ')', ' '];

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials};
+use crate::families::BASELINE;
 use crate::name::Name;
-use crate::resolve::BASELINE;
+use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {
     name: "sample.json of criterion.rs",

@@ -2,10 +2,9 @@
 //! time of many iterations.
 
 use super::{Format, FormatForm, Place};
-use crate::csv::Fields;
-use crate::entries::{Taken, Trials, seconds};
-use crate::fields::{parse_value, shown};
 use crate::name::Name;
+use crate::outcome::{Taken, Trials, seconds};
+use crate::text::{Fields, parse_value, shown};
 
 pub(super) const FORMAT: Format = Format {
     name: "raw.csv of criterion.rs",

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use record::Unit;
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials, seconds};
 use crate::families::MODULE;
 use crate::name::{Figure, Kind, Name};
+use crate::outcome::{Taken, Trials, seconds};
 
 pub(super) const FORMAT: Format = Format {
     name: "text of go test -bench",

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::go_bench;
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials};
+use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {
     name: "events of go test -json",

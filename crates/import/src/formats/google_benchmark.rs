@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials, seconds};
 use crate::name::{Kind, Name};
+use crate::outcome::{Taken, Trials, seconds};
 
 pub(super) const FORMAT: Format = Format {
     name: "JSON of google-benchmark",

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials, seconds};
-use crate::fields::parse_n;
 use crate::name::{Kind, Name, Number};
+use crate::outcome::{Taken, Trials, seconds};
+use crate::text::parse_n;
 
 pub(super) const FORMAT: Format = Format {
     name: "JSON of hyperfine",

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials, seconds};
 use crate::families::MODULE;
 use crate::name::{Kind, Name};
+use crate::outcome::{Taken, Trials, seconds};
 
 pub(super) const FORMAT: Format =
     Format { name: "JSON of JMH", trials: Trials::Entries, form: FormatForm::Document { is_this, read } };

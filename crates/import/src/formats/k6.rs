@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials};
 use crate::name::{Kind, Name};
+use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format =
     Format { name: "summary of k6", trials: Trials::Files, form: FormatForm::Document { is_this, read } };

@@ -3,8 +3,8 @@
 //! are no times. Each program of lmbench is a process.
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials};
 use crate::name::{Kind, Name};
+use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {
     name: "results of lmbench",

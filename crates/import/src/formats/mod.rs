@@ -18,7 +18,7 @@ mod will_it_scale;
 
 use serde_json::Value;
 
-use crate::entries::{Taken, Trials};
+use crate::outcome::{Taken, Trials};
 
 /// All of them; where two know a file, the first reads it.
 pub(crate) const ALL: [&Format; 15] = [
@@ -70,7 +70,7 @@ pub(crate) struct Place<'a> {
 
 impl Place<'_> {
     /// The name without folders and extension.
-    pub(crate) fn stem(&self) -> &str {
+    fn stem(&self) -> &str {
         let name = self.path.rsplit(['/', '\\']).next().unwrap_or(self.path);
         name.rsplit_once('.').map_or(name, |(stem, _)| stem)
     }

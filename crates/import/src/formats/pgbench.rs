@@ -2,8 +2,8 @@
 //! Each run is a process.
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials};
 use crate::name::{Kind, Name, parse_size};
+use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {
     name: "report of pgbench",

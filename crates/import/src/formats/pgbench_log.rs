@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials};
 use crate::name::{Kind, Name};
+use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format =
     Format { name: "log of pgbench", trials: Trials::Files, form: FormatForm::Lines { is_this, read } };

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials};
 use crate::families::MODULE;
 use crate::name::{Kind, Name};
+use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {
     name: "JSON of pytest-benchmark",

@@ -3,8 +3,8 @@
 //! not hinder each other. Each figure is of processes of its own.
 
 use super::{Format, FormatForm, Place};
-use crate::entries::{Taken, Trials};
 use crate::name::{Kind, Name};
+use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {
     name: "table of will-it-scale",
