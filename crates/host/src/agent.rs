@@ -13,10 +13,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::folder::remove_folder;
+use crate::guard::remove_folder;
 use crate::message::{self, Reply, Request};
 use crate::pipe::Pieces;
-use crate::{Ending, FrameReader, FrameWriter, packed, pipe};
+use crate::{Ending, FrameReader, FrameWriter, pipe};
 
 /// How long a started process may take to end by itself once its standard input is closed. Shorter than the
 /// guard's grace.
@@ -165,7 +165,7 @@ impl Agent {
         let stdin = pipe::writer(child.stdin.take().ok_or_else(missing)?)?;
         let (output, on_stderr) = (Arc::clone(&self.output), Arc::clone(&self.output));
         let stdout = child.stdout.take().ok_or_else(missing)?;
-        let stdout = pipe::reader(stdout, move |bytes| match packed::pack(bytes) {
+        let stdout = pipe::reader(stdout, move |bytes| match message::pack(bytes) {
             Some(packed) => send(&output, &Reply::Packed { stream }, &packed).is_ok(),
             None => send(&output, &Reply::Output { stream }, bytes).is_ok(),
         })?;

@@ -1,8 +1,14 @@
-//! Frames: a magic number, the length, a checksum, and the bytes.
+//! Frames: a magic number, the length, a checksum, and the bytes; and the side of a role, which reads
+//! requests from standard input and writes replies to standard output, both JSON in frames.
 //!
 //! A command may print a banner before its first frame, so up to [`BANNER_BYTES_MAX`] bytes are skipped in
 //! search of the magic number. Behind the first frame every byte belongs to one, and anything else is an
 //! error.
+
+use std::io::{self, Read, Stdin, Stdout, Write};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// Begins every frame; its first byte occurs in no UTF-8 text, and its last is the version of this format.
 const MAGIC: [u8; 4] = [0xF5, b'O', b'D', 1];
@@ -11,13 +17,16 @@ const MAGIC: [u8; 4] = [0xF5, b'O', b'D', 1];
 const HEAD_BYTES: usize = 12;
 
 /// No frame is longer: ten series of a million values, which take ten bytes each, fit.
-pub(crate) const FRAME_BYTES_MAX: usize = 256 << 20;
+const FRAME_BYTES_MAX: usize = 256 << 20;
 
 /// A banner is not longer: a screen of text has 4 KiB, and message-of-the-day files have a few of them.
-pub(crate) const BANNER_BYTES_MAX: usize = 64 << 10;
+const BANNER_BYTES_MAX: usize = 64 << 10;
 
 /// So much of a banner is quoted in an error, its end.
 const BANNER_BYTES_KEPT: usize = 300;
+
+/// At most so much is read at a time: little, because a worker's fork(2) copies the buffer.
+const CHUNK_BYTES: usize = 4 << 10;
 
 /// The fault that makes a stream of frames unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,7 +103,7 @@ enum Candidate {
 
 impl Frames {
     /// For a stream whose first byte begins a frame.
-    pub(crate) fn without_banner() -> Frames {
+    fn without_banner() -> Frames {
         Frames { is_in_step: true, ..Frames::default() }
     }
 
@@ -127,7 +136,7 @@ impl Frames {
     }
 
     /// Whether the stream may end here: not within a frame.
-    pub(crate) fn is_between_frames(&self) -> bool {
+    fn is_between_frames(&self) -> bool {
         self.buffer.is_empty()
     }
 
@@ -196,6 +205,121 @@ pub(crate) fn one_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join("; ")
+}
+
+/// The requests that a role receives.
+pub type Incoming = FrameReader<Stdin>;
+/// The replies of a role.
+pub type Outgoing = FrameWriter<Stdout>;
+
+/// Reads frames.
+#[derive(Debug)]
+pub struct FrameReader<R> {
+    input: R,
+    frames: Frames,
+}
+
+impl FrameReader<Stdin> {
+    /// From standard input.
+    pub fn standard_input() -> Incoming {
+        FrameReader::new(io::stdin())
+    }
+}
+
+impl<R: Read> FrameReader<R> {
+    /// From any input whose first byte begins a frame.
+    pub fn new(input: R) -> FrameReader<R> {
+        FrameReader { input, frames: Frames::without_banner() }
+    }
+
+    /// The next message; `None` at the end of the input: this process is not needed any more.
+    ///
+    /// # Errors
+    /// Those of read(2); `InvalidData` for anything but a whole frame with such a message.
+    pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        match self.receive_bytes()? {
+            Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The next frame's bytes; `None` at the end of the input.
+    ///
+    /// # Errors
+    /// Those of read(2); `InvalidData` for anything but a whole frame.
+    pub(crate) fn receive_bytes(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut chunk = Vec::new();
+        loop {
+            if let Some(frame) = self.frames.next_frame().map_err(invalid)? {
+                return Ok(Some(frame));
+            }
+            chunk.resize(CHUNK_BYTES, 0);
+            match self.input.read(&mut chunk) {
+                Ok(0) if self.frames.is_between_frames() => return Ok(None),
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.frames.push(&chunk[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for the end of the input, whatever comes before: the lifeline of a role.
+    pub fn wait_for_end(mut self) {
+        let mut sink = [0_u8; 64];
+        loop {
+            match self.input.read(&mut sink) {
+                Ok(1..) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Writes frames, each at once.
+#[derive(Debug)]
+pub struct FrameWriter<W> {
+    output: W,
+}
+
+impl FrameWriter<Stdout> {
+    /// To standard output.
+    pub fn standard_output() -> Outgoing {
+        FrameWriter::new(io::stdout())
+    }
+}
+
+impl<W: Write> FrameWriter<W> {
+    /// To any output.
+    pub fn new(output: W) -> FrameWriter<W> {
+        FrameWriter { output }
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// Those of write(2); `InvalidInput` for what is too long for a frame.
+    pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        self.send_bytes(&serde_json::to_vec(message)?)
+    }
+
+    /// Sends bytes.
+    ///
+    /// # Errors
+    /// Those of write(2); `InvalidInput` for what is too long for a frame.
+    pub(crate) fn send_bytes(&mut self, payload: &[u8]) -> io::Result<()> {
+        if payload.len() > FRAME_BYTES_MAX {
+            let text = format!("{} bytes do not fit into one frame", payload.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        self.output.write_all(&encode(payload))?;
+        self.output.flush()
+    }
+}
+
+fn invalid(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
 #[cfg(test)]
@@ -291,5 +415,25 @@ mod tests {
         let mut frames = Frames::without_banner();
         frames.push(&[&MAGIC[..], &u32::MAX.to_le_bytes(), &[0; 4]].concat());
         assert_eq!(frames.next_frame(), Err(FrameError::Oversized { bytes: u32::MAX as usize }));
+    }
+
+    #[test]
+    fn messages_arrive_in_order_and_then_the_end() {
+        let mut sent = FrameWriter::new(Vec::new());
+        sent.send(&"one").expect("memory");
+        sent.send(&2).expect("memory");
+        let mut received = FrameReader::new(sent.output.as_slice());
+        assert_eq!(received.receive::<String>().expect("a message").as_deref(), Some("one"));
+        assert_eq!(received.receive::<u32>().expect("a message"), Some(2));
+        assert_eq!(received.receive::<u32>().expect("the end"), None);
+    }
+
+    #[test]
+    fn an_end_within_a_frame_and_another_message_are_errors() {
+        let frame = encode(b"\"text\"");
+        let cut = FrameReader::new(&frame[..frame.len() - 1]).receive::<String>();
+        assert_eq!(cut.expect_err("half a frame").kind(), io::ErrorKind::UnexpectedEof);
+        let other = FrameReader::new(frame.as_slice()).receive::<u32>();
+        assert_eq!(other.expect_err("a text").kind(), io::ErrorKind::InvalidData);
     }
 }

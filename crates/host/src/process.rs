@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::{Frames, encode};
 use crate::pipe::{Pieces, StderrTail, whole};
-use crate::stream::Stream;
+use crate::session::Stream;
 use crate::{Error, NoReply, pipe};
 
 /// How often the wish to stop is checked.

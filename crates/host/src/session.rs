@@ -8,15 +8,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::bootstrap::{self, AGENT, CommandRefusal, READY};
 use crate::message::{self, Reply, Request};
-use crate::pipe::{SentFile, StderrTail, with_stderr};
+use crate::pipe::{Pieces, SentFile, StderrTail, whole, with_stderr};
 use crate::process::{Ending, Event, Input};
-use crate::stream::{Route, Stream, Wire, lock};
-use crate::{Deadline, Error, NoReply, Process, TRIAL, guard, packed};
+use crate::{Deadline, Error, NoReply, Process, TRIAL, guard};
 
 /// A line to another machine carries at least so much in a second; a deadline grows with the amount that is
 /// sent.
@@ -344,7 +343,7 @@ impl CommandOutput {
                 Err(error) => return format!("the command of the system replied with {error}"),
             };
             match message::parse(&frame) {
-                Ok((Reply::Packed { stream }, body)) => match packed::unpack(body) {
+                Ok((Reply::Packed { stream }, body)) => match message::unpack(body) {
                     Some(bytes) => deliver(wire, replies, Reply::Output { stream }, &bytes),
                     None => return "the command of the system sent bytes that were not packed".to_owned(),
                 },
@@ -405,4 +404,61 @@ fn open(file: &Path) -> Result<SentFile, Error> {
 
 fn sending_time(bytes: usize) -> Duration {
     Duration::from_secs(bytes as u64 / LINE_BYTES_PER_SECOND)
+}
+
+/// The shared part of all processes of a session.
+#[derive(Debug)]
+struct Wire {
+    /// Nothing once the session is closed.
+    input: Mutex<Option<Sender<Pieces>>>,
+    routes: Mutex<HashMap<u32, Route>>,
+}
+
+/// Where the output of a process goes.
+#[derive(Debug)]
+struct Route {
+    events: Sender<Event>,
+    stderr: StderrTail,
+}
+
+/// One process of a session.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    wire: Arc<Wire>,
+    pub(crate) stream: u32,
+    /// The number of the process there.
+    pub(crate) number: u32,
+}
+
+impl Stream {
+    pub(crate) fn input(&self, bytes: &[u8]) {
+        self.wire.send(&Request::Input { stream: self.stream }, bytes);
+    }
+
+    pub(crate) fn close(&self) {
+        self.wire.send(&Request::Close { stream: self.stream }, &[]);
+    }
+
+    pub(crate) fn kill(&self) {
+        self.wire.send(&Request::Kill { stream: self.stream }, &[]);
+    }
+}
+
+impl Wire {
+    /// When the session is over, its processes learn it from their events.
+    fn send(&self, request: &Request, body: &[u8]) {
+        self.send_pieces(whole(message::frame(request, body)));
+    }
+
+    /// The same for frames that are made as they are written.
+    fn send_pieces(&self, pieces: Pieces) {
+        if let Some(input) = lock(&self.input).as_ref() {
+            let _ = input.send(pieces);
+        }
+    }
+}
+
+/// A thread that panicked left no step half done: each holds these locks for one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
