@@ -152,7 +152,7 @@ impl CallTree {
     }
 
     /// Puts the most expensive first.
-    pub(super) fn sort(&mut self) {
+    fn sort(&mut self) {
         self.calls.sort_by(|one, other| other.seconds[1].total_cmp(&one.seconds[1]));
         self.calls.iter_mut().for_each(CallTree::sort);
     }

@@ -1,13 +1,16 @@
-//! Costs of the operating system, for a response or for each byte: measured, or typed by a user.
+//! Costs of the operating system, for a response or for each byte: measured, or typed by a user. The
+//! amounts of an estimate are more than nothing, and no more than exists.
 
 use judge::{Finding, Findings};
-use record::units::{self, Unreadable};
+use record::units::{self, Quantity, Unreadable};
 use record::{Shape, Unit};
 use serde::Serialize;
 use stats::Interval;
 use wildmatch::WildMatch;
 
-use super::amount;
+/// Longer, faster or larger than anything that exists, and far from where sums of floats go wrong.
+const MOST: f64 = 1e18;
+const LEAST: f64 = 1e-15;
 
 /// The unit that a cost is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -106,10 +109,10 @@ impl Cost {
             None => (value, None),
         };
         let (value, error) = match value.split_once("+-").or_else(|| value.split_once('±')) {
-            Some((value, error)) => (value, amount::seconds(error.trim())?),
+            Some((value, error)) => (value, seconds(error.trim())?),
             None => (value, 0.0),
         };
-        let seconds = amount::seconds(value.trim())?;
+        let seconds = seconds(value.trim())?;
         if error >= seconds {
             return Err(Unreadable::new(text, "the error must be smaller than the cost"));
         }
@@ -144,12 +147,12 @@ impl Cost {
 fn size_of_one(text: &str) -> Result<f64, Unreadable> {
     let text = text.trim();
     let has_number = text.starts_with(|c: char| c.is_ascii_digit());
-    amount::bytes(&if has_number { text.to_owned() } else { format!("1{text}") })
+    bytes(&if has_number { text.to_owned() } else { format!("1{text}") })
         .map_err(|_| Unreadable::new(text, "behind / stands a size, such as MB"))
 }
 
 /// The costs that a run measured, each at its largest n: those that are used, or all that it was made for.
-pub(super) fn measured(findings: &Findings, used: &[UsedOperation]) -> Vec<Cost> {
+pub fn measured_costs(findings: &Findings, used: &[UsedOperation]) -> Vec<Cost> {
     let of = |finding: &Finding| {
         let times = match used {
             [] if finding.detail => return None,
@@ -181,6 +184,33 @@ fn cost(findings: &Findings, finding: &Finding, times: f64) -> Option<Cost> {
         times,
         is_work: workload.shape == Shape::Curve || finding.key.name.ends_with("cpu"),
     })
+}
+
+/// A time such as `2ms`, in seconds.
+pub(super) fn seconds(text: &str) -> Result<f64, Unreadable> {
+    sensible(text, units::seconds(text)?)
+}
+
+/// A rate such as `16mbit` or `2MB/s`, in bits per second.
+pub(super) fn bits_per_second(text: &str) -> Result<f64, Unreadable> {
+    sensible(text, units::parse(text, Quantity::BitRate)?)
+}
+
+/// A size such as `50MB`, in bytes.
+///
+/// # Errors
+/// [`Unreadable`] with advice.
+pub fn bytes(text: &str) -> Result<f64, Unreadable> {
+    sensible(text, units::parse(text.trim(), Quantity::Size)?)
+}
+
+fn sensible(text: &str, value: f64) -> Result<f64, Unreadable> {
+    match value {
+        0.0 => Err(Unreadable::new(text, "it must be more than zero, such as 2ms, 16mbit or 50MB")),
+        least if least < LEAST => Err(Unreadable::new(text, "nothing is as small as that; write 2us")),
+        most if most > MOST => Err(Unreadable::new(text, "nothing is as large as that; write 2ms or 50MB")),
+        _ => Ok(value),
+    }
 }
 
 #[cfg(test)]
@@ -218,5 +248,21 @@ mod tests {
         assert!(UsedOperation::parse("20x ").is_err() && UsedOperation::parse("").is_err());
         assert_eq!(UsedOperation::parse("20x read").unwrap().pattern(), "read");
         assert_eq!(UsedOperation::parse("tx*").unwrap().pattern(), "tx*", "x is a letter too");
+    }
+
+    #[test]
+    fn an_amount_exists() {
+        assert_eq!((seconds("1.5min"), bits_per_second("28.8kbit")), (Ok(90.0), Ok(28_800.0)));
+        assert_eq!((bits_per_second("2MB/s"), bytes(" 50MiB")), (Ok(16e6), Ok(50.0 * 1024.0 * 1024.0)));
+        for (error, fault) in [
+            (seconds("0ms"), "more than zero"),
+            (seconds("2MB"), "no unit of time"),
+            (bytes("999999999999999T"), "as large as that"),
+            (bits_per_second("1e-20bit"), "as small as that"),
+            (bytes("2ms"), "\"ms\" is no unit here; write 50MB"),
+        ] {
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(fault), "{error}");
+        }
     }
 }

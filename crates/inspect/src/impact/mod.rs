@@ -1,29 +1,23 @@
 //! Does a cost of the operating system matter to anyone? Its share in the time that a user waits, for a
 //! response and for a transfer; the gain of a system twice as fast; and the rate from which it matters for
-//! capacity.
+//! capacity: Amdahl's law (AFIPS 1967), with the path as the part that no system makes faster.
 //!
-//! - `amount` reads times, rates and sizes, `path` the way between server and user, `cost` typed costs;
-//! - `cost` finds those that a run measured;
-//! - `effect` computes the shares;
-//! - `document` is the answer in words and tables, `picture` the shares on all paths.
+//! - `cost` has the costs, typed or measured by a run, `path` the way between server and user;
+//! - `document` is the answer in words, tables and a picture of all paths.
 
-mod amount;
 mod cost;
 mod document;
-mod effect;
 mod path;
-mod picture;
 
-use judge::Findings;
 use serde::Serialize;
 use stats::Interval;
 
-pub use amount::bytes;
-pub use cost::{Cost, PaidFor, UsedOperation};
-use effect::TIMES_FASTER;
-pub use effect::{CapacityEffect, CoresAtRate, Demand, UserShare};
+pub use cost::{Cost, PaidFor, UsedOperation, bytes, measured_costs};
 use path::{KNOWN_PATHS, USUAL_PATH};
 pub use path::{NetworkPath, PathPart};
+
+/// How many times faster the hypothetical system is: the question of 1996.
+const TIMES_FASTER: f64 = 2.0;
 
 /// A question about costs.
 #[derive(Clone, Debug)]
@@ -136,9 +130,93 @@ pub struct Impact {
     pub exchanges: Vec<SystemExchange>,
 }
 
-/// The costs that a run measured, each at its largest n: those that are used, or all that it was made for.
-pub fn measured_costs(findings: &Findings, used: &[UsedOperation]) -> Vec<Cost> {
-    cost::measured(findings, used)
+/// The part of a cost in the time that a user waits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct UserShare {
+    /// Time of the operating system.
+    pub system_seconds: Interval,
+    /// Time that a user waits.
+    pub total_seconds: f64,
+    /// Share of the operating system in that.
+    pub share: Interval,
+    /// Share that a system twice as fast would save at most.
+    #[serde(rename = "gain_at_most")]
+    pub gain: Interval,
+}
+
+impl UserShare {
+    /// The effect of a cost on a path that takes so long without it.
+    fn of(cost: Interval, path_seconds: f64) -> UserShare {
+        let share = over(cost, |cost| cost / (cost + path_seconds));
+        UserShare {
+            system_seconds: cost,
+            total_seconds: cost.value + path_seconds,
+            share,
+            gain: over(share, |share| share * (1.0 - 1.0 / TIMES_FASTER)),
+        }
+    }
+}
+
+/// The effect of a cost on the number of processors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CapacityEffect {
+    /// Seconds that a processor works for one response or transfer.
+    pub work_seconds: Interval,
+    /// Responses per second that occupy one core.
+    #[serde(rename = "per_core_per_second")]
+    pub per_core: Interval,
+    /// The same at which a system twice as fast saves a core.
+    #[serde(rename = "saves_a_core_from_per_second")]
+    pub matters_from: Interval,
+    /// At the given rate.
+    ///
+    /// `null` without one.
+    pub at_rate: Option<CoresAtRate>,
+}
+
+/// Cores that a cost occupies at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CoresAtRate {
+    /// Responses per second.
+    pub per_second: f64,
+    /// Cores that work on it.
+    pub cores: Interval,
+    /// Cores that a system twice as fast would save.
+    #[serde(rename = "cores_saved")]
+    pub saved: Interval,
+    /// The price of those; `null` without a price of a core.
+    pub money_saved: Option<Interval>,
+}
+
+/// The rate that is offered to the servers, and the price of a core.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Demand {
+    /// Responses per second.
+    pub per_second: Option<f64>,
+    /// The price of one core, in any currency and for any time.
+    pub core_price: Option<f64>,
+}
+
+impl CapacityEffect {
+    fn of(work: Interval, demand: Demand) -> CapacityEffect {
+        let saved_share = 1.0 - 1.0 / TIMES_FASTER;
+        let inverse = |times: f64| {
+            let Interval { value, low, high } = work;
+            Interval { value: times / value, low: times / high, high: times / low }
+        };
+        let at_rate = |per_second: f64| {
+            let cores = over(work, |seconds| seconds * per_second);
+            let saved = over(cores, |cores| cores * saved_share);
+            let money_saved = demand.core_price.map(|price| over(saved, |cores| cores * price));
+            CoresAtRate { per_second, cores, saved, money_saved }
+        };
+        CapacityEffect {
+            work_seconds: work,
+            per_core: inverse(1.0),
+            matters_from: inverse(1.0 / saved_share),
+            at_rate: demand.per_second.map(at_rate),
+        }
+    }
 }
 
 impl ImpactAnswer {
@@ -257,7 +335,7 @@ fn exchanges(costs: &[Cost], question: &ImpactQuestion) -> Vec<SystemExchange> {
     let exchange = |to: &Cost| {
         let from = costs.iter().find(|from| from.system == first.system && from.name == to.name)?;
         let (before, after) = (from.of(question.bytes), to.of(question.bytes));
-        let gain = |seconds: f64| effect::exchange(before, after, seconds);
+        let gain = |seconds: f64| exchange_gain(before, after, seconds);
         let response = (to.paid_for == PaidFor::Response).then(|| gain(question.path.delay_seconds()));
         Some(SystemExchange {
             name: to.name.clone(),
@@ -268,4 +346,55 @@ fn exchanges(costs: &[Cost], question: &ImpactQuestion) -> Vec<SystemExchange> {
         })
     };
     others.filter_map(exchange).collect()
+}
+
+/// A function that rises, of an estimate and of both of its ends.
+fn over(of: Interval, rising: impl Fn(f64) -> f64) -> Interval {
+    Interval { value: rising(of.value), low: rising(of.low), high: rising(of.high) }
+}
+
+/// The gain of going from one system to another, as a share of the time that a user waits on the first;
+/// negative where the other is slower. The ends of the interval are those of the two costs at their worst, so
+/// it is wider than 95 %.
+fn exchange_gain(from: Interval, to: Interval, path_seconds: f64) -> Interval {
+    let gain = |from: f64, to: f64| (from - to) / (from + path_seconds);
+    Interval {
+        value: gain(from.value, to.value),
+        low: gain(from.low, to.high),
+        high: gain(from.high, to.low),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exactly(value: f64) -> Interval {
+        Interval { value, low: value, high: value }
+    }
+
+    #[test]
+    fn half_of_the_share_is_the_most_that_can_be_gained() {
+        let effect = UserShare::of(Interval { value: 1.0, low: 0.5, high: 2.0 }, 3.0);
+        assert_eq!((effect.share.value, effect.gain.value, effect.total_seconds), (0.25, 0.125, 4.0));
+        assert_eq!((effect.share.low, effect.share.high), (0.5 / 3.5, 0.4));
+        assert_eq!(UserShare::of(exactly(1.0), 0.0).gain.value, 0.5);
+    }
+
+    #[test]
+    fn a_core_is_saved_where_two_are_busy() {
+        let demand = Demand { per_second: Some(4e6), core_price: Some(30.0) };
+        let effect = CapacityEffect::of(exactly(1e-6), demand);
+        let at_rate = effect.at_rate.unwrap();
+        assert!((effect.per_core.value - 1e6).abs() < 1.0 && (effect.matters_from.value - 2e6).abs() < 1.0);
+        assert!((at_rate.cores.value - 4.0).abs() < 1e-9 && (at_rate.saved.value - 2.0).abs() < 1e-9);
+        assert!((at_rate.money_saved.unwrap().value - 60.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn going_to_a_faster_system_gains_what_differs() {
+        let gain = exchange_gain(Interval { value: 2.0, low: 1.5, high: 2.5 }, exactly(1.0), 8.0);
+        assert!((gain.value - 0.1).abs() < 1e-12 && gain.low < gain.value && gain.value < gain.high);
+        assert!(exchange_gain(exactly(1.0), exactly(2.0), 8.0).value < 0.0);
+    }
 }

@@ -8,7 +8,7 @@
 use record::units::Unreadable;
 use serde::Serialize;
 
-use super::amount;
+use super::cost;
 
 /// One part of a path: a program, a line, a provider.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,14 +82,14 @@ fn part(text: &str) -> Result<PathPart, Unreadable> {
     let (name, quantities) = words.split_at(end);
     let mut part = PathPart { name: name.join(" "), delay_seconds: None, bits_per_second: None };
     for word in quantities {
-        if amount::bytes(word).is_ok() {
+        if cost::bytes(word).is_ok() {
             let advice = "it is a size; a part has a time or a rate, such as 2ms or 16mbit, and --size says \
                           how much is transferred";
             return Err(Unreadable::new(word, advice));
         }
         let (place, value) = match is_rate(word) {
-            true => (&mut part.bits_per_second, amount::bits_per_second(word)?),
-            false => (&mut part.delay_seconds, amount::seconds(word)?),
+            true => (&mut part.bits_per_second, cost::bits_per_second(word)?),
+            false => (&mut part.delay_seconds, cost::seconds(word)?),
         };
         if place.replace(value).is_some() {
             return Err(Unreadable::new(text.trim(), "a part has one time and one rate at most"));
@@ -109,7 +109,7 @@ fn is_rate(word: &str) -> bool {
 
 /// Whether a word is neither a time nor a rate: `5G` is a name too.
 fn is_name(word: &str) -> bool {
-    amount::seconds(word).is_err() && amount::bits_per_second(word).is_err()
+    cost::seconds(word).is_err() && cost::bits_per_second(word).is_err()
 }
 
 /// A path with a name.

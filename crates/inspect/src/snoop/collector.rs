@@ -12,8 +12,7 @@ use super::evidence::{
     ConnectionEvidence, DescriptorCounts, EpollEvidence, Missing, Moment, ProcessEvidence, ServerEvidence,
     Stage, TaskEvidence,
 };
-use super::scan::{Reading, Scan};
-use super::server::{ObservedServer, SnoopError, ended_or};
+use super::server::{ObservedServer, Reading, Scan, SnoopError, ended_or};
 
 /// Threads whose waits are sampled in every round: of a process, and of all.
 const TASKS_OF_A_PROCESS: usize = 64;

@@ -10,7 +10,7 @@ use net::ServerAddress;
 use net::client::http::HttpClientSettings;
 use net::load::{Generator, LoadSettings};
 
-use super::answer::ProbeMode;
+use super::ProbeMode;
 use super::server::{ListeningPlace, SnoopError};
 
 /// A connection on this machine takes less. Where the server's queue is full, it is tried again after a

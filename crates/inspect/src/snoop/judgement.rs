@@ -4,51 +4,52 @@ use std::collections::BTreeSet;
 
 use sys::process_table::WaitCall;
 
-use super::activity::Activity;
-use super::answer::{Clue, Confidence, Recognition, ServerArchitecture};
 use super::evidence::{Moment, ProcessEvidence, ServerEvidence, Stage};
+use super::growth::{Activity, growth, predicted};
 use super::mechanism::{self, Mechanism};
-use super::prediction;
+use super::{Clue, Confidence, Recognition, ServerArchitecture};
 
 /// From so many connections on, their distribution is evidence.
 pub(super) const FEW: usize = 3;
 /// From so many connections on, an answer may be sure.
 const MANY: usize = 10;
 
-/// Judges; `None` where nothing of the server was seen.
-pub(super) fn of(evidence: &ServerEvidence) -> Option<Recognition> {
-    let loaded = |moment: &&Moment| moment.stage != Stage::After;
-    let peak = evidence.moments.iter().filter(loaded).max_by_key(|moment| moment.connections())?;
-    let observed = Observed {
-        evidence,
-        before: evidence.moments.iter().find(|moment| moment.stage == Stage::Found),
-        peak,
-        after: evidence.moments.iter().find(|moment| moment.stage == Stage::After),
-        held: peak.connections(),
-    };
-    let rulings = [Observed::by_spread, Observed::one_by_one, Observed::by_growth, Observed::idle];
-    let mut ruling = rulings.iter().find_map(|rule| rule(&observed))?;
-    observed.add_common(&mut ruling);
-    let workers = ruling.workers;
-    let mut answer = Recognition {
-        architecture: ruling.architecture,
-        phrase: String::new(),
-        mechanism: ruling.mechanism,
-        workers,
-        has_supervisor: observed.has_supervisor(),
-        threads: ruling.threads,
-        has_pool: ruling.has_pool,
-        confidence: ruling.confidence,
-        reasons: ruling.reasons,
-        doubts: ruling.doubts,
-        alternatives: ruling.alternatives,
-        growth: prediction::growth(evidence),
-        prediction: None,
-    };
-    answer.phrase = answer.in_words();
-    // Nothing follows from a guess.
-    answer.prediction = prediction::of(&answer).filter(|_| answer.confidence > Confidence::Guess);
-    Some(answer)
+impl Recognition {
+    /// Recognises the architecture; `None` where the waits of the server were not seen.
+    pub fn of(evidence: &ServerEvidence) -> Option<Recognition> {
+        let loaded = |moment: &&Moment| moment.stage != Stage::After;
+        let peak = evidence.moments.iter().filter(loaded).max_by_key(|moment| moment.connections())?;
+        let observed = Observed {
+            evidence,
+            before: evidence.moments.iter().find(|moment| moment.stage == Stage::Found),
+            peak,
+            after: evidence.moments.iter().find(|moment| moment.stage == Stage::After),
+            held: peak.connections(),
+        };
+        let rulings = [Observed::by_spread, Observed::one_by_one, Observed::by_growth, Observed::idle];
+        let mut ruling = rulings.iter().find_map(|rule| rule(&observed))?;
+        observed.add_common(&mut ruling);
+        let workers = ruling.workers;
+        let mut answer = Recognition {
+            architecture: ruling.architecture,
+            phrase: String::new(),
+            mechanism: ruling.mechanism,
+            workers,
+            has_supervisor: observed.has_supervisor(),
+            threads: ruling.threads,
+            has_pool: ruling.has_pool,
+            confidence: ruling.confidence,
+            reasons: ruling.reasons,
+            doubts: ruling.doubts,
+            alternatives: ruling.alternatives,
+            growth: growth(evidence),
+            prediction: None,
+        };
+        answer.phrase = answer.in_words();
+        // Nothing follows from a guess.
+        answer.prediction = predicted(&answer).filter(|_| answer.confidence > Confidence::Guess);
+        Some(answer)
+    }
 }
 
 /// The decision of a rule, before it is compared with its limits.
