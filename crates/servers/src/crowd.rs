@@ -74,8 +74,7 @@ const DESCRIPTORS_LEAST: u64 = (SPARE + MORE + 1) as u64;
 
 /// 1 000, 10 000 and so on below `top`, and `top` itself.
 fn tenfold(top: u64) -> Vec<u64> {
-    let below = std::iter::successors(Some(1000_u64), |n| n.checked_mul(10)).take_while(|&n| n < top);
-    below.chain((top > 0).then_some(top)).collect()
+    crate::up_to(top, std::iter::successors(Some(1000_u64), |n| n.checked_mul(10)))
 }
 
 #[cfg(unix)]

@@ -19,3 +19,9 @@ pub const GROUP: Group = Group {
     title: "Servers under rising load",
     workloads: &[&race::WORKLOAD, &request::WORKLOAD, &crowd::WORKLOAD, &web::WORKLOAD, &mixed::WORKLOAD],
 };
+
+/// The levels below `top`, which rise, and `top` itself; none where it is 0.
+fn up_to(top: u64, levels: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let below = levels.into_iter().take_while(|&n| n < top);
+    below.chain((top > 0).then_some(top)).collect()
+}

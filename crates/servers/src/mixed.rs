@@ -78,8 +78,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 const PERCENTS: [u64; 10] = [10, 20, 50, 80, 90, 100, 120, 150, 200, 400];
 
 fn percents(top: u64) -> Vec<u64> {
-    let below = PERCENTS.into_iter().filter(|&percent| percent < top);
-    below.chain((top > 0).then_some(top)).collect()
+    crate::up_to(top, PERCENTS)
 }
 
 #[cfg(unix)]

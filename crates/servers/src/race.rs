@@ -114,8 +114,7 @@ const CREATE_A_PROCESS: &[(&str, Expect)] = &[("inetd", Expect::Linear), ("fork"
 const CONNECTIONS: [u64; 10] = [1, 10, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000];
 
 fn sizes(top: u64) -> Vec<u64> {
-    let below = CONNECTIONS.into_iter().filter(|&n| n < top);
-    below.chain((top > 0).then_some(top)).collect()
+    crate::up_to(top, CONNECTIONS)
 }
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
