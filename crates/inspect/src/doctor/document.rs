@@ -8,12 +8,15 @@ use report::words::{count, list};
 
 use super::{
     Diagnosis, DoctorAnswer, MachineDemand, Prognosis, Readiness, ReadinessReason, ReasonWeight, Shortfall,
+    some_of,
 };
 
 /// Reasons that are shown unless all are wanted.
 const REASONS_MAX: usize = 5;
 /// Groups of workloads that are shown unless all are wanted.
 const GROUPS_MAX: usize = 10;
+/// Workloads that are named behind a limit.
+const WANTED_BY_MAX: usize = 3;
 
 /// The answer as a document; with every workload by itself and every note where that is wanted.
 pub fn document(answer: &DoctorAnswer, verbose: bool) -> Document {
@@ -88,12 +91,7 @@ pub fn value(shortfall: &Shortfall, value: u64) -> String {
 
 /// The workloads that want more, in a few words.
 pub fn wanted_by(shortfall: &Shortfall) -> String {
-    const SHOWN: usize = 3;
-    let names = &shortfall.wanted_by;
-    match names.len() > SHOWN {
-        true => format!("{} and {} others", names[..SHOWN].join(", "), names.len() - SHOWN),
-        false => names.join(", "),
-    }
+    some_of(&shortfall.wanted_by, WANTED_BY_MAX)
 }
 
 fn to_do(shortfalls: &[Shortfall]) -> Option<Section> {

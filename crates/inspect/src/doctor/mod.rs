@@ -27,6 +27,8 @@ const LOST_CARE: f64 = 0.01;
 const LOST_UNFIT: f64 = 0.25;
 /// From this drift on, trials one after the other differ by more than a small change does.
 const DRIFT_CARE: f64 = 0.05;
+/// Workloads that end early and are named in a reason.
+const WORKLOADS_NAMED: usize = 6;
 
 /// The verdict on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -77,6 +79,12 @@ pub struct ReadinessReason {
     pub weight: ReasonWeight,
     /// One sentence.
     pub text: String,
+}
+
+impl ReadinessReason {
+    fn new(weight: ReasonWeight, subject: &str, text: String) -> ReadinessReason {
+        ReadinessReason { subject: subject.to_owned(), weight, text }
+    }
 }
 
 /// The answer of `osdyno doctor`.
@@ -177,20 +185,15 @@ pub fn diagnose(
     reasons.extend(unmeasurable(&prognoses));
     let steadiness = match examination {
         Ok(examination) => {
-            reasons.extend(examination.conditions.iter().map(|condition| ReadinessReason {
-                weight: condition.weight.into(),
-                subject: condition.subject.clone(),
-                text: condition.text.clone(),
+            reasons.extend(examination.conditions.iter().map(|condition| {
+                let weight = ReasonWeight::from(condition.weight);
+                ReadinessReason::new(weight, &condition.subject, condition.text.clone())
             }));
             examination.steadiness
         }
         Err(error) => {
             let text = format!("Causes of doubtful figures could not be examined: {error}.");
-            reasons.push(ReadinessReason {
-                weight: ReasonWeight::Care,
-                subject: "examination".to_owned(),
-                text,
-            });
+            reasons.push(ReadinessReason::new(ReasonWeight::Care, "examination", text));
             None
         }
     };
@@ -225,7 +228,7 @@ fn unmet(demand: &MachineDemand, shortfalls: &[Shortfall]) -> Option<ReadinessRe
     (!lacking.is_empty()).then(|| {
         let verb = if lacking.len() == 1 { "is" } else { "are" };
         let text = format!("{demand} do not fit: {} {verb} too low.", lacking.join(", "));
-        ReadinessReason { weight: ReasonWeight::Unfit, subject: "limits".to_owned(), text }
+        ReadinessReason::new(ReasonWeight::Unfit, "limits", text)
     })
 }
 
@@ -241,10 +244,9 @@ fn unmeasurable(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
     };
     grouped(prognoses, reason)
         .into_iter()
-        .map(|(names, (_, because))| ReadinessReason {
-            weight,
-            subject: "limits".to_owned(),
-            text: format!("{} cannot be measured, because {because}.", names.join(", ")),
+        .map(|(names, (_, because))| {
+            let text = format!("{} cannot be measured, because {because}.", names.join(", "));
+            ReadinessReason::new(weight, "limits", text)
         })
         .collect()
 }
@@ -262,20 +264,16 @@ fn shortened(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
         .into_iter()
         .map(|(names, because)| {
             let verb = if names.len() == 1 { "ends" } else { "end" };
-            ReadinessReason {
-                weight: ReasonWeight::Limited,
-                subject: "limits".to_owned(),
-                text: format!("{} {verb} early, because {because}.", some_of(&names)),
-            }
+            let text = format!("{} {verb} early, because {because}.", some_of(&names, WORKLOADS_NAMED));
+            ReadinessReason::new(ReasonWeight::Limited, "limits", text)
         })
         .collect()
 }
 
-/// The first few of many names.
-fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 6;
-    let hidden = names.len().saturating_sub(SHOWN);
-    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+/// The first of many names, and how many others there are.
+fn some_of(names: &[String], most: usize) -> String {
+    let hidden = names.len().saturating_sub(most);
+    let shown = names[..names.len() - hidden].join(", ");
     if hidden > 0 { format!("{shown} and {hidden} others") } else { shown }
 }
 
@@ -311,7 +309,7 @@ fn unsteady(steadiness: &Steadiness) -> Vec<ReadinessReason> {
             steadiness.longest_seconds * 1e3,
             stolen.unwrap_or_default()
         );
-        reasons.push(ReadinessReason { weight, subject: "neighbour".to_owned(), text });
+        reasons.push(ReadinessReason::new(weight, "neighbour", text));
     }
     if steadiness.drift_share >= DRIFT_CARE {
         let text = format!(
@@ -320,14 +318,14 @@ fn unsteady(steadiness: &Steadiness) -> Vec<ReadinessReason> {
             steadiness.drift_share * 100.0,
             steadiness.seconds
         );
-        reasons.push(ReadinessReason { weight: ReasonWeight::Care, subject: "neighbour".to_owned(), text });
+        reasons.push(ReadinessReason::new(ReasonWeight::Care, "neighbour", text));
     }
     if steadiness.thermal_throttles > 0 {
         let text = format!(
             "Heat slowed the processors down {} times within {:.1} s; improve the cooling.",
             steadiness.thermal_throttles, steadiness.seconds
         );
-        reasons.push(ReadinessReason { weight: ReasonWeight::Care, subject: "heat".to_owned(), text });
+        reasons.push(ReadinessReason::new(ReasonWeight::Care, "heat", text));
     }
     reasons
 }

@@ -8,6 +8,8 @@ use serde::Serialize;
 use stats::Interval;
 use wildmatch::WildMatch;
 
+use super::over;
+
 /// Longer, faster or larger than anything that exists, and far from where sums of floats go wrong.
 const MOST: f64 = 1e18;
 const LEAST: f64 = 1e-15;
@@ -116,16 +118,12 @@ impl Cost {
         if error >= seconds {
             return Err(Unreadable::new(text, "the error must be smaller than the cost"));
         }
-        let of_one = |seconds: f64| seconds / per.unwrap_or(1.0);
+        let interval = Interval { value: seconds, low: seconds - error, high: seconds + error };
         Ok(Cost {
             name: name.to_owned(),
             system: String::new(),
             n: None,
-            seconds: Interval {
-                value: of_one(seconds),
-                low: of_one(seconds - error),
-                high: of_one(seconds + error),
-            },
+            seconds: over(interval, |seconds| seconds / per.unwrap_or(1.0)),
             paid_for: if per.is_some() { PaidFor::Byte } else { PaidFor::Response },
             times,
             is_work: true,
@@ -138,8 +136,7 @@ impl Cost {
             PaidFor::Response => self.times,
             PaidFor::Byte => self.times * bytes,
         };
-        let Interval { value, low, high } = self.seconds;
-        Interval { value: value * times, low: low * times, high: high * times }
+        over(self.seconds, |seconds| seconds * times)
     }
 }
 
@@ -174,12 +171,11 @@ fn cost(findings: &Findings, finding: &Finding, times: f64) -> Option<Cost> {
         Shape::Job if workload.grows == "MiB" => (PaidFor::Byte, mebibyte),
         _ => (PaidFor::Response, 1.0),
     };
-    let Interval { value, low, high } = verdict.cost_high;
     Some(Cost {
         name: finding.label.clone(),
         system: finding.key.system.clone(),
         n: Some(verdict.n_high),
-        seconds: Interval { value: value / unit, low: low / unit, high: high / unit },
+        seconds: over(verdict.cost_high, |seconds| seconds / unit),
         paid_for,
         times,
         is_work: workload.shape == Shape::Curve || finding.key.name.ends_with("cpu"),

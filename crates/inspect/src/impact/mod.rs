@@ -291,13 +291,22 @@ fn transfer_seconds(question: &ImpactQuestion) -> Option<f64> {
 
 fn of_cost(cost: &Cost, question: &ImpactQuestion) -> CostImpact {
     let of_transfer = cost.of(question.bytes);
-    let response = (cost.paid_for == PaidFor::Response)
-        .then(|| UserShare::of(of_transfer, question.path.delay_seconds()));
+    let of_response = (cost.paid_for == PaidFor::Response).then_some(of_transfer);
+    effects(cost.clone(), of_response, of_transfer, question)
+}
+
+/// The effects of a cost that takes so long in a response, and in a transfer.
+fn effects(
+    cost: Cost,
+    of_response: Option<Interval>,
+    of_transfer: Interval,
+    question: &ImpactQuestion,
+) -> CostImpact {
     CostImpact {
-        cost: cost.clone(),
-        response,
+        response: of_response.map(|cost| UserShare::of(cost, question.path.delay_seconds())),
         transfer: transfer_seconds(question).map(|seconds| UserShare::of(of_transfer, seconds)),
         capacity: cost.is_work.then(|| CapacityEffect::of(of_transfer, question.demand)),
+        cost,
     }
 }
 
@@ -313,20 +322,16 @@ fn of_all(costs: &[Cost], question: &ImpactQuestion) -> CostImpact {
     };
     let of_response = sum(&mut costs.iter().filter(|cost| cost.paid_for == PaidFor::Response));
     let of_transfer = sum(&mut costs.iter()).unwrap_or(Interval { value: 0.0, low: 0.0, high: 0.0 });
-    CostImpact {
-        cost: Cost {
-            name: "together".to_owned(),
-            system: String::new(),
-            n: None,
-            seconds: of_transfer,
-            paid_for: PaidFor::Response,
-            times: 1.0,
-            is_work: true,
-        },
-        response: of_response.map(|cost| UserShare::of(cost, question.path.delay_seconds())),
-        transfer: transfer_seconds(question).map(|seconds| UserShare::of(of_transfer, seconds)),
-        capacity: Some(CapacityEffect::of(of_transfer, question.demand)),
-    }
+    let cost = Cost {
+        name: "together".to_owned(),
+        system: String::new(),
+        n: None,
+        seconds: of_transfer,
+        paid_for: PaidFor::Response,
+        times: 1.0,
+        is_work: true,
+    };
+    effects(cost, of_response, of_transfer, question)
 }
 
 fn exchanges(costs: &[Cost], question: &ImpactQuestion) -> Vec<SystemExchange> {
