@@ -84,27 +84,15 @@ impl Debian {
 
     /// The names of all packages that may hold a kernel, today.
     fn names(&mut self, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, String> {
-        let on_cache =
-            |error: io::Error| format!("the cache {} cannot be used: {error}", self.cache.display());
-        fs::create_dir_all(&self.cache).map_err(on_cache)?;
-        let lock = File::create(self.cache.join("lock")).map_err(on_cache)?;
-        lock.lock().map_err(on_cache)?;
-        let apt = Apt::new(&self.cache.join("apt")).map_err(on_cache)?;
+        let _lock = self.lock()?;
         if !self.is_updated {
             tell("getting the list of Debian's kernels");
-            apt.update()?;
-            self.is_updated = true;
         }
-        apt.names()
+        self.apt()?.names()
     }
 
     fn find(&mut self, name: &str, wanted: &Series, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
-        let on_cache =
-            |error: io::Error| format!("the cache {} cannot be used: {error}", self.cache.display());
-        fs::create_dir_all(&self.cache).map_err(on_cache)?;
-        // One process at a time: the next one finds the kernel in the cache.
-        let lock = File::create(self.cache.join("lock")).map_err(on_cache)?;
-        lock.lock().map_err(on_cache)?;
+        let _lock = self.lock()?;
         let folder = self.cache.join(name);
         if let Some(image) = cached(&folder)? {
             return Ok(image);
@@ -113,20 +101,41 @@ impl Debian {
             return Err(format!("{KEYRING} is missing; install debian-archive-keyring"));
         }
         tell(&format!("getting the newest kernel of Debian's series {name}"));
-        let apt = Apt::new(&self.cache.join("apt")).map_err(on_cache)?;
+        let apt = self.apt()?;
+        let package = wanted.newest(&apt.names()?).ok_or(NO_PACKAGE)?;
+        let unfinished = self.cache.join("unfinished");
+        let _ = fs::remove_dir_all(&unfinished);
+        fs::create_dir_all(&unfinished).map_err(|error| self.unusable(&error))?;
+        let got = get(&apt, &package, &unfinished).and_then(|image| keep(&image, &unfinished, &folder));
+        let removed = fs::remove_dir_all(&unfinished);
+        got?;
+        removed.map_err(|error| self.unusable(&error))?;
+        cached(&folder)?.ok_or_else(|| format!("{package} was unpacked and is not in {}", folder.display()))
+    }
+
+    /// Locks the cache, which is made if need be. One process at a time: the next one finds the kernel there.
+    fn lock(&self) -> Result<File, String> {
+        let attempt = || {
+            fs::create_dir_all(&self.cache)?;
+            let lock = File::create(self.cache.join("lock"))?;
+            lock.lock()?;
+            Ok(lock)
+        };
+        attempt().map_err(|error: io::Error| self.unusable(&error))
+    }
+
+    /// apt, with the lists of today.
+    fn apt(&mut self) -> Result<Apt, String> {
+        let apt = Apt::new(&self.cache.join("apt")).map_err(|error| self.unusable(&error))?;
         if !self.is_updated {
             apt.update()?;
             self.is_updated = true;
         }
-        let package = wanted.newest(&apt.names()?).ok_or(NO_PACKAGE)?;
-        let unfinished = self.cache.join("unfinished");
-        let _ = fs::remove_dir_all(&unfinished);
-        fs::create_dir_all(&unfinished).map_err(on_cache)?;
-        let got = get(&apt, &package, &unfinished).and_then(|image| keep(&image, &unfinished, &folder));
-        let removed = fs::remove_dir_all(&unfinished);
-        got?;
-        removed.map_err(on_cache)?;
-        cached(&folder)?.ok_or_else(|| format!("{package} was unpacked and is not in {}", folder.display()))
+        Ok(apt)
+    }
+
+    fn unusable(&self, error: &io::Error) -> String {
+        format!("the cache {} cannot be used: {error}", self.cache.display())
     }
 }
 
