@@ -9,14 +9,14 @@ use std::io::{self, Read, Seek, SeekFrom, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::guard::remove_folder;
 use crate::message::{self, Reply, Request};
 use crate::pipe::Pieces;
-use crate::{Ending, FrameReader, FrameWriter, pipe};
+use crate::{Ending, FrameReader, FrameWriter, lock, pipe};
 
 /// How long a started process may take to end by itself once its standard input is closed. Shorter than the
 /// guard's grace.
@@ -141,7 +141,7 @@ impl Agent {
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         sys::process::lead_group(&mut command);
         // While the table is locked, a process that is just being started is not taken for left over.
-        let mut running = self.table.lock();
+        let mut running = lock(&self.table.running);
         let mut child = command.spawn()?;
         let number = child.id();
         let listening = self.listen(stream, &mut child);
@@ -180,7 +180,7 @@ impl Agent {
 
     /// Ends all running processes: those that do not end by themselves are killed.
     fn end_all(&self) {
-        let mut running = self.table.lock();
+        let mut running = lock(&self.table.running);
         running.values_mut().for_each(|running| running.input = None);
         let waited = self.table.ended.wait_timeout_while(running, GRACE, |running| !running.is_empty());
         let running = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -205,7 +205,7 @@ fn wait(
         Err(error) => Ending::failed(format!("it cannot be waited for: {error}")),
     };
     {
-        let mut running = table.lock();
+        let mut running = lock(&table.running);
         running.remove(&stream);
         if running.is_empty() {
             let _ = sys::process::kill_descendants();
@@ -217,33 +217,28 @@ fn wait(
 }
 
 impl Table {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u32, Running>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn input(&self, stream: u32, bytes: &[u8]) {
-        if let Some(Running { input: Some(input), .. }) = self.lock().get(&stream) {
+        if let Some(Running { input: Some(input), .. }) = lock(&self.running).get(&stream) {
             // A process that has closed its input or has ended does not need it.
             let _ = input.send(pipe::whole(bytes.to_vec()));
         }
     }
 
     fn close(&self, stream: u32) {
-        if let Some(running) = self.lock().get_mut(&stream) {
+        if let Some(running) = lock(&self.running).get_mut(&stream) {
             running.input = None;
         }
     }
 
     fn kill(&self, stream: u32) {
-        if let Some(running) = self.lock().get(&stream) {
+        if let Some(running) = lock(&self.running).get(&stream) {
             sys::process::kill_group(running.number);
         }
     }
 }
 
 fn send(output: &Mutex<FrameWriter<Stdout>>, reply: &Reply, body: &[u8]) -> io::Result<()> {
-    let message = message::message(reply, body);
-    output.lock().unwrap_or_else(PoisonError::into_inner).send_bytes(&message)
+    lock(output).send_bytes(&message::message(reply, body))
 }
 
 fn make_executable(file: &File) -> io::Result<()> {

@@ -28,6 +28,7 @@ mod session;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use agent::agent;
@@ -122,4 +123,9 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// Locks what threads share. One that panicked left no step half done: each holds a lock for one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

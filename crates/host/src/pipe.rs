@@ -10,6 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::frame::one_line;
+use crate::lock;
 
 /// Files are sent in pieces of this size, so that no frame is long.
 const PIECE_BYTES: usize = 256 << 10;
@@ -143,7 +144,7 @@ impl StderrTail {
     }
 
     pub(crate) fn push(&self, bytes: &[u8]) {
-        let kept = &mut self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes;
+        let kept = &mut lock(&self.shared.0).bytes;
         kept.extend_from_slice(bytes);
         kept.drain(..kept.len().saturating_sub(TAIL_BYTES_MAX));
         self.shared.1.notify_all();
@@ -151,18 +152,18 @@ impl StderrTail {
 
     /// Nothing more will come.
     pub(crate) fn close(&self) {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).is_whole = true;
+        lock(&self.shared.0).is_whole = true;
         self.shared.1.notify_all();
     }
 
     /// The text so far, on one line.
     pub(crate) fn text(&self) -> String {
-        one_line(&self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes)
+        one_line(&lock(&self.shared.0).bytes)
     }
 
     /// The text so far, or if there is none, the first that comes.
     pub(crate) fn first_text(&self) -> String {
-        let tail = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = lock(&self.shared.0);
         let is_silent = |tail: &mut Tail| tail.bytes.is_empty() && !tail.is_whole;
         let waited = self.shared.1.wait_timeout_while(tail, FIRST_WORDS, is_silent);
         one_line(&waited.unwrap_or_else(PoisonError::into_inner).0.bytes)
@@ -170,7 +171,7 @@ impl StderrTail {
 
     /// All of it, for a process that has ended.
     pub(crate) fn whole_text(&self) -> String {
-        let tail = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = lock(&self.shared.0);
         let waited = self.shared.1.wait_timeout_while(tail, REST, |tail| !tail.is_whole);
         one_line(&waited.unwrap_or_else(PoisonError::into_inner).0.bytes)
     }

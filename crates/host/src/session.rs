@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::bootstrap::{self, AGENT, CommandRefusal, READY};
 use crate::message::{self, Reply, Request};
 use crate::pipe::{Pieces, SentFile, StderrTail, whole, with_stderr};
 use crate::process::{Ending, Event, Input};
-use crate::{Deadline, Error, NoReply, Process, TRIAL, guard};
+use crate::{Deadline, Error, NoReply, Process, TRIAL, guard, lock};
 
 /// A line to another machine carries at least so much in a second; a deadline grows with the amount that is
 /// sent.
@@ -456,9 +456,4 @@ impl Wire {
             let _ = input.send(pieces);
         }
     }
-}
-
-/// A thread that panicked left no step half done: each holds these locks for one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
