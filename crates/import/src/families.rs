@@ -36,7 +36,6 @@ pub(crate) struct Families {
     pub(crate) remarks: Vec<String>,
 }
 
-/// The names of one family.
 struct Family<'a> {
     names: Vec<(usize, &'a Name)>,
     /// The number that is n.
@@ -255,7 +254,6 @@ impl Foreign {
         firsts.map(|of| (of.format, of.trials, files[of.file].file.as_str()))
     }
 
-    /// One name for each entry.
     pub(crate) fn names(&self) -> impl Iterator<Item = &Name> {
         self.entries.iter().map(|of| &of.entry.name)
     }

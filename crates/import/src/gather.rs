@@ -57,7 +57,6 @@ struct Points {
 pub(crate) struct Place(usize);
 
 impl Gather {
-    /// Whether not even a name was met.
     pub(crate) fn is_empty(&self) -> bool {
         self.series.is_empty()
     }
@@ -101,7 +100,6 @@ impl Gather {
         }
     }
 
-    /// Takes over all of another.
     pub(crate) fn absorb(&mut self, other: Gather) -> Result<(), String> {
         self.below += other.below;
         for series in &other.series {
@@ -132,7 +130,6 @@ impl Gather {
         self.below
     }
 
-    /// Values that are in it.
     pub(crate) fn values(&self) -> u64 {
         self.tracks.iter().map(|track| track.points.values.len() as u64).sum()
     }
@@ -143,7 +140,6 @@ impl Gather {
         self.series[series].unit = Some(unit);
     }
 
-    /// Adds a value to a trial.
     pub(crate) fn add(&mut self, place: Place, n: u64, value: f64) {
         self.tracks[place.0].points.push(n, value);
     }

@@ -205,7 +205,6 @@ impl Import {
         true
     }
 
-    /// A table with a header.
     fn read_table(
         &mut self,
         name: &str,

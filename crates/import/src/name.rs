@@ -38,7 +38,6 @@ pub(crate) struct Figure {
     pub(crate) unit: Unit,
 }
 
-/// A number that belongs to a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Number {
     /// Its key; empty where it has only a place.

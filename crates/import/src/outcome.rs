@@ -284,7 +284,6 @@ impl FileRead {
         FileRead { values: taken.values(), computed, other_lines, left_out, ..FileRead::new(file, format) }
     }
 
-    /// Whether nothing was in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.values + self.computed + self.bad_lines == 0 && self.left_out.is_empty()
     }

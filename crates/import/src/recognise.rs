@@ -82,7 +82,6 @@ fn lines_beside(text: &str, parts: &[Range<usize>]) -> u64 {
     beside + lines(&text[at..])
 }
 
-/// The documents in a text.
 #[derive(Debug, Default)]
 struct Documents {
     /// Each document, and where it stands.

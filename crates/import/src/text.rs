@@ -74,7 +74,6 @@ impl<R: BufRead> Lines<R> {
         Lines { input, line: Vec::new(), number: 0, hasher: DefaultHasher::new() }
     }
 
-    /// A digest of the lines so far.
     pub(crate) fn digest(&self) -> u64 {
         self.hasher.finish()
     }
@@ -99,7 +98,6 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Whether a line is blank.
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }

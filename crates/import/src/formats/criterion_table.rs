@@ -12,7 +12,6 @@ pub(super) const FORMAT: Format = Format {
     form: FormatForm::Lines { is_this, read },
 };
 
-/// Columns of `raw.csv`.
 const COLUMNS: [&str; 8] = [
     "group",
     "function",
@@ -24,7 +23,6 @@ const COLUMNS: [&str; 8] = [
     "iteration_count",
 ];
 
-/// Whether this is the header.
 fn is_this(line: &str) -> bool {
     line.trim() == COLUMNS.join(",")
 }

@@ -39,7 +39,6 @@ pub(crate) const ALL: [&Format; 15] = [
     &will_it_scale::FORMAT,
 ];
 
-/// A format.
 pub(crate) struct Format {
     /// Its name for users.
     pub(crate) name: &'static str,

@@ -46,7 +46,6 @@ impl Flow {
         Flow { trials, tree }
     }
 
-    /// All functions.
     pub(super) fn functions(&self) -> BTreeSet<Function> {
         self.trials.iter().flat_map(|trial| trial.functions.keys().cloned()).collect()
     }

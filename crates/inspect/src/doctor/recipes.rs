@@ -2,7 +2,6 @@
 
 use super::recipe::{Recipe, RecipeStep, Replaced};
 
-/// All recipes.
 pub(super) const RECIPES: &[Recipe] = &[FREEBSD, ILLUMOS, LINUX, MACOS, NETBSD, OPENBSD, WINDOWS];
 
 const FREEBSD: Recipe = Recipe {

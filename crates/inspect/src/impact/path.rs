@@ -112,10 +112,8 @@ fn is_name(word: &str) -> bool {
     cost::seconds(word).is_err() && cost::bits_per_second(word).is_err()
 }
 
-/// A path with a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KnownPath {
-    /// Its name.
     pub(super) name: &'static str,
     /// The path as `--path` takes it.
     pub(super) text: &'static str,

@@ -158,7 +158,6 @@ impl ServerAnswer {
         (seen.growth.len() > 1).then_some(section)
     }
 
-    /// Its processes one by one.
     fn listed(&self) -> Fold {
         let numbers = ["threads", "listens", "connections", "epoll", "private"].map(Column::number);
         let names = ["process", "parent", "name"].map(Column::from);
@@ -231,7 +230,6 @@ fn threads(of: usize) -> String {
     things(of, "thread", "threads")
 }
 
-/// The form of a verb.
 fn wait_or_waits(of: usize) -> &'static str {
     if of == 1 { "waits" } else { "wait" }
 }
@@ -395,7 +393,6 @@ fn shortened(text: &str) -> String {
 }
 
 impl Missing {
-    /// The missing evidence as sentences.
     pub(super) fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.descriptors > 0 {
@@ -432,7 +429,6 @@ impl Missing {
 }
 
 impl Prediction {
-    /// The prediction as sentences.
     pub(super) fn sentences(&self) -> Vec<String> {
         let at = count(self.connections);
         let there = |number: Option<f64>| about(number.unwrap_or_default().round());

@@ -323,7 +323,6 @@ pub(super) fn ended_or(error: io::Error) -> SnoopError {
     if is_gone(&error) { SnoopError::Ended } else { error.into() }
 }
 
-/// One scan.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) scan: Scan,
