@@ -160,19 +160,8 @@ impl Process {
             Err(source) => return Err(failed(source)),
         };
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (sender, events) = channel();
         // From here on its end is sure.
-        let mut process = Process {
-            role: role.to_owned(),
-            input: Input::Closed,
-            events,
-            sender,
-            frames: Frames::default(),
-            stderr: StderrTail::default(),
-            origin: Origin::Child(child),
-            grace: GRACE,
-            ending: None,
-        };
+        let mut process = Process::new(role, Origin::Child(child), channel());
         if let (Some(stdin), Some(stdout), Some(stderr)) = pipes {
             let number = process.number();
             let (output, end) = (process.sender.clone(), process.sender.clone());
@@ -205,17 +194,23 @@ impl Process {
     pub(crate) fn of_session(
         role: &str,
         stream: Stream,
-        (sender, events): (Sender<Event>, Receiver<Event>),
+        events: (Sender<Event>, Receiver<Event>),
         stderr: StderrTail,
     ) -> Process {
+        let mut process = Process::new(role, Origin::Session(stream), events);
+        (process.input, process.stderr) = (Input::Stream, stderr);
+        process
+    }
+
+    fn new(role: &str, origin: Origin, (sender, events): (Sender<Event>, Receiver<Event>)) -> Process {
         Process {
             role: role.to_owned(),
-            input: Input::Stream,
+            input: Input::Closed,
             events,
             sender,
             frames: Frames::default(),
-            stderr,
-            origin: Origin::Session(stream),
+            stderr: StderrTail::default(),
+            origin,
             grace: GRACE,
             ending: None,
         }

@@ -84,7 +84,9 @@ impl Host {
         agent: &Path,
         deadline: Deadline<'_>,
     ) -> Result<Host, Error> {
-        Ok(Host::Remote(Box::new(HostSession::open_guest(command, guard, agent, deadline)?)))
+        let command = guarded(command, guard, Duration::ZERO);
+        let start = || Process::start_gathering("the guest", command, GUEST_PAUSE);
+        Host::with_own_agent(start, agent, deadline)
     }
 
     /// The system in which a command starts the agent itself: the same program as `agent`, where no shell
@@ -98,9 +100,18 @@ impl Host {
         agent: &Path,
         deadline: Deadline<'_>,
     ) -> Result<Host, Error> {
-        let crc32 = open(agent)?.crc32;
         let command = guarded(command, guard, guard::GRACE);
-        let mut command = Process::start(COMMAND, command)?.with_grace(GRACE);
+        Host::with_own_agent(|| Process::start(COMMAND, command), agent, deadline)
+    }
+
+    /// Starts a command behind which an agent is from the start.
+    fn with_own_agent(
+        start: impl FnOnce() -> Result<Process, Error>,
+        agent: &Path,
+        deadline: Deadline<'_>,
+    ) -> Result<Host, Error> {
+        let crc32 = open(agent)?.crc32;
+        let mut command = start()?.with_grace(GRACE);
         let folder = hello(&mut command, crc32, OTHER_AGENT, deadline)?;
         Ok(Host::Remote(Box::new(HostSession::listen(command, folder, true)?)))
     }
@@ -201,19 +212,6 @@ impl HostSession {
         Ok(session)
     }
 
-    fn open_guest(
-        command: &[String],
-        guard: &Path,
-        agent: &Path,
-        deadline: Deadline<'_>,
-    ) -> Result<HostSession, Error> {
-        let crc32 = open(agent)?.crc32;
-        let command = guarded(command, guard, Duration::ZERO);
-        let mut command = Process::start_gathering("the guest", command, GUEST_PAUSE)?.with_grace(GRACE);
-        let folder = hello(&mut command, crc32, OTHER_AGENT, deadline)?;
-        HostSession::listen(command, folder, true)
-    }
-
     /// Hands on the messages of the command, in a thread, until it ends.
     fn listen(mut command: Process, folder: String, has_own_agent: bool) -> Result<HostSession, Error> {
         let input = match std::mem::replace(&mut command.input, Input::Closed) {
@@ -266,15 +264,14 @@ impl HostSession {
         let (bytes, crc32) = (content.bytes as u64, content.crc32);
         let whole = Request::Whole { name: name.clone(), bytes, crc32 };
         let attempted = format!("take {name}");
-        if self.has_own_agent && self.ask(&whole, &attempted, deadline).is_ok() {
-            self.sent.insert(file.to_owned(), name.clone());
-            return Ok(name);
+        let is_there = self.has_own_agent && self.ask(&whole, &attempted, deadline).is_ok();
+        if !is_there {
+            let deadline = deadline.longer_by(sending_time(content.bytes));
+            let request = Request::Piece { name: name.clone() };
+            let frames = content.pieces().map(move |piece| message::frame(&request, &piece));
+            self.wire.send_pieces(Box::new(frames));
+            self.ask(&whole, &attempted, deadline)?;
         }
-        let deadline = deadline.longer_by(sending_time(content.bytes));
-        let request = Request::Piece { name: name.clone() };
-        let frames = content.pieces().map(move |piece| message::frame(&request, &piece));
-        self.wire.send_pieces(Box::new(frames));
-        self.ask(&whole, &attempted, deadline)?;
         self.sent.insert(file.to_owned(), name.clone());
         Ok(name)
     }
