@@ -3,11 +3,9 @@
 //!
 //! | form | module |
 //! |---|---|
-//! | `n[1-40]=srun -u -w {}`, and the lines of a file | `lines` |
-//! | INI, as of Ansible | `ini` |
-//! | YAML, and the JSON of `ansible-inventory --list` | `yaml` |
+//! | `n[01-40,50]`, `n[1-40]=srun -u -w {}`, and the lines of a file | `names` |
+//! | INI, YAML, and the JSON of `ansible-inventory --list` | `ansible` |
 //! | groups, variables and patterns of an inventory | `inventory` |
-//! | `n[01-40,50]` | `names` |
 //!
 //! osdyno has no transport and no scheduler of its own: a host is a command that leads there, such as
 //! `ssh n1`. Where ansible-inventory(1) is installed, it reads inventories in place of this crate, so plugins
@@ -18,11 +16,8 @@
 #![forbid(unsafe_code)]
 
 mod ansible;
-mod ini;
 mod inventory;
-mod lines;
 mod names;
-mod yaml;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,7 +124,7 @@ pub fn hosts(text: &str) -> Result<Vec<NamedHost>, Error> {
     let hosts = match split(text) {
         Some((file, pattern)) => of_file(file, pattern)?,
         None => match text.split_once('=') {
-            Some((names, command)) => lines::of_set(names, command).map_err(content(text))?,
+            Some((names, command)) => names::of_set(names, command).map_err(content(text))?,
             None => return Err(Error::NoFleet { text: text.to_owned() }),
         },
     };
@@ -145,7 +140,7 @@ pub fn listed(lists: &[impl AsRef<str>]) -> Result<Vec<NamedHost>, Error> {
     for item in lists.iter().flat_map(|list| names::split(list.as_ref())) {
         let own = match item.split_once('=') {
             None => names::expand(item).map(|names| names.into_iter().map(inventory::by_ssh).collect()),
-            Some((names, command)) => lines::of_set(names, command),
+            Some((names, command)) => names::of_set(names, command),
         };
         hosts.extend(own.map_err(content(item))?);
     }
@@ -176,7 +171,7 @@ pub fn select<'h>(hosts: &'h [NamedHost], pattern: &str) -> Result<Vec<&'h Named
 /// [`Error`].
 pub fn read(content: &str, is_yaml: bool, pattern: &str) -> Result<Vec<NamedHost>, Error> {
     let on_line = |(line, reason)| Error::Line { path: PathBuf::from("inventory"), line, reason };
-    let inventory = if is_yaml { yaml::read(content) } else { ini::read(content) };
+    let inventory = if is_yaml { ansible::read_yaml(content) } else { ansible::read_ini(content) };
     chosen(&inventory.map_err(on_line)?, pattern, "inventory")
 }
 
@@ -194,7 +189,7 @@ fn of_file(file: &Path, pattern: &str) -> Result<Vec<NamedHost>, Error> {
     let content_of = content(&text);
     // A folder and a script are inventories that only Ansible reads.
     if file.is_dir() || is_executable(file) {
-        let inventory = ansible::read(file).unwrap_or_else(|| {
+        let inventory = ansible::list(file).unwrap_or_else(|| {
             Err("it is a folder or a script, which only ansible-inventory(1) reads; install ansible-core"
                 .into())
         });
@@ -207,14 +202,14 @@ fn of_file(file: &Path, pattern: &str) -> Result<Vec<NamedHost>, Error> {
     let bytes = fs::read(file).map_err(read)?;
     let inventory = String::from_utf8(bytes).map_err(|_| content_of("it is not UTF-8".to_owned()))?;
     let on_line = |(line, reason)| Error::Line { path: file.to_owned(), line, reason };
-    if lines::are_commands(&inventory) {
-        let hosts = unique(lines::read(&inventory).map_err(on_line)?, &text)?;
+    if names::are_commands(&inventory) {
+        let hosts = unique(names::read_commands(&inventory).map_err(on_line)?, &text)?;
         return Ok(select(&hosts, pattern)?.into_iter().cloned().collect());
     }
-    let inventory = match ansible::read(file) {
+    let inventory = match ansible::list(file) {
         Some(inventory) => inventory.map_err(content_of)?,
-        None if yaml::is_yaml(file, &inventory) => yaml::read(&inventory).map_err(on_line)?,
-        None => ini::read(&inventory).map_err(on_line)?,
+        None if ansible::is_yaml(file, &inventory) => ansible::read_yaml(&inventory).map_err(on_line)?,
+        None => ansible::read_ini(&inventory).map_err(on_line)?,
     };
     chosen(&inventory, pattern, &text)
 }
