@@ -10,12 +10,9 @@
 
 #![forbid(unsafe_code)]
 
-mod cache;
-mod export;
 mod list;
 mod private_site;
 mod site;
 
-pub use export::{Exported, export};
 pub use private_site::PrivateSite;
-pub use site::{Site, SitePage};
+pub use site::{Exported, Site, SitePage, export};

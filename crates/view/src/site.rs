@@ -1,18 +1,21 @@
-//! The pages of a folder of runs, each made from its address.
+//! The pages of a folder of runs, each made from its address: for a request, or all of them as files.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use history::{FileState, HistoryAnswer, MachineHistory, RunSummary, Store, StoredRun};
+use history::{
+    FileState, HistoryAnswer, HistorySegment, MachineHistory, RunSummary, SeriesHistory, Store, StoredRun,
+};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::Recording;
 use report::document::{Document, Figure, Section, Text, Tone, page};
 use report::html::PageLinks;
 
-use crate::cache::Cache;
 use crate::list;
 
 /// The folder is looked at again after this long: runs come once a night.
@@ -53,8 +56,17 @@ pub struct SitePage {
     pub body: Arc<[u8]>,
 }
 
+/// The pages that were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// How many.
+    pub pages: usize,
+    /// Pages that could not be made, each with the reason.
+    pub failed: Vec<(String, String)>,
+}
+
 /// The error that a page shows.
-pub(crate) type Failed = (u16, String);
+type Failed = (u16, String);
 
 impl SitePage {
     /// A page that only says an error.
@@ -89,10 +101,7 @@ impl Site {
     }
 
     /// Reads the folder, unless that was done a moment ago.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
-    pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>, history::Error> {
+    fn snapshot(&self) -> Result<Arc<Snapshot>, history::Error> {
         let mut kept = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let is_fresh = |(read, _): &&(Instant, Arc<Snapshot>)| self.is_static || read.elapsed() < FRESH;
         if let Some((_, snapshot)) = kept.as_ref().filter(is_fresh) {
@@ -124,7 +133,7 @@ impl Site {
     }
 
     /// The same, where an error is none.
-    pub(crate) fn found(&self, path: &str, query: &str) -> Result<SitePage, Failed> {
+    fn found(&self, path: &str, query: &str) -> Result<SitePage, Failed> {
         let snapshot = self.snapshot().map_err(|error| (503, error.to_string()))?;
         let lacks = || (404, "no such page".to_owned());
         let plain = path.strip_suffix(".html").unwrap_or(path);
@@ -226,6 +235,53 @@ impl Site {
     }
 }
 
+/// Writes every page of the folder `runs` into `target`: all of them, and each run against the one before it.
+///
+/// # Errors
+/// The folder of runs cannot be read, or a page not be written.
+pub fn export(runs: &Path, target: &Path) -> io::Result<Exported> {
+    let site = Site::new(runs, true);
+    let snapshot = site.snapshot().map_err(io::Error::other)?;
+    let mut paths: Vec<String> = vec!["index.html".to_owned(), "history.html".to_owned()];
+    paths.extend((2..=list::pages(&snapshot)).map(|page| format!("index-{page}.html")));
+    for (place, machine) in snapshot.answer.machines.iter().enumerate() {
+        paths.extend(machine.series.iter().map(|series| series_address(place, &series.id)));
+    }
+    paths.extend(snapshot.store.summaries().map(|(_, run)| format!("run/{}.html", run.id)));
+    let neighbours = list::pairs(&snapshot);
+    let neighbours = neighbours.iter().map(|(base, head)| list::compare_address(&base.id, &head.id));
+    let changes = snapshot.answer.machines.iter().flat_map(changes);
+    // A change may lie between neighbours.
+    paths.extend(neighbours.chain(changes).collect::<BTreeSet<String>>());
+    let mut exported = Exported::default();
+    for path in paths {
+        let found = match site.found(&path, "") {
+            Ok(found) => found,
+            Err((_, reason)) => {
+                exported.failed.push((path, reason));
+                continue;
+            }
+        };
+        let file: PathBuf = target.join(&path);
+        fs::create_dir_all(file.parent().unwrap_or(target))?;
+        fs::write(file, &found.body)?;
+        exported.pages += 1;
+    }
+    Ok(exported)
+}
+
+/// The comparisons around the changes of a machine, to which the pages of its series lead.
+fn changes(machine: &MachineHistory) -> Vec<String> {
+    let address = |series: &SeriesHistory, segment: &HistorySegment| {
+        let before = segment.ratio.and_then(|_| series.measured_before(segment))?;
+        Some(list::compare_address(&machine.nights[before].run, &machine.nights[segment.first].run))
+    };
+    let of_series = |series: &SeriesHistory| -> Vec<String> {
+        series.segments.iter().filter_map(|segment| address(series, segment)).collect()
+    };
+    machine.series.iter().flat_map(of_series).collect()
+}
+
 /// The way to the page of a run.
 fn way_to_run(file: &str) -> Text {
     way().and(" · ").and(file)
@@ -259,7 +315,7 @@ fn choose(snapshot: &Snapshot, query: &str) -> Result<SitePage, Failed> {
     match (value("base").map(find), value("head").map(find)) {
         (Some(Ok(base)), Some(Ok(head))) => Ok(SitePage {
             status: 303,
-            location: Some(format!("compare/{base}..{head}.html")),
+            location: Some(list::compare_address(&base, &head)),
             ..SitePage::page(Vec::new())
         }),
         (Some(Err(error)), _) | (_, Some(Err(error))) => Err((404, error.to_string())),
@@ -268,12 +324,12 @@ fn choose(snapshot: &Snapshot, query: &str) -> Result<SitePage, Failed> {
 }
 
 /// The address of the page of a series, from the folder of the site.
-pub(crate) fn series_address(machine: usize, id: &str) -> String {
+fn series_address(machine: usize, id: &str) -> String {
     format!("series/{machine}/{id}.html")
 }
 
 fn history_document(answer: &HistoryAnswer) -> Document {
-    let link = |machine: usize, series: &history::SeriesHistory| Some(series_address(machine, &series.id));
+    let link = |machine: usize, series: &SeriesHistory| Some(series_address(machine, &series.id));
     let mut document = report::history::linked(answer, &link);
     document.way = Text::linked("Runs", Tone::Plain, "index.html");
     document
@@ -294,10 +350,70 @@ fn series(machine: &MachineHistory, id: &str) -> Option<Document> {
         |night: usize| machine.nights.get(night).map(|night| format!("../../run/{}.html", night.run));
     let compare = |before: usize, after: usize| {
         let (before, after) = (machine.nights.get(before)?, machine.nights.get(after)?);
-        Some(format!("../../compare/{}..{}.html", before.run, after.run))
+        Some(format!("../../{}", list::compare_address(&before.run, &after.run)))
     };
     let mut segments = Section::new("Segments");
     segments.push(report::history::segments(machine, series, &address, &compare));
     document.push(segments);
     Some(document)
+}
+
+/// Pages and runs that were read lately, with their keys: a run file is read and judged for seconds, and its
+/// page is looked at again and again.
+struct Cache<K, V> {
+    kept: Mutex<Vec<(K, Arc<V>)>>,
+    most: usize,
+}
+
+impl<K: PartialEq + Clone, V> Cache<K, V> {
+    /// A cache of so many values at most.
+    fn new(most: usize) -> Cache<K, V> {
+        Cache { kept: Mutex::new(Vec::new()), most }
+    }
+
+    /// The value of a key, made if it is not there. Two threads may make it at the same time; nobody waits
+    /// for the value of another key.
+    fn get<E>(&self, key: &K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
+        if let Some(value) = self.take(key) {
+            return Ok(value);
+        }
+        let value = Arc::new(make()?);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(known, _)| known != key);
+        kept.push((key.clone(), Arc::clone(&value)));
+        if kept.len() > self.most {
+            kept.remove(0);
+        }
+        Ok(value)
+    }
+
+    /// A value that is there, which becomes the one used last.
+    fn take(&self, key: &K) -> Option<Arc<V>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = kept.iter().position(|(known, _)| known == key)?;
+        let one = kept.remove(place);
+        let value = Arc::clone(&one.1);
+        kept.push(one);
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_that_was_not_used_for_longest_is_made_again() {
+        let cache: Cache<u32, u32> = Cache::new(2);
+        let mut made = Vec::new();
+        for key in [1, 2, 1, 3, 1, 2] {
+            let value = cache.get(&key, || {
+                made.push(key);
+                Ok::<u32, ()>(key * 10)
+            });
+            assert_eq!(value.as_deref(), Ok(&(key * 10)));
+        }
+        assert_eq!(made, [1, 2, 3, 2]);
+        assert_eq!(cache.get(&9, || Err("no")).err(), Some("no"));
+    }
 }
