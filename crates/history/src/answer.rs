@@ -5,7 +5,7 @@ use record::{Direction, Unit};
 use serde::Serialize;
 use stats::{Class, Interval};
 
-use crate::machine::MachineKey;
+use crate::summary::MachineKey;
 
 /// The history of a folder of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

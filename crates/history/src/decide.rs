@@ -10,8 +10,7 @@ use crate::answer::{
     Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun,
     LeftOutRunReason, MachineHistory, Night, SeriesHistory, SuspectedSeries,
 };
-use crate::course::{MachineCourse, RunOfMachine, SeriesCourse};
-use crate::lineage::Lineage;
+use crate::course::{Lineage, MachineCourse, RunOfMachine, SeriesCourse};
 use crate::store::Store;
 use crate::summary::SeriesSummary;
 

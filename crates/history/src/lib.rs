@@ -12,20 +12,72 @@
 mod answer;
 mod course;
 mod decide;
-mod error;
 mod index;
-mod lineage;
-mod machine;
 mod store;
 mod summary;
+
+use std::io;
+use std::path::PathBuf;
 
 pub use answer::{
     Boundary, BoundaryKind, CostChange, CostDrift, HistoryAnswer, HistorySegment, LeftOutRun,
     LeftOutRunReason, MachineHistory, Night, SeriesHistory, SuspectedSeries,
 };
 pub use decide::{before_confirming, history};
-pub use error::Error;
 pub use index::{FileState, StoredRun};
-pub use machine::{MachineKey, Surroundings};
 pub use store::{ReadProgress, Store, StoredCheck};
-pub use summary::{RunSummary, SeriesSummary, SystemSummary};
+pub use summary::{MachineKey, RunSummary, SeriesSummary, Surroundings, SystemSummary};
+
+/// What was attempted, on which file, and what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder cannot be read.
+    #[error("{}: cannot read the folder: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A run file cannot be read.
+    #[error(transparent)]
+    Record(#[from] record::Error),
+    /// A file cannot be written or removed.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// No run has this name.
+    #[error("{0}: no run is called {name}; osdyno history list {0} has their names", folder.display())]
+    NoRun {
+        /// The name.
+        name: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Several runs begin with this name.
+    #[error("{name} begins the names of {count} runs; write more of it")]
+    SeveralRuns {
+        /// The name.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// The folder has no such baseline.
+    #[error("{}: {reason}", folder.display())]
+    NoBaseline {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// A tag with characters that a file name should not have.
+    #[error("{tag:?} is no tag: letters, digits and - _ . make one, of 64 characters at most")]
+    Tag {
+        /// The tag.
+        tag: String,
+    },
+}

@@ -1,4 +1,4 @@
-//! One run as its history needs it: where and when it was made, and the cost of each series.
+//! One run as its history needs it: when it was made, on which machine, and the cost of each series.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,6 @@ use judge::reduction::{compared_values, sweep_of_every};
 use record::{Direction, End, Loss, Recording, Series, System, Unit};
 use serde::{Deserialize, Serialize};
 use stats::{CellCost, Class, Sweep, cell_costs};
-
-use crate::machine::MachineKey;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,6 +75,35 @@ pub struct SeriesSummary {
     pub log_costs: Vec<f64>,
 }
 
+/// The machine on which costs can be compared: another kernel is a change that is looked for, another
+/// processor is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct MachineKey {
+    /// Model of the processor.
+    pub processor: String,
+    /// How many processors.
+    pub processors: String,
+    /// Memory, to a GiB.
+    pub memory_gib: u64,
+    /// The hypervisor or emulator; empty on bare metal.
+    pub virtualization: String,
+    /// `local`, a host, or a system of the user's.
+    pub system: String,
+}
+
+/// A change of something other than the system under test. Costs before and after are not set against each
+/// other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Microcode of the processor.
+    pub microcode: String,
+    /// Compiler and target of osdyno.
+    pub compiler: String,
+}
+
+/// The system of a run that names none.
+const LOCAL: &str = "local";
+
 /// The facts that are kept, by their keys or the beginnings of these.
 const FACTS: [&str; 20] = [
     "cpu.vendor",
@@ -121,9 +148,7 @@ impl RunSummary {
             series: series.filter_map(|finding| SeriesSummary::new(recording, finding)).collect(),
         }
     }
-}
 
-impl RunSummary {
     /// Whether it counts: one that is not finished yet would change its costs later.
     pub fn counts(&self) -> bool {
         self.end.is_some() && !self.systems.is_empty()
@@ -160,6 +185,53 @@ impl SystemSummary {
     /// A fact; empty where it is not known.
     pub fn fact(&self, key: &str) -> &str {
         self.facts.get(key).map_or("", String::as_str)
+    }
+
+    /// Its machine.
+    pub fn machine(&self) -> MachineKey {
+        let bytes: u64 = self.fact("memory.total_bytes").parse().unwrap_or(0);
+        let model = self.fact("cpu.model");
+        let stepping = [self.fact("cpu.model_number"), self.fact("cpu.stepping")].join(".");
+        let stepping = if stepping == "." { String::new() } else { format!(" ({stepping})") };
+        let engine = self.fact("machine.engine");
+        let virtualization = match (self.fact("machine.hypervisor"), engine) {
+            ("" | "none", "" | "native") => "",
+            (hypervisor, "" | "native") => hypervisor,
+            (_, engine) => engine,
+        };
+        MachineKey {
+            processor: format!("{model}{stepping}"),
+            processors: self.fact("cpu.count").to_owned(),
+            // Kernels differ in the part that they keep for themselves.
+            memory_gib: (bytes as f64 / f64::from(1 << 30)).round() as u64,
+            virtualization: virtualization.to_owned(),
+            system: self.name.clone(),
+        }
+    }
+
+    /// Its kernel: name and release.
+    pub fn kernel(&self) -> String {
+        [self.fact("kernel.name"), self.fact("kernel.release")].join(" ").trim().to_owned()
+    }
+}
+
+impl MachineKey {
+    /// The machine in words, as the head of a report has it.
+    pub fn title(&self) -> String {
+        let mut parts = vec![match self.processors.as_str() {
+            "" => self.processor.clone(),
+            count => format!("{count} × {}", self.processor),
+        }];
+        parts.extend((self.memory_gib > 0).then(|| format!("{} GiB", self.memory_gib)));
+        parts.extend((!self.virtualization.is_empty()).then(|| self.virtualization.clone()));
+        parts.extend((self.system != LOCAL).then(|| self.system.clone()));
+        parts.join(" · ")
+    }
+}
+
+impl Surroundings {
+    pub(crate) fn new(run: &RunSummary, system: &SystemSummary) -> Surroundings {
+        Surroundings { microcode: system.fact("cpu.microcode").to_owned(), compiler: run.build.clone() }
     }
 }
 
