@@ -12,8 +12,8 @@ use super::{code, units};
 const FILE_MAX: usize = 500;
 const FILE_MIN: usize = 60;
 
-/// A verb, or a load beside the trials, is a file, as units are; and so is code for one system.
-const SEAMS: [&str; 2] = ["crates/osdyno/src/cmd", "crates/background/src/load"];
+/// A verb is a file, as units are; and so is code for one system.
+const SEAM: &str = "crates/osdyno/src/cmd";
 const SYSTEMS: [&str; 9] =
     ["freebsd", "illumos", "linux", "macos", "netbsd", "openbsd", "unix", "windows", "bsd"];
 
@@ -40,7 +40,7 @@ fn too_small(house: &House, source: &Source) -> Option<Breach> {
     let is_facade = ["mod.rs", "lib.rs", "main.rs"].iter().any(|name| source.path.ends_with(name));
     let module = source.path.file_stem().unwrap_or_default().to_string_lossy();
     let is_seam = SYSTEMS.contains(&&*module)
-        || SEAMS.iter().any(|folder| source.path.parent() == Some(Path::new(folder)))
+        || source.path.parent() == Some(Path::new(SEAM))
         || units::is_of_unit(house, source);
     if count >= FILE_MIN || is_facade || is_seam || !source.ships() {
         return None;
