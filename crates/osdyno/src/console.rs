@@ -1,11 +1,26 @@
-//! Standard output for results, standard error for everything else.
+//! Standard output for results, standard error for everything else; failures that end the program, and its
+//! exit codes.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use inspect::tune::TuneError;
 use report::document::Document;
 use report::document::terminal::{self, Length};
 use report::{PrintableLines, Style, printable};
+
+/// Done, but something could not be measured, or delivered.
+pub(crate) const INCOMPLETE: u8 = 3;
+/// A claim of a gate is certain.
+pub(crate) const REGRESSED: u8 = 4;
+/// Stopped by the user: 128 + SIGINT, as shells count.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+const FAILED: u8 = 1;
+const WRONG_USAGE: u8 = 2;
 
 /// Width of the output without a terminal: enough for every column of a table.
 const WIDTH_IN_A_PIPE: usize = 132;
@@ -56,11 +71,17 @@ impl Console {
         }
     }
 
+    /// The progress of so many steps, in one line of standard error, where that is a terminal.
+    pub(crate) fn progress(&self, steps: u64, template: &str) -> ProgressBar {
+        let target = if self.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressBar::with_draw_target(Some(steps), target).with_style(style)
+    }
+
     /// Prints a document on standard output.
     pub(crate) fn print(&self, document: &Document, extent: Length) -> io::Result<()> {
-        let mut out = BufWriter::new(results());
-        terminal::write(document, extent, &self.style, &mut out)?;
-        out.flush()
+        write_results(|out| terminal::write(document, extent, &self.style, out))
     }
 
     /// Prints a document on standard error, all of it at once. A closed standard error is not a failure.
@@ -84,6 +105,13 @@ pub(crate) fn results() -> Results {
     if out.is_terminal() { Results::Terminal(PrintableLines::in_colour(out)) } else { Results::Program(out) }
 }
 
+/// Writes all of the results on standard output.
+pub(crate) fn write_results(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(results());
+    write(&mut out)?;
+    out.flush()
+}
+
 impl Write for Results {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
@@ -105,6 +133,94 @@ impl Write for Results {
 pub(crate) fn tell(text: &str) {
     let lines: Vec<_> = text.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
+}
+
+/// The exit code of a verb that is done, wholly or not.
+pub(crate) fn completion(is_whole: bool) -> ExitCode {
+    if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
+}
+
+/// A failure that ends the program. Each message names the attempt, its object, and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Runner(#[from] runner::Error),
+    #[error(transparent)]
+    Record(#[from] record::Error),
+    #[error(transparent)]
+    Net(#[from] net::Error),
+    #[error(transparent)]
+    Mail(#[from] mail::MailError),
+    #[error(transparent)]
+    Spool(#[from] mail::SpoolError),
+    #[error(transparent)]
+    History(#[from] history::Error),
+    #[error(transparent)]
+    Lab(#[from] lab::Error),
+    #[error(transparent)]
+    Background(#[from] background::Error),
+    #[error(transparent)]
+    Tune(#[from] TuneError),
+    #[error(transparent)]
+    Fleet(#[from] fleet::Error),
+    #[error("{} exists already; choose another name, or overwrite it with --force", .0.display())]
+    Exists(PathBuf),
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot write to standard output: {0}")]
+    Print(#[from] io::Error),
+    #[error("{0}")]
+    Usage(String),
+    #[error("{0}")]
+    Refused(String),
+    #[error("--fail-on is undecided: {0}")]
+    Undecided(String),
+}
+
+impl Failure {
+    pub(crate) fn writing(path: &Path) -> impl FnOnce(io::Error) -> Failure {
+        let path = path.to_owned();
+        move |source| Failure::Write { path, source }
+    }
+
+    /// Prints the failure and returns its exit code. A closed pipe is not reported.
+    pub(crate) fn tell(self) -> ExitCode {
+        if matches!(&self, Failure::Print(error) if error.kind() == io::ErrorKind::BrokenPipe) {
+            return ExitCode::SUCCESS;
+        }
+        tell(&format!("error: {}", report::printable(&self.to_string())));
+        let wrong_usage = matches!(
+            self,
+            Failure::Usage(_)
+                | Failure::Fleet(_)
+                | Failure::Spool(mail::SpoolError::OtherDelivery { .. })
+                | Failure::Net(net::Error::Unknown { .. } | net::Error::Settings(_))
+                | Failure::Mail(
+                    mail::MailError::NoInterface(_)
+                        | mail::MailError::NotPermitted(_)
+                        | mail::MailError::Settings(_)
+                        | mail::MailError::Dns(
+                            mail::dns::DnsError::NoServer | mail::dns::DnsError::NotPermitted(_)
+                        )
+                )
+                | Failure::Runner(
+                    runner::Error::UnknownWorkload { .. }
+                        | runner::Error::UnknownPreset { .. }
+                        | runner::Error::SameName { .. }
+                        | runner::Error::NothingToSample { .. }
+                        | runner::Error::AgainstItself
+                        | runner::Error::FewTrials { .. }
+                        | runner::Error::PublicServer { .. }
+                        | runner::Error::UnreachableServer { .. }
+                        | runner::Error::NoLevels { .. }
+                )
+        );
+        ExitCode::from(match &self {
+            Failure::Undecided(_) | Failure::Net(net::Error::Void(_)) => INCOMPLETE,
+            _ if wrong_usage => WRONG_USAGE,
+            _ => FAILED,
+        })
+    }
 }
 
 /// Whether UTF-8 may be printed: the locale names it, or names no character set at all, as in most

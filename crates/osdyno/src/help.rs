@@ -1,6 +1,8 @@
-//! `osdyno --help` with the verbs in groups, for which clap has no means.
+//! Two things for which clap has no means: `osdyno --help` with the verbs in groups, and suggestions for a
+//! misspelled verb.
 
 use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error};
 
 /// A heading, and its verbs, the most used first.
 pub(crate) type Groups = &'static [(&'static str, &'static [&'static str])];
@@ -28,6 +30,21 @@ pub(crate) fn grouped(mut program: Command, groups: Groups, width: usize) -> Com
         "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{listed}\n\
          {heading}Options:{heading:#}\n{{options}}{{after-help}}"
     ))
+}
+
+/// The same error with the verb that was probably meant, or none. clap suggests hidden verbs too, which only
+/// osdyno itself executes, and does not recognise transposed letters, such as `rnu` for `run`.
+pub(crate) fn suggest(mut error: Error, program: &Command) -> Error {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    // A verb may have verbs of its own.
+    let words = std::env::args().skip(1);
+    let parent = words.fold(program, |command, word| command.find_subcommand(word).unwrap_or(command));
+    let verbs = parent.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name);
+    match runner::nearest(typed, verbs) {
+        Some(verb) => error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![verb])),
+        None => error.remove(ContextKind::SuggestedSubcommand),
+    };
+    error
 }
 
 #[cfg(test)]

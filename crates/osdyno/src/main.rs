@@ -9,9 +9,7 @@
 
 mod cmd;
 mod console;
-mod failure;
 mod help;
-mod misspelled;
 
 use std::process::ExitCode;
 
@@ -88,10 +86,10 @@ enum Verb {
     Dns(cmd::dns::Args),
     /// Remove a folder when standard input ends; `run` executes it
     #[command(hide = true, name = runner::JANITOR)]
-    Janitor(cmd::janitor::Args),
+    Janitor(cmd::hidden::JanitorArgs),
     /// Execute a command on a new file system of its own; `run --fs` executes it
     #[command(hide = true, name = runner::MOUNTED)]
-    Mounted(cmd::mounted::Args),
+    Mounted(cmd::hidden::MountedArgs),
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
     /// Write the manual pages into a folder
@@ -156,8 +154,8 @@ fn main() -> ExitCode {
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::Mail(args) => cmd::mail::mail(&args, &console),
         Verb::Dns(args) => cmd::dns::dns(args, &console),
-        Verb::Janitor(args) => cmd::janitor::janitor(&args),
-        Verb::Mounted(args) => cmd::mounted::mounted(&args),
+        Verb::Janitor(args) => cmd::hidden::janitor(&args),
+        Verb::Mounted(args) => cmd::hidden::mounted(&args),
         Verb::Completions(args) => cmd::completions::completions(&args, Cli::command()),
         Verb::Man(args) => cmd::man::man(&args, Cli::command()),
     };
@@ -169,7 +167,7 @@ fn explain(error: clap::Error) -> ! {
     let width = Console::of_process(Colour::Auto).style.width.min(WIDTH_MAX);
     let mut program = help::grouped(Cli::command(), GROUPS, width);
     let error = program.try_get_matches_from_mut(std::env::args_os()).err().unwrap_or(error);
-    refuse(&misspelled::suggest(error, &program))
+    refuse(&help::suggest(error, &program))
 }
 
 /// Ends the program over its command line, which an error quotes: the name of a file is untrusted.

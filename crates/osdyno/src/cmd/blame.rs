@@ -14,11 +14,10 @@ use runner::{BlameOptions, RunOptions, RunPlan, Target};
 
 use super::run::{Screen, interrupt, wait_for};
 use super::{
-    Done, Format, print_answer, print_places, read, refuse_existing, refuse_input, refuse_unwritable, warn,
-    write_file,
+    Done, Format, command_line, print_answer, print_places, read, refuse_existing, refuse_input,
+    refuse_unwritable, warn, write_file,
 };
-use crate::console::{Console, results};
-use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+use crate::console::{Console, Failure, INTERRUPTED, completion, results};
 
 /// Find the functions that take the extra time, for each cost in a run that grows or steps
 ///
@@ -98,10 +97,9 @@ fn sample(args: &Args, measured: (Recording, Findings), console: &Console) -> Do
     refuse_unwritable(&file)?;
     refuse_existing(&page, args.force)?;
     let plan = RunPlan::make(&options(args, measured)?)?;
-    let interrupt =
-        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let interrupt = interrupt()?;
     let mut screen = Screen::new(console, plan.targets.len() > 1);
-    let command = super::command_line::recorded_in(&file, &plan.targets);
+    let command = command_line::recorded_in(&file, &plan.targets);
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
     if let Some(error) = ran.unwritten {
@@ -184,7 +182,7 @@ fn answer<'a>(
     let extent = Length::of(args.verbose);
     print_answer(&blame, |blame| blame.document(findings), extent, args.format, console)?;
     print_places(&places, args.format)?;
-    Ok(exit_code(&blame))
+    Ok(completion(blame.is_complete()))
 }
 
 /// `a.osdyno` becomes `a-blame.osdyno`.
@@ -205,9 +203,5 @@ pub(super) fn print_of_run(
     write_file(file, false, |out| page::write(&document, out))?;
     writeln!(results())?;
     console.print(&document, Length::of(verbose))?;
-    Ok(exit_code(&blame))
-}
-
-fn exit_code(blame: &BlameAnswer) -> ExitCode {
-    if blame.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
+    Ok(completion(blame.is_complete()))
 }

@@ -1,16 +1,207 @@
-//! The command line, for the record.
+//! The command line: arguments that lists declare, and its words for the record and for repeating.
+//!
+//! [`Suggested`] arguments take any text and suggest names; [`Chosen`] ones are the options of a client or a
+//! service, of which this file knows none.
 
+use std::ffi::OsStr;
+use std::marker::PhantomData;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use ::judge::gate::Gate;
+use clap::builder::{PossibleValue, PossibleValuesParser, Resettable, StringValueParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use runner::Target;
+use serde_json::Value;
 
-use super::warn;
+use super::{explain, warn};
 
 /// Parts of the names of options and variables whose values give access, as in `--password` and `PGPASSWORD`.
 const SECRET: [&str; 7] = ["password", "passwd", "passphrase", "token", "secret", "api-key", "apikey"];
 /// Fields of HTTP that do so.
 const FIELDS: [&str; 3] = ["authorization:", "proxy-authorization:", "cookie:"];
+
+/// Takes any text, and suggests some to a shell, as for names beside globs; clap needs suggestions that live
+/// as long as the program.
+#[derive(Clone)]
+pub(super) struct Suggested(&'static LazyLock<Vec<String>>);
+
+/// Workloads with their variants, and groups.
+pub(super) fn workload_names() -> Suggested {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let groups = runner::GROUPS.iter().map(|group| group.name.to_owned());
+        sorted(groups.chain(["all".to_owned()]).chain(names_of_workloads()).collect())
+    });
+    Suggested(&NAMES)
+}
+
+/// All names with a page.
+pub(super) fn page_names() -> Suggested {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| sorted(names_of_pages()));
+    Suggested(&NAMES)
+}
+
+/// Names in their order, each once: an architecture and a workload may share theirs.
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// All names with a page: workloads, architectures, services, clients and methods of commands.
+pub(super) fn names_of_pages() -> Vec<String> {
+    let of_kind = |kind: &'static str| {
+        move |name: &'static str| [name.to_owned(), format!("{kind}/{name}")].into_iter()
+    };
+    let architectures = net::arch::ALL.iter().map(|one| one.name).flat_map(of_kind("arch"));
+    let services = net::service::ALL.iter().map(|one| one.name).flat_map(of_kind("service"));
+    let clients = net::client::ALL.iter().map(|one| one.name).flat_map(of_kind("client"));
+    let methods = explain::guides().map(str::to_owned);
+    names_of_workloads().chain(architectures).chain(services).chain(clients).chain(methods).collect()
+}
+
+fn names_of_workloads() -> impl Iterator<Item = String> {
+    runner::workloads().flat_map(|workload| {
+        let variants = workload.variants.iter().filter(|variant| !variant.name.is_empty());
+        let variants = variants.map(|variant| format!("{}/{}", workload.name, variant.name));
+        variants.chain([workload.name.to_owned()]).collect::<Vec<_>>()
+    })
+}
+
+impl TypedValueParser for Suggested {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(|name| PossibleValue::new(name.as_str()))))
+    }
+}
+
+/// One of the owners of a list: a client, or a service. No two of a list have an option of the same name.
+pub(super) struct Owner {
+    pub(super) name: &'static str,
+    summary: String,
+    options: fn(Command) -> Command,
+    settings: fn(&ArgMatches) -> Result<Value, clap::Error>,
+}
+
+impl Owner {
+    pub(super) fn arguments(&self) -> Vec<Arg> {
+        (self.options)(Command::new(self.name)).get_arguments().cloned().collect()
+    }
+}
+
+/// A list of owners of options, of which a verb chooses one.
+pub(super) trait Owners {
+    /// The option that chooses one.
+    const CHOICE: &'static str;
+    /// Its help.
+    const HELP: &'static str;
+    /// The default.
+    const DEFAULT: &'static str;
+
+    fn all() -> Vec<Owner>;
+}
+
+/// Clients, for `load`.
+pub(super) struct Clients;
+
+impl Owners for Clients {
+    const CHOICE: &'static str = "client";
+    const HELP: &'static str = "Protocol of the client";
+    const DEFAULT: &'static str = "http";
+
+    fn all() -> Vec<Owner> {
+        let owner = |client: &net::client::ClientKind| Owner {
+            name: client.name,
+            summary: client.summary(),
+            options: client.options,
+            settings: client.settings,
+        };
+        net::client::ALL.iter().map(owner).collect()
+    }
+}
+
+/// Services, for `serve`.
+pub(super) struct Services;
+
+impl Owners for Services {
+    const CHOICE: &'static str = "service";
+    const HELP: &'static str = "Service to run";
+    const DEFAULT: &'static str = "http";
+
+    fn all() -> Vec<Owner> {
+        let owner = |service: &net::service::Service| Owner {
+            name: service.name,
+            summary: service.summary(),
+            options: service.options,
+            settings: service.settings,
+        };
+        net::service::ALL.iter().map(owner).collect()
+    }
+}
+
+/// The owner that was chosen, and its settings.
+pub(super) struct Chosen<O> {
+    pub(super) name: String,
+    pub(super) settings: Value,
+    owners: PhantomData<O>,
+}
+
+impl<O: Owners> Args for Chosen<O> {
+    fn augment_args(command: Command) -> Command {
+        let owners = O::all();
+        let names = owners.iter().map(|owner| PossibleValue::new(owner.name).help(owner.summary.clone()));
+        let chooser = Arg::new(O::CHOICE).long(O::CHOICE).value_name("NAME").default_value(O::DEFAULT);
+        let command = command.arg(chooser.value_parser(PossibleValuesParser::new(names)).help(O::HELP));
+        // The text of an owner would take the place of the verb's own.
+        let about = Resettable::from(command.get_about().cloned());
+        let long_about = Resettable::from(command.get_long_about().cloned());
+        let command = owners.iter().fold(command, |command, owner| (owner.options)(command));
+        command.about(about).long_about(long_about)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Chosen::<O>::augment_args(command)
+    }
+}
+
+impl<O: Owners> FromArgMatches for Chosen<O> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Chosen<O>, clap::Error> {
+        let name = matches.get_one::<String>(O::CHOICE).cloned().unwrap_or_default();
+        let (chosen, others): (Vec<Owner>, _) = O::all().into_iter().partition(|owner| owner.name == name);
+        for owner in others {
+            let is_given = |argument: &Arg| {
+                matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
+            };
+            if let Some(argument) = owner.arguments().into_iter().find(is_given) {
+                return Err(of_another::<O>(&argument, owner.name, &name));
+            }
+        }
+        let settings = chosen.first().map_or(Ok(Value::Null), |owner| (owner.settings)(matches))?;
+        Ok(Chosen { name, settings, owners: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Chosen::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn of_another<O: Owners>(argument: &Arg, owner: &str, chosen: &str) -> clap::Error {
+    let shown = match (argument.get_long(), argument.get_value_names()) {
+        (Some(long), _) => format!("--{long}"),
+        (None, Some([place, ..])) => place.to_string(),
+        (None, _) => argument.get_id().to_string(),
+    };
+    let text = format!("{shown} belongs to --{} {owner}, not to {chosen}; leave it out", O::CHOICE);
+    clap::Error::raw(ErrorKind::ArgumentConflict, text)
+}
 
 /// The words of the command line, for that run file. A remark names those that look like credentials, there
 /// and in the commands of hosts, because others may read the file.

@@ -1,7 +1,6 @@
 //! `osdyno compare`: which system is faster and by how much, with confidence intervals.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use ::report::compare::ComparisonAnswer;
 use ::report::document::terminal::Length;
@@ -12,14 +11,13 @@ use judge::compare::{Comparison, Refusal};
 use judge::{Findings, Fleet, FleetHostState};
 use record::Recording;
 
-use super::formats::{self, ResultFormat};
 use super::gate::GateArgs;
-use super::measurements::{self, ImportArgs, is_run_file};
+use super::judge::{ImportArgs, import_failure, is_run_file, read_into, tell_bad_lines};
 use super::{
-    Done, print_answer, print_places, read as read_run, refuse_existing, refuse_input, warn, write_file,
+    Done, ResultFormat, print_answer, print_for_build, print_places, read as read_run, refuse_existing,
+    refuse_input, warn, write_file,
 };
-use crate::console::Console;
-use crate::failure::{Failure, INCOMPLETE};
+use crate::console::{Console, Failure, completion};
 
 /// Compare systems: which is faster and by how much, with confidence intervals
 #[derive(clap::Args)]
@@ -96,7 +94,7 @@ pub(crate) fn compare(mut args: Args, console: &Console) -> Done {
     };
     let extent = if args.verbose { Length::All } else { ::report::overview::SCREEN };
     if let Some(format) = args.format.build() {
-        formats::print(format, BuildResults::from_comparison(&comparison), gate.as_ref(), &document())?;
+        print_for_build(format, BuildResults::from_comparison(&comparison), gate.as_ref(), &document())?;
     } else {
         let of_gate = gate.as_ref().map(|gate| &gate.answer);
         let answer = ComparisonAnswer { gate: of_gate, ..ComparisonAnswer::new(&comparison) };
@@ -107,10 +105,7 @@ pub(crate) fn compare(mut args: Args, console: &Console) -> Done {
         print_places(&[("report", page)], format)?;
     }
     let (judged, all) = comparison.judged();
-    let code = match is_complete && judged == all {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(INCOMPLETE),
-    };
+    let code = completion(is_complete && judged == all);
     super::gate::end(gate.as_ref(), code, format, console)
 }
 
@@ -201,7 +196,7 @@ fn compare_fleets(fleet: Result<Fleet, Refusal>, args: &Args, console: &Console)
     let format = args.format.shared();
     let document = || ::report::fleet::compared(&fleet);
     if let Some(format) = args.format.build() {
-        formats::print(format, BuildResults::from_fleet(&fleet), gate.as_ref(), &document())?;
+        print_for_build(format, BuildResults::from_fleet(&fleet), gate.as_ref(), &document())?;
     } else {
         let extent = if args.verbose { Length::All } else { ::report::overview::SCREEN };
         let answer = FleetAnswer::new(&fleet, gate.as_ref().map(|gate| &gate.answer));
@@ -212,10 +207,7 @@ fn compare_fleets(fleet: Result<Fleet, Refusal>, args: &Args, console: &Console)
         print_places(&[("report", page)], format)?;
     }
     let is_whole = fleet.hosts.iter().all(|host| host.state == FleetHostState::Judged);
-    let code = match is_whole {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(INCOMPLETE),
-    };
+    let code = completion(is_whole);
     super::gate::end(gate.as_ref(), code, format, console)
 }
 
@@ -224,13 +216,13 @@ fn of_measurements(sides: &[SideFiles<'_>], args: &Args) -> Result<(Compared, bo
     let mut imports = Vec::new();
     for side in sides {
         let mut import = Import::new(args.import.options());
-        side.files.iter().try_for_each(|file| measurements::read(&mut import, file))?;
+        side.files.iter().try_for_each(|file| read_into(&mut import, file))?;
         imports.push(import);
     }
-    let imported = import::finish_together(imports).map_err(|error| measurements::failure(error, None))?;
+    let imported = import::finish_together(imports).map_err(|error| import_failure(error, None))?;
     for imported in &imported {
         imported.remarks.iter().for_each(|remark| warn(remark));
-        measurements::tell_bad_lines(&imported.bad_lines);
+        tell_bad_lines(&imported.bad_lines);
     }
     let recordings = imported.iter().map(|imported| &imported.recording);
     let named: Vec<_> = sides.iter().map(|side| side.name.as_str()).zip(recordings).collect();

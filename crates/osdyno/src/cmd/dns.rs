@@ -3,21 +3,17 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use mail::dns::{Authority, AuthorityConduct, AuthorityCounts, ZonePlan};
 use net::load::Sources;
 use record::units;
 use report::document::Document;
-use report::document::terminal::Length;
 use report::place::counted;
 use serde::Serialize;
 
-use super::{Done, Format, print_answer};
-use crate::console::{Console, tell};
-use crate::failure::Failure;
+use super::{Done, Format, print_counters, stop_flag};
+use crate::console::{Console, Failure, tell};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,10 +94,7 @@ fn parse_hosts(text: &str) -> Result<Hosts, String> {
 }
 
 pub(crate) fn dns(args: Args, console: &Console) -> Done {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, stop.clone()).map_err(Failure::Print)?;
-    }
+    let stop = stop_flag()?;
     let conduct =
         AuthorityConduct { latency: args.latency, drops: args.drops, lies: args.lies, seed: args.seed };
     let (listen, domains, format) = (args.listen, args.domains, args.format);
@@ -112,13 +105,7 @@ pub(crate) fn dns(args: Args, console: &Console) -> Done {
     let counts = authority
         .run(&stop)
         .map_err(|error| Failure::Refused(format!("cannot go on at {address}: {error}")))?;
-    let answer = DnsAnswer::new(&counts);
-    match format {
-        Format::Text => console.tell(&answer.document()),
-        Format::Json | Format::Markdown => {
-            print_answer(&answer, DnsAnswer::document, Length::Short, format, console)?;
-        }
-    }
+    print_counters(&DnsAnswer::new(&counts), DnsAnswer::document, format, console)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,9 +13,8 @@ use record::{System, units};
 use runner::{Examined, RunOptions, RunPlan, Target};
 
 use super::run::interrupt;
-use super::{Done, Format, print_answer, suggested};
-use crate::console::Console;
-use crate::failure::{Failure, INCOMPLETE};
+use super::{Done, Format, command_line, print_answer};
+use crate::console::{Console, Failure, completion};
 
 /// Check this machine: how far every workload comes and the limit that stops it, limits to raise, and causes
 /// of doubtful figures
@@ -26,7 +25,9 @@ use crate::failure::{Failure, INCOMPLETE};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Workloads to predict, as for `run` [default: those of a run without names; none with --for]
-    #[arg(value_name = "WORKLOAD", value_parser = suggested::workloads(), hide_possible_values = true)]
+    #[arg(
+        value_name = "WORKLOAD", value_parser = command_line::workload_names(), hide_possible_values = true
+    )]
     workloads: Vec<String>,
     /// Demand that this machine must hold, such as connections=100000 or threads=5000,watches=1M
     ///
@@ -93,7 +94,7 @@ pub(crate) fn doctor(args: &Args, console: &Console) -> Done {
     let answer =
         DoctorAnswer { schema: DoctorAnswer::SCHEMA, demand: args.demand.clone(), systems: diagnoses(args)? };
     print_answer(&answer, |answer| document(answer, args.verbose), extent, args.format, console)?;
-    Ok(if answer.is_fit() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(completion(answer.is_fit()))
 }
 
 /// Examines all systems, and the machine of the server.
@@ -107,8 +108,7 @@ fn diagnoses(args: &Args) -> Result<Vec<Diagnosis>, Failure> {
         }
         server => server.as_ref(),
     };
-    let interrupt =
-        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let interrupt = interrupt()?;
     let of_server =
         server.map(|server| vec![Target::of_command(server.address.clone(), server.prefix.clone())]);
     for targets in [Some(args.systems.clone()), of_server].into_iter().flatten() {

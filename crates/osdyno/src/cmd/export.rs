@@ -1,7 +1,7 @@
 //! `osdyno export`: writes a run as tables for other programs.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,8 +10,7 @@ use record::{Line, Reader, Recording};
 use report::export::{Format, Partition, PartitionKey, SideTable};
 
 use super::{Done, read, refuse_input, write_file};
-use crate::console::{Console, results};
-use crate::failure::Failure;
+use crate::console::{Console, Failure, write_results};
 
 /// Export the measurements of a run, or another of its tables, as CSV, JSON or Parquet; or the run in medians
 #[derive(clap::Args)]
@@ -158,9 +157,7 @@ fn export_table(args: &Args, format: ExportFormat, console: &Console) -> Done {
                 let text = "Parquet is binary; name a file with --out, or pipe it into a program";
                 return Err(Failure::Usage(text.to_owned()));
             }
-            let mut out = BufWriter::new(results());
-            write(args, format, &recording, &mut out)?;
-            out.flush()?;
+            write_results(|out| write(args, format, &recording, out))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -14,9 +14,8 @@ use record::{Recording, Workload};
 use runner::{GateOptions, RunPlan};
 use stats::Decision;
 
-use super::{Done, Format};
-use crate::console::{Console, results};
-use crate::failure::{Failure, INCOMPLETE, REGRESSED};
+use super::{Done, Format, command_line};
+use crate::console::{Console, Failure, INCOMPLETE, REGRESSED, results};
 
 /// The gate of a verb that reads measurements.
 #[derive(clap::Args, Clone, Debug)]
@@ -173,7 +172,7 @@ impl RunGate {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let are_rivals = matches!(&workloads[..], [one] if one.rivals && one.variants.len() > 1);
         let has_baseline = self.baseline.is_some() || plan.targets.len() > 1 || are_rivals;
-        gate.check(&names, has_baseline).map_err(|refusal| refused(&refusal))
+        Ok(gate.check(&names, has_baseline)?)
     }
 
     /// The run beside its baseline, or else its systems.
@@ -219,37 +218,36 @@ impl GateArgs {
     ) -> Result<Option<Decided>, Failure> {
         let Some(gate) = &self.fail_on else { return Ok(None) };
         let answer = match (compared, judged) {
-            (Some(Ok(compared)), _) => of_comparison(gate, compared),
+            (Some(Ok(compared)), _) => of_comparison(gate, compared)?,
             (Some(Err(refusal)), _) => {
                 return Err(Failure::Undecided(::report::compare::refusal(refusal)));
             }
-            (None, Some((recording, findings))) => of_run(gate, recording, findings),
+            (None, Some((recording, findings))) => of_run(gate, recording, findings)?,
             (None, None) => return Ok(None),
         };
-        let answer = answer.map_err(|refusal| refused(&refusal))?;
         Ok(Some(Decided { answer, undecided: self.undecided }))
     }
-}
 
-impl GateArgs {
     /// Decides the gate, where there is one, about the mean ratios of a fleet.
     pub(crate) fn decide_fleet(&self, fleet: &Fleet) -> Result<Option<Decided>, Failure> {
         let Some(gate) = &self.fail_on else { return Ok(None) };
-        let answer = of_fleet(gate, fleet).map_err(|refusal| refused(&refusal))?;
+        let answer = of_fleet(gate, fleet)?;
         Ok(Some(Decided { answer, undecided: self.undecided }))
     }
 }
 
 /// A claim about nothing that is there is wrong usage.
-pub(crate) fn refused(refusal: &GateRefusal) -> Failure {
-    Failure::Usage(::report::gate::refusal(refusal))
+impl From<GateRefusal> for Failure {
+    fn from(refusal: GateRefusal) -> Failure {
+        Failure::Usage(::report::gate::refusal(&refusal))
+    }
 }
 
 impl Decided {
     /// Prints the last lines of a verb: what failed, by how much, how sure, and the command that repeats it.
     /// Beside output for a program they go to standard error.
     pub(crate) fn print(&self, format: Format, console: &Console) -> Result<(), Failure> {
-        let document = ::report::gate::document(&self.answer, &super::command_line::to_repeat());
+        let document = ::report::gate::document(&self.answer, &command_line::to_repeat());
         match format {
             Format::Text => Ok(console.print(&document, Length::All)?),
             Format::Json => {

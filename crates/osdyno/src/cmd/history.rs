@@ -3,12 +3,12 @@
 mod check;
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::history::{HistoryAnswer, RunSummary, SeriesSummary, Store, StoredRun};
+use ::history::{RunSummary, SeriesSummary, Store, StoredRun};
 use ::report::document::terminal::Length;
 use ::report::document::{Column, Document, Narrow, Table, Text, Tone};
 use ::report::words::{some_of, things};
@@ -17,8 +17,7 @@ use record::units;
 use serde::Serialize;
 
 use super::{Done, Format, print_answer, warn};
-use crate::console::{Console, results, tell};
-use crate::failure::{Failure, INCOMPLETE};
+use crate::console::{Console, Failure, completion, results, tell, write_results};
 
 /// Show the course of costs over a folder of runs: which changed, when, and by how much
 ///
@@ -220,21 +219,14 @@ fn course(folder: &Path, args: &Args, console: &Console) -> Done {
     }
     let extent = if args.verbose { Length::All } else { Length::Short };
     match args.format {
-        HistoryFormat::Csv => written(&answer, ::report::history::write_csv)?,
-        HistoryFormat::Openmetrics => written(&answer, ::report::history::write_openmetrics)?,
+        HistoryFormat::Csv => write_results(|out| ::report::history::write_csv(&answer, out))?,
+        HistoryFormat::Openmetrics => {
+            write_results(|out| ::report::history::write_openmetrics(&answer, out))?;
+        }
         format => print_answer(&answer, ::report::history::document, extent, format.shared()?, console)?,
     }
     let is_whole = answer.left_out.iter().all(|one| one.reason != ::history::LeftOutRunReason::Unreadable);
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
-}
-
-fn written(
-    answer: &HistoryAnswer,
-    write: impl FnOnce(&HistoryAnswer, &mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let mut out = io::BufWriter::new(results());
-    write(answer, &mut out)?;
-    Ok(out.flush()?)
+    Ok(completion(is_whole))
 }
 
 fn add(folder: &Path, files: &[PathBuf]) -> Done {

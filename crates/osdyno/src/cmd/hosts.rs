@@ -8,8 +8,7 @@ use runner::{FleetOptions, ProbedHost};
 
 use super::run::interrupt;
 use super::{Done, Format, print_answer};
-use crate::console::Console;
-use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+use crate::console::{Console, Failure, INTERRUPTED, completion};
 
 /// Probe the hosts of a fleet: reachable, free or busy, kernel, processors, and how far each clock is off
 ///
@@ -68,8 +67,7 @@ fn fleet_options(hosts: &str, at_once: Option<u32>, groups: &[String]) -> Result
 
 pub(crate) fn hosts(args: &Args, console: &Console) -> Done {
     let fleet = fleet_options(&args.hosts, args.at_once, &[])?;
-    let interrupt =
-        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let interrupt = interrupt()?;
     let probed = runner::probe(&fleet, &interrupt)?;
     if interrupt.load(std::sync::atomic::Ordering::Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
@@ -78,7 +76,7 @@ pub(crate) fn hosts(args: &Args, console: &Console) -> Done {
     let extent = Length::of(args.verbose);
     print_answer(&answer, |answer| document(answer, args.verbose), extent, args.format, console)?;
     let is_whole = answer.count(ProbeState::Lost) == 0;
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(completion(is_whole))
 }
 
 fn answer_of(host: ProbedHost) -> HostAnswer {

@@ -10,8 +10,7 @@ use judge::Findings;
 use record::units::{self, Quantity, Unreadable};
 
 use super::{Done, Format, print_answer, print_places, read, refuse_existing, refuse_input, write_file};
-use crate::console::Console;
-use crate::failure::Failure;
+use crate::console::{Console, Failure};
 
 /// Estimate whether a cost matters: the share of the operating system in a user's waiting time, the gain of a
 /// system twice as fast, and the rate from which it matters for capacity

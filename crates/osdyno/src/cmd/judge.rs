@@ -1,8 +1,8 @@
-//! `osdyno judge`: judges measurements of other programs.
+//! `osdyno judge`: judges measurements of other programs; and how these files are read, also for `compare`.
 
-use std::io::{BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use ::report::RunAnswer;
@@ -10,18 +10,16 @@ use ::report::document::markdown_writer;
 use ::report::formats::BuildResults;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use import::{Import, Imported};
+use import::{BadLines, ColumnNames, Import, Imported, Options, Program};
 use judge::Findings;
+use record::Unit;
 
-use super::formats::{self, ResultFormat};
 use super::gate::{Decided, GateArgs};
-use super::measurements::{ImportArgs, failure, is_standard_input, read, tell_bad_lines};
 use super::{
-    Detail, Done, Format, print_findings, print_places, refuse_existing, refuse_input, warn, write_file,
-    write_json,
+    Detail, Done, Format, ResultFormat, gated, print_findings, print_places, refuse_existing, refuse_input,
+    warn, write_file, write_json,
 };
-use crate::console::{Console, results};
-use crate::failure::{Failure, INCOMPLETE};
+use crate::console::{Console, Failure, completion, write_results};
 
 const FILES: &str = "\
 A CSV file has a header that names the columns series, trial, n and value, and direction (up or down) \
@@ -65,6 +63,110 @@ pub(crate) struct Args {
     gate: GateArgs,
     #[command(flatten)]
     import: ImportArgs,
+}
+
+/// How files of other programs are read, by this verb and `compare`.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Files of other programs")]
+pub(super) struct ImportArgs {
+    /// Unit of the values; without a unit they are printed as bare numbers
+    #[arg(long, value_enum)]
+    unit: Option<FileUnit>,
+    /// Leave out measurements below this n, where caches are still cold
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    from: u64,
+    /// Program that printed the bare numbers, if the file name does not contain its name
+    #[arg(long, value_name = "PROGRAM")]
+    program: Option<Bench>,
+    /// Column of a table with the names of the series
+    #[arg(long, value_name = "COLUMN")]
+    series: Option<String>,
+    /// Column with the numbers or names of the trials; without one each file is a trial
+    #[arg(long, value_name = "COLUMN")]
+    trial: Option<String>,
+    /// Column with the number of objects; for other benchmarks, the part of names that is n
+    #[arg(long, value_name = "COLUMN")]
+    n: Option<String>,
+    /// Column with the cost
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+    /// Column with the cost of an operation that cannot depend on n, measured beside the other
+    ///
+    /// What both share is noise, and is removed where that makes verdicts more precise.
+    #[arg(long, value_name = "COLUMN")]
+    reference: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FileUnit {
+    /// Seconds
+    S,
+    /// Milliseconds
+    Ms,
+    /// Microseconds
+    Us,
+    /// Nanoseconds
+    Ns,
+    /// Anything else
+    None,
+}
+
+impl FileUnit {
+    /// The unit of the output, and the factor that converts a value to it.
+    fn unit_and_scale(self) -> (Unit, f64) {
+        match self {
+            FileUnit::S => (Unit::Seconds, 1.0),
+            FileUnit::Ms => (Unit::Seconds, 1e-3),
+            FileUnit::Us => (Unit::Seconds, 1e-6),
+            FileUnit::Ns => (Unit::Seconds, 1e-9),
+            FileUnit::None => (Unit::None, 1.0),
+        }
+    }
+}
+
+/// The programs of 2003, by their names.
+#[derive(Clone, Copy, Debug)]
+struct Bench(Program);
+
+impl ValueEnum for Bench {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Bench>> = LazyLock::new(|| Program::ALL.into_iter().map(Bench).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}
+
+impl ImportArgs {
+    /// Whether any of the options stands on the command line.
+    pub(super) fn is_given(&self) -> bool {
+        let columns = [&self.series, &self.trial, &self.n, &self.value, &self.reference];
+        columns.into_iter().any(Option::is_some)
+            || self.unit.is_some()
+            || self.from > 0
+            || self.program.is_some()
+    }
+
+    /// How the files are to be read.
+    pub(super) fn options(&self) -> Options {
+        let unit = self.unit.map(FileUnit::unit_and_scale);
+        let columns = ColumnNames {
+            series: self.series.clone(),
+            trial: self.trial.clone(),
+            reference: self.reference.clone(),
+            n: self.n.clone(),
+            value: self.value.clone(),
+        };
+        Options {
+            scale: unit.map_or(1.0, |(_, scale)| scale),
+            unit: unit.map(|(unit, _)| unit),
+            from: self.from,
+            program: self.program.map(|Bench(program)| program),
+            columns,
+        }
+    }
 }
 
 /// A format of every verb, or a page.
@@ -114,9 +216,9 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     }
     let mut import = Import::new(args.import.options());
     for file in &args.files {
-        read(&mut import, file)?;
+        read_into(&mut import, file)?;
     }
-    let imported = import.finish().map_err(|error| failure(error, None))?;
+    let imported = import.finish().map_err(|error| import_failure(error, None))?;
     // A table ends with them.
     if format != TEXT {
         imported.remarks.iter().for_each(|remark| warn(remark));
@@ -131,7 +233,7 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
         _ => write(format, (&imported, &findings), gate.as_ref(), file.as_deref(), args.force)?,
     }
     let is_complete = imported.bad_lines.count == 0 && imported.failed == 0;
-    let code = if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) };
+    let code = completion(is_complete);
     let of_gate = if format == TEXT { Format::Text } else { Format::Json };
     super::gate::end(gate.as_ref(), code, of_gate, console)
 }
@@ -178,9 +280,7 @@ fn write(
         }
         MARKDOWN => markdown_writer::write(&::report::table::document(findings), out),
         JudgeFormat::Result(other) => match other.build() {
-            Some(format) => {
-                (format.write)(&formats::gated(BuildResults::from_findings(findings, None), gate), out)
-            }
+            Some(format) => (format.write)(&gated(BuildResults::from_findings(findings, None), gate), out),
             None => Ok(()),
         },
     };
@@ -192,11 +292,7 @@ fn write(
                 Format::Text,
             )
         }
-        None => {
-            let mut out = BufWriter::new(results());
-            write(&mut out)?;
-            Ok(out.flush()?)
-        }
+        None => Ok(write_results(write)?),
     }
 }
 
@@ -208,4 +304,56 @@ fn file(args: &Args, format: JudgeFormat, console: &Console) -> Option<PathBuf> 
     };
     let is_page = format == JudgeFormat::Html;
     args.out.clone().or_else(|| (is_page && console.terminal).then(of_first))
+}
+
+/// Whether a file is the standard input of osdyno.
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Whether a file is a run of osdyno. Standard input is taken as measurements of another program.
+pub(super) fn is_run_file(path: &Path) -> Result<bool, Failure> {
+    if is_standard_input(path) {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    read.map_err(|source| Failure::Refused(format!("cannot read {}: {source}", path.display())))?;
+    Ok(import::is_run_file(&head))
+}
+
+/// Reads one more file.
+pub(super) fn read_into(import: &mut Import, path: &Path) -> Result<(), Failure> {
+    let done = if is_standard_input(path) {
+        import.read("standard input", io::stdin().lock())
+    } else {
+        let open = File::open(path)
+            .map_err(|source| import::Error::Read { name: path.display().to_string(), source });
+        let beside = |name: &str| fs::read(path.with_file_name(name)).ok();
+        open.and_then(|file| {
+            let file = BufReader::with_capacity(1 << 16, file);
+            import.read_beside(&path.to_string_lossy(), file, &beside)
+        })
+    };
+    done.map_err(|error| import_failure(error, Some(path).filter(|path| !is_standard_input(path))))
+}
+
+/// An error for a user, with the path as it was given: a folder can be opened, and then not read.
+pub(super) fn import_failure(error: import::Error, path: Option<&Path>) -> Failure {
+    match (error, path) {
+        (import::Error::Read { source, .. }, Some(path)) => {
+            Failure::Refused(import::Error::Read { name: path.display().to_string(), source }.to_string())
+        }
+        (error @ import::Error::Read { .. }, None) => Failure::Refused(error.to_string()),
+        (error, _) => Failure::Usage(error.to_string()),
+    }
+}
+
+/// Warns of lines that cannot be used.
+pub(super) fn tell_bad_lines(bad: &BadLines) {
+    bad.named.iter().for_each(|line| warn(&line.to_string()));
+    let more = bad.count - bad.named.len() as u64;
+    if more > 0 {
+        warn(&format!("{more} more lines cannot be used"));
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use ::report::document::terminal::Length;
 use ::report::document::{Document, Table, Text, Tone};
 use ::report::quantity;
 use ::report::words::percent;
@@ -11,7 +12,7 @@ use record::units::{self, Quantity, Unreadable};
 use serde::Serialize;
 use stats::{Decision, RUNS_APART};
 
-use crate::failure::{INCOMPLETE, REGRESSED};
+use crate::console::{Console, Failure, INCOMPLETE, REGRESSED};
 
 /// A list of limits: `p99<=5ms,errors<=0.1%,rate>=20k`.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,9 +207,25 @@ impl MeasuredFigure {
     }
 }
 
+/// Prints the decisions, if there are any: as text on standard output, and beside output for a program on
+/// standard error.
+pub(crate) fn print(
+    limits: &[LimitAnswer],
+    repeat: &str,
+    is_text: bool,
+    console: &Console,
+) -> Result<(), Failure> {
+    match (limits, is_text) {
+        ([], _) => {}
+        (_, true) => console.print(&document(limits, repeat), Length::All)?,
+        (_, false) => console.tell(&document(limits, repeat)),
+    }
+    Ok(())
+}
+
 /// The last lines: limits that are kept, those that are undecided, those that are broken, and the command
 /// that repeats it.
-pub(crate) fn document(limits: &[LimitAnswer], repeat: &str) -> Document {
+fn document(limits: &[LimitAnswer], repeat: &str) -> Document {
     let mut table = Table::without_headings(2);
     let groups = [
         (Decision::Excluded, "passed", Tone::Good),

@@ -2,38 +2,30 @@
 
 mod answer;
 mod args;
-mod bars;
 mod baseline;
-mod beside;
-mod csv;
 mod document;
-mod hint;
-mod hosts;
-mod joint;
-mod live;
-mod numbers;
+pub(super) mod generators;
+mod latency;
 mod output;
-mod resolve;
 mod target;
 
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
+use background::{BackgroundLevel, HeldLoads};
 use judge::gate::{ClaimKind, GateClaim};
-use net::load::coordinator::{Coordinator, WorkerPlan};
 use net::load::search::{self, Found, Goal};
-use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress};
+use net::load::{Level, Load};
+use record::HeldBackground;
 
 use self::answer::{FoundRate, JudgedLevel, LevelLimit, LoadAnswer, is_limited_by_generator};
 pub(crate) use self::args::Args;
 use self::baseline::{Baseline, LevelComparison};
-use self::beside::Held;
-use self::hosts::LoadHosts;
-use self::live::Screen;
-use self::output::Outputs;
+use self::generators::{Generators, LoadHosts};
+use self::output::{Outputs, Screen};
+use super::Done;
 use super::limits::{LimitAnswer, LimitedFigure, MeasuredFigure};
-use super::{Done, warn};
-use crate::console::Console;
-use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+use crate::console::{Console, Failure, INCOMPLETE, INTERRUPTED};
 
 /// The measurements.
 #[derive(Default)]
@@ -59,12 +51,12 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     let hosts = LoadHosts::of(args)?;
     match &hosts {
         Some(hosts) => hosts.check(args, &settings, &loads)?,
-        None => check_resources(&settings, &loads, args.workers)?,
+        None => generators::check_resources(&settings, &loads, args.workers)?,
     }
     sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
 
     let screen = Screen::new(console);
-    let mut held = Held::start(args.background.as_ref(), args::TIME_MAX)?;
+    let mut held = Held::start(args.background.as_ref())?;
     let started = Generators::start(&settings, args.workers, hosts.as_ref(), screen.is_watched());
     let mut generators = match started {
         Err(_) if sys::signal::stop_ordered() => return Ok(ExitCode::from(INTERRUPTED)),
@@ -222,7 +214,7 @@ fn find(
 }
 
 /// The loads of `--background` in their canonical form.
-fn loads_of(background: Option<&background::BackgroundLevel>) -> Vec<String> {
+fn loads_of(background: Option<&BackgroundLevel>) -> Vec<String> {
     background.into_iter().flat_map(|level| &level.loads).map(ToString::to_string).collect()
 }
 
@@ -241,106 +233,48 @@ fn exit_code(answer: &LoadAnswer) -> ExitCode {
     }
 }
 
-/// One generator in this process, or several in others, here or on other hosts.
-enum Generators {
-    Here(Box<Generator>),
-    Several(Coordinator),
+/// The loads beside all levels, and their results at each.
+#[derive(Default)]
+struct Held {
+    beside: Option<HeldLoads>,
+    levels: Vec<Vec<HeldBackground>>,
 }
 
-impl Generators {
-    fn start(
-        settings: &LoadSettings,
-        workers: usize,
-        hosts: Option<&LoadHosts>,
-        is_watched: bool,
-    ) -> Result<Generators, Failure> {
-        if workers == 1 && hosts.is_none() {
-            let mut generator = Generator::new(settings.clone())?;
-            if is_watched {
-                generator.follow();
-            }
-            return Ok(Generators::Here(Box::new(generator)));
-        }
+impl Held {
+    /// Starts the loads, and waits until they are held.
+    fn start(level: Option<&BackgroundLevel>) -> Result<Held, Failure> {
+        let Some(level) = level.filter(|level| !level.loads.is_empty()) else { return Ok(Held::default()) };
         let program = sys::process::own_program().map_err(|error| {
-            Failure::Refused(format!("cannot find this program to start workers: {error}"))
+            Failure::Refused(format!("cannot find this program for --background: {error}"))
         })?;
-        let mut coordinator = match hosts {
-            Some(LoadHosts { all, observes }) => {
-                let plan = WorkerPlan { program: &program, hosts: all, workers_each: workers, file: None };
-                Coordinator::start_on(plan, settings, *observes)?
-            }
-            None => Coordinator::start(&program, settings, &vec![None; workers])?,
-        };
-        if is_watched {
-            coordinator.follow()?;
-        }
-        Ok(Generators::Several(coordinator))
+        let folder = std::env::temp_dir().to_string_lossy().into_owned();
+        let free = background::processor(&sys::cpu::preferred().unwrap_or_default());
+        let loads: Vec<record::Background> = level
+            .loads
+            .iter()
+            .map(|load| record::Background { load: load.to_string(), processor: load.processor().or(free) })
+            .collect();
+        let mut beside = HeldLoads::start_here(&loads, args::TIME_MAX, &program, &folder)?;
+        beside.reach(&AtomicBool::new(false))?;
+        Ok(Held { beside: Some(beside), levels: Vec::new() })
     }
 
-    fn offer(&mut self, load: &Load, screen: &Screen) -> Result<Level, net::Error> {
-        let mut watched = |progress: &Progress| {
-            screen.show(load, progress);
-            !sys::signal::stop_ordered()
-        };
-        if sys::signal::stop_ordered() {
-            return Err(net::Error::Stopped);
+    /// A level begins.
+    fn begin(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            beside.mark();
         }
-        match self {
-            Generators::Here(generator) => generator.offer(load, &mut watched),
-            Generators::Several(coordinator) => coordinator.offer(load, &mut watched),
+    }
+
+    /// The level is over.
+    fn end(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            self.levels.push(beside.report());
         }
+    }
+
+    /// Ends it; returns how each load was held at each level.
+    fn stop(self) -> Vec<Vec<HeldBackground>> {
+        self.levels
     }
 }
-
-/// Refuses a load that this machine cannot offer, before it begins.
-fn check_resources(settings: &LoadSettings, loads: &[Load], workers: usize) -> Result<(), Failure> {
-    let cores = sys::cpu::count();
-    if workers == 0 || workers > cores {
-        return Err(Failure::Usage(format!("-w {workers}: this machine supports 1 to {cores} workers")));
-    }
-    let most = loads.iter().map(|load| load.connections).max().unwrap_or(0);
-    let places = |load: &Load| if load.rate.is_none() { load.connections } else { settings.connections_max };
-    if loads.iter().any(|load| places(load) < workers) {
-        return Err(Failure::Usage(format!(
-            "{workers} workers need at least one connection each; use fewer with -w, or more connections"
-        )));
-    }
-    // The limit is of one process.
-    let _ = sys::limit::raise_soft_to_hard();
-    let each = (most + settings.idle).div_ceil(workers) as u64;
-    if let Ok(bound) = sys::limit::ceiling(sys::limit::Resource::Descriptors)
-        && each > bound.usable
-    {
-        return Err(Failure::Refused(format!(
-            "{each} connections in one process are more than {} allows ({}); {}, or share them with -w",
-            bound.limit, bound.value, bound.advice
-        )));
-    }
-    if settings.target.network().is_none() {
-        return Ok(());
-    }
-    let places = settings.sources.0.len().max(1);
-    if (most + settings.idle) / places > FROM_ONE_ADDRESS + 8_000 {
-        warn(&format!(
-            "{} connections from {places} source address(es) need more ports than there are; name more \
-             with --source",
-            most + settings.idle
-        ));
-    }
-    // The side that closes first keeps the port in TIME_WAIT, for 60 s on Linux.
-    let closes_first = (settings.new_connections || settings.requests_per_connection.is_some())
-        && !settings.server_closes()
-        && !settings.reset;
-    if let (true, Ok(ports)) = (closes_first, sys::limit::ceiling(sys::limit::Resource::LocalPorts)) {
-        let rate = ports.usable as f64 * places as f64 / TIME_WAIT_SECONDS;
-        warn(&format!(
-            "this side closes first, so its ports stay in TIME_WAIT for {TIME_WAIT_SECONDS:.0} s: more than \
-             {rate:.0} new connections per second use up all ports; use --reset, or name more addresses \
-             with --source"
-        ));
-    }
-    Ok(())
-}
-
-/// tcp(7) of Linux; others differ.
-const TIME_WAIT_SECONDS: f64 = 60.0;

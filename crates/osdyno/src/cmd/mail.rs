@@ -1,8 +1,7 @@
 //! `osdyno mail`: delivers one message to many recipients, or makes every step of a delivery but the message.
 
 mod answer;
-mod clients;
-mod experiment;
+mod processes;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +10,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ::report::document::terminal::Length;
@@ -27,11 +26,10 @@ use net::load::{Sources, TlsSettings};
 use record::units::{self, Unreadable};
 
 use self::answer::MailAnswer;
-use self::experiment::Experiment;
-use super::limits::Limits;
-use super::{Done, Format, print_answer, refuse_existing};
-use crate::console::{Console, results, tell};
-use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+use self::processes::{Experiment, deliver_from_hosts};
+use super::limits::{self, Limits};
+use super::{Done, Format, command_line, print_answer, refuse_existing, stop_flag};
+use crate::console::{Console, Failure, INCOMPLETE, INTERRUPTED, completion, results, tell};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -264,7 +262,7 @@ pub(crate) fn mail(args: &Args, console: &Console) -> Done {
         return Ok(if is_whole { ExitCode::from(INCOMPLETE) } else { done });
     }
     if !args.clients.is_empty() {
-        return clients::deliver(args, settings, console);
+        return deliver_from_hosts(args, settings, console);
     }
     let recipients = mail_list(args)?.recipients();
     match &args.results {
@@ -294,10 +292,7 @@ fn deliver<R: Results + Send>(
 ) -> Done {
     // A connection takes a descriptor; a refusal is no reason not to begin.
     let _ = sys::limit::raise_soft_to_hard();
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, stop.clone()).map_err(Failure::Print)?;
-    }
+    let stop = stop_flag()?;
     let delivery = DeliveryPlan {
         interface: &args.events,
         threads: args.threads,
@@ -325,15 +320,9 @@ fn conclude(args: &Args, mut answer: MailAnswer, is_interrupted: bool, console: 
     if is_interrupted {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let code = if answer.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) };
-    if !answer.limits.is_empty() {
-        let document = super::limits::document(&answer.limits, &super::command_line::to_repeat());
-        match args.format {
-            Format::Text => console.print(&document, Length::All)?,
-            Format::Json | Format::Markdown => console.tell(&document),
-        }
-    }
-    Ok(super::limits::exit_code(&answer.limits, code))
+    let code = completion(answer.is_whole());
+    limits::print(&answer.limits, &command_line::to_repeat(), args.format == Format::Text, console)?;
+    Ok(limits::exit_code(&answer.limits, code))
 }
 
 /// The rest of the list in the folder, or else a new list. The folder is locked before the list is read.

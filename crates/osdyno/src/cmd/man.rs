@@ -9,8 +9,8 @@ use report::document::manual::{self, Manual};
 use report::document::markdown;
 
 use super::Done;
-use super::explain::page::{self, Page};
-use crate::failure::Failure;
+use super::explain::{Page, pages};
+use crate::console::Failure;
 
 /// Write the manual pages into a folder
 #[derive(clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 pub(crate) fn man(args: &Args, command: clap::Command) -> Done {
     clap_mangen::generate_to(command, &args.folder).map_err(Failure::writing(&args.folder))?;
-    for page in page::all() {
+    for page in pages() {
         let name = name(&page);
         let path = args.folder.join(format!("{name}.7"));
         let mut file = File::create(&path).map_err(Failure::writing(&path))?;

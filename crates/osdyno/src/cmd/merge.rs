@@ -1,7 +1,6 @@
 //! `osdyno merge`: joins run files that were fetched from hosts into one run of a fleet.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use ::report::document::terminal::Length;
 use ::report::document::{Document, Names, Text, Tone};
@@ -9,9 +8,8 @@ use ::report::words::things;
 use record::{MergeError, MergeInput, Merged, MergedFile};
 use serde::Serialize;
 
-use super::{Done, Format, print_answer, print_places, refuse_input, warn};
-use crate::console::Console;
-use crate::failure::{Failure, INCOMPLETE};
+use super::{Done, Format, command_line, print_answer, print_places, refuse_input, warn};
+use crate::console::{Console, Failure, completion};
 
 /// Join run files of several hosts into one run of a fleet
 ///
@@ -66,7 +64,7 @@ pub(crate) fn merge(args: &Args, console: &Console) -> Done {
     let inputs: Vec<MergeInput> = args.files.iter().map(|text| input(text)).collect::<Result<_, _>>()?;
     let paths: Vec<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
     refuse_input(&args.out, &paths)?;
-    let command = super::command_line::recorded_in(&args.out, &[]);
+    let command = command_line::recorded_in(&args.out, &[]);
     let merged = record::merge(&args.out, &inputs, command).map_err(|error| match error {
         MergeError::File(error) => Failure::Record(error),
         other => Failure::Refused(other.to_string()),
@@ -81,7 +79,7 @@ pub(crate) fn merge(args: &Args, console: &Console) -> Done {
     print_answer(&answer, document, Length::All, args.format, console)?;
     print_places(&[("run", &args.out)], args.format)?;
     let is_whole = merged.files.iter().all(|file| file.losses.is_empty() && file.has_end);
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(completion(is_whole))
 }
 
 /// A file, with the name of its host before it or in it. A file may have `=` in its own name.

@@ -1,20 +1,19 @@
-//! One file per verb.
+//! One file per verb; and what verbs share: the formats of their output, its printing, and the files that
+//! they read and write.
 
 pub(crate) mod blame;
 mod command_line;
 pub(crate) mod compare;
 pub(crate) mod completions;
-mod declared;
 pub(crate) mod dns;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod export;
-mod formats;
 mod gate;
+pub(crate) mod hidden;
 pub(crate) mod history;
 pub(crate) mod hosts;
 pub(crate) mod impact;
-pub(crate) mod janitor;
 pub(crate) mod judge;
 pub(crate) mod lab;
 mod limits;
@@ -22,15 +21,12 @@ pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod mail;
 pub(crate) mod man;
-mod measurements;
 pub(crate) mod merge;
-pub(crate) mod mounted;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;
 pub(crate) mod serve;
 pub(crate) mod snoop;
-mod suggested;
 pub(crate) mod tune;
 pub(crate) mod view;
 
@@ -38,21 +34,21 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 
 use ::judge::Findings;
 use ::judge::compare::{Comparison, Refusal};
 use ::report::RunAnswer;
 use ::report::document::terminal::Length;
 use ::report::document::{Document, markdown_writer};
-use ::report::formats::BuildResults;
+use ::report::formats::{self, BuildResults, OutputFormat};
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use record::Recording;
 use serde::Serialize;
 
-use crate::console::{Console, results, tell};
-use crate::failure::Failure;
-
-use self::formats::ResultFormat;
+use crate::console::{Console, Failure, results, tell, write_results};
 
 type Done = Result<ExitCode, Failure>;
 
@@ -65,6 +61,52 @@ pub(crate) enum Format {
     Json,
     /// Markdown, for a comment or the summary of a build
     Markdown,
+}
+
+/// Format of a measurement or comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultFormat {
+    /// One that every verb has.
+    Shared(Format),
+    /// One for a build, by its place in the list.
+    Build(usize),
+}
+
+impl ValueEnum for ResultFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static VARIANTS: LazyLock<Vec<ResultFormat>> = LazyLock::new(|| {
+            let shared = Format::value_variants().iter().map(|format| ResultFormat::Shared(*format));
+            shared.chain((0..formats::ALL.len()).map(ResultFormat::Build)).collect()
+        });
+        &VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            ResultFormat::Shared(format) => format.to_possible_value(),
+            ResultFormat::Build(place) => {
+                formats::ALL.get(*place).map(|format| PossibleValue::new(format.name).help(format.summary))
+            }
+        }
+    }
+}
+
+impl ResultFormat {
+    /// The shared format that treats files and remarks alike: those of a build are for programs.
+    fn shared(self) -> Format {
+        match self {
+            ResultFormat::Shared(format) => format,
+            ResultFormat::Build(_) => Format::Json,
+        }
+    }
+
+    /// The format of a build.
+    fn build(self) -> Option<&'static OutputFormat> {
+        match self {
+            ResultFormat::Shared(_) => None,
+            ResultFormat::Build(place) => formats::ALL.get(place),
+        }
+    }
 }
 
 /// Reads a run file. Damaged parts are reported, and the rest is used.
@@ -182,6 +224,15 @@ fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
     tempfile::tempfile_in(folder_of(path)).map(drop).map_err(Failure::writing(path))
 }
 
+/// Set by SIGINT and SIGTERM, for work that then ends in good order.
+fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone()).map_err(Failure::Print)?;
+    }
+    Ok(stop)
+}
+
 /// The amount of findings that is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
@@ -209,17 +260,24 @@ fn print_answer<A: Serialize>(
 ) -> Result<(), Failure> {
     match format {
         Format::Text => Ok(console.print(&document(answer), extent)?),
-        Format::Json => {
-            let mut out = BufWriter::new(results());
-            write_json(answer, &mut out)?;
-            Ok(out.flush()?)
-        }
-        Format::Markdown => {
-            let mut out = BufWriter::new(results());
-            markdown_writer::write(&document(answer), &mut out)?;
-            Ok(out.flush()?)
-        }
+        Format::Json => Ok(write_results(|out| write_json(answer, out))?),
+        Format::Markdown => Ok(write_results(|out| markdown_writer::write(&document(answer), out))?),
     }
+}
+
+/// Prints the counters of a server at its end: text on standard error, like all that it says, and answers for
+/// programs on standard output.
+fn print_counters<A: Serialize>(
+    answer: &A,
+    document: impl FnOnce(&A) -> Document,
+    format: Format,
+    console: &Console,
+) -> Result<(), Failure> {
+    match format {
+        Format::Text => console.tell(&document(answer)),
+        Format::Json | Format::Markdown => print_answer(answer, document, Length::Short, format, console)?,
+    }
+    Ok(())
 }
 
 /// Writes an answer for a program.
@@ -239,12 +297,46 @@ fn print_findings(
 ) -> Result<(), Failure> {
     if let Some(format) = format.build() {
         let results = BuildResults::from_findings(findings, systems);
-        return formats::print(format, results, gate, &findings_document(findings, systems, detail));
+        return print_for_build(format, results, gate, &findings_document(findings, systems, detail));
     }
     let extent = if detail == Detail::Everything { Length::All } else { ::report::overview::SCREEN };
     let document = |_: &RunAnswer<'_>| findings_document(findings, systems, detail);
     let answer = RunAnswer { gate: gate.map(|gate| &gate.answer), ..RunAnswer::new(findings) };
     print_answer(&answer, document, extent, format.shared(), console)
+}
+
+/// The format whose document is also the summary of a step.
+const GITHUB: &str = "github";
+/// The variable that names the file of that summary.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// The same with the decisions of the gate, and the command that repeats it.
+fn gated(of: BuildResults, gate: Option<&gate::Decided>) -> BuildResults {
+    BuildResults { gate: gate.map(|gate| gate.answer.clone()), repeat: command_line::to_repeat(), ..of }
+}
+
+/// Writes a measurement or comparison in a format of a build system, on standard output.
+fn print_for_build(
+    format: &OutputFormat,
+    of: BuildResults,
+    gate: Option<&gate::Decided>,
+    document: &Document,
+) -> Result<(), Failure> {
+    let of = gated(of, gate);
+    write_results(|out| (format.write)(&of, out))?;
+    let Some(path) = std::env::var_os(SUMMARY).filter(|path| format.name == GITHUB && !path.is_empty())
+    else {
+        return Ok(());
+    };
+    let mut summary = Vec::new();
+    if let Some(gate) = &of.gate {
+        markdown_writer::write(&::report::gate::document(gate, &of.repeat), &mut summary)?;
+        writeln!(summary)?;
+    }
+    markdown_writer::write(document, &mut summary)?;
+    let path = PathBuf::from(path);
+    let append = OpenOptions::new().append(true).create(true).open(&path);
+    append.and_then(|mut file| file.write_all(&summary)).map_err(Failure::writing(&path))
 }
 
 fn findings_document(findings: &Findings, systems: Option<&Comparison>, detail: Detail) -> Document {

@@ -9,14 +9,12 @@ use judge::compare::Comparison;
 use record::Recording;
 use record::units::{self, Unreadable};
 
-use super::formats::ResultFormat;
 use super::gate::{Decided, GateArgs};
 use super::{
-    Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places, read,
-    refuse_existing, refuse_input, warn_refused, write_file,
+    Detail, Done, Format, ResultFormat, compare_systems, print_findings, print_noise_floor, print_places,
+    read, refuse_existing, refuse_input, warn_refused, write_file,
 };
-use crate::console::{Console, tell};
-use crate::failure::Failure;
+use crate::console::{Console, Failure, tell};
 
 /// Judge a run file again: print verdicts, write an HTML report
 #[derive(clap::Args)]

@@ -19,15 +19,13 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use self::command::{CommandArgs, Levels};
 pub(super) use self::screen::Screen;
 use super::export::write_compact;
-use super::formats::ResultFormat;
 use super::gate::{RunGate, RunGateArgs};
 use super::hosts::FleetArgs;
 use super::{
-    Detail, Done, Format, print_findings, print_noise_floor, print_places, refuse_unwritable, suggested,
-    warn, warn_refused, write_file,
+    Detail, Done, Format, ResultFormat, command_line, print_findings, print_noise_floor, print_places,
+    refuse_unwritable, warn, warn_refused, write_file,
 };
-use crate::console::{Console, tell};
-use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+use crate::console::{Console, Failure, INCOMPLETE, INTERRUPTED, tell};
 
 /// Measure this system: print verdicts, write a run file and an HTML report
 #[derive(clap::Args)]
@@ -35,7 +33,9 @@ pub(crate) struct Args {
     /// Workloads to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`,
     /// `servers`, `jobs`, `all` or `default`, one or two variants of each workload of the kernel
     /// [default: default]
-    #[arg(value_name = "WORKLOAD", value_parser = suggested::workloads(), hide_possible_values = true)]
+    #[arg(
+        value_name = "WORKLOAD", value_parser = command_line::workload_names(), hide_possible_values = true
+    )]
     workloads: Vec<String>,
     /// Range of n, number of trials and time: quick, standard, full or classic
     #[arg(short, long, default_value = "standard")]
@@ -252,11 +252,10 @@ pub(crate) fn run(args: &Args, console: &Console) -> Done {
     }
     let Places { file, page, blame_page } = Places::new(args, &options.workloads)?;
 
-    let interrupt =
-        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let interrupt = interrupt()?;
     let mut screen = Screen::new(console, plan.targets.len() > 1);
     screen.notes(&plan.notes);
-    let command = super::command_line::recorded_in(&file, &plan.targets);
+    let command = command_line::recorded_in(&file, &plan.targets);
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
 
@@ -354,7 +353,7 @@ fn options(args: &Args, gate: &RunGate) -> Result<RunOptions, Failure> {
         window: args.window,
         settings: args.settings.clone(),
         server: args.server.clone(),
-        clients: fleet::listed(&args.clients).map_err(|error| Failure::Usage(error.to_string()))?,
+        clients: fleet::listed(&args.clients)?,
         allow_public: args.allow_public,
         unpinned: args.unpinned,
         no_references: args.no_references,
@@ -399,7 +398,9 @@ fn kept_name(workloads: &[String]) -> PathBuf {
     PathBuf::from(format!("{}-{}.osdyno", name.display(), std::process::id()))
 }
 
-pub(super) fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
+/// Set by a signal that stops a run.
+pub(super) fn interrupt() -> Result<Arc<AtomicBool>, Failure> {
+    let failed = |error| Failure::Refused(format!("cannot handle signals: {error}"));
     let flag = Arc::new(AtomicBool::new(false));
     // A closed terminal cannot show the verdicts, but the page is still wanted; under nohup(1) the run goes
     // on.
@@ -409,8 +410,9 @@ pub(super) fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
     let hangup = None;
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         // The second time the process ends at once, and the janitor cleans up.
-        signal_hook::flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+        signal_hook::flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&flag))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
+            .map_err(failed)?;
     }
     Ok(flag)
 }

@@ -1,6 +1,5 @@
-//! `osdyno selftest`: measures the error rates of the verdicts on simulated sweeps.
-
-mod years;
+//! `osdyno selftest`: measures the error rates of the verdicts on simulated sweeps, and with `--years` the
+//! alarms of a history in simulated years.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -17,14 +16,13 @@ use ::selftest::scalings;
 use ::selftest::sheets::{Sheet, sheets, standing, word};
 use ::selftest::table::{CellRow, Rate, RateTarget, Standing, table};
 use ::selftest::text;
+use ::selftest::years::{self, YearRow};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use wildmatch::WildMatch;
 
 use super::{Done, write_json};
-use crate::console::{Console, results, tell};
-use crate::failure::Failure;
+use crate::console::{Console, Failure, results, tell};
 
 /// Measure the error rates of the verdicts on simulated sweeps
 ///
@@ -73,6 +71,9 @@ enum Format {
     Markdown,
 }
 
+/// The line of progress.
+const PROGRESS: &str = "  judging    {bar:24}  {percent:>3} %   {eta} left";
+
 /// Replicates of the published table: a rate of 5 % then has a standard error of half a point.
 const NIGHTLY: u64 = 2_000;
 
@@ -85,12 +86,12 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(count) = args.years {
-        return years::years(count.get(), args.seed, args.format, console);
+        return alarms(count.get(), args.seed, args.format, console);
     }
     let (cells, scalings) = cells(&args.only)?;
     let plan =
         Plan { replicates: if args.nightly { NIGHTLY } else { args.replicates.get() }, seed: args.seed };
-    let bar = bar(cells.len() as u64 * plan.replicates, console);
+    let bar = console.progress(cells.len() as u64 * plan.replicates, PROGRESS);
     let all_counts = run(&cells, plan, &|replicates| bar.inc(replicates));
     bar.finish_and_clear();
 
@@ -113,6 +114,35 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
     for row in &missed {
         let (all, worst) = (100.0 * row.all.value(), 100.0 * row.worst_rate.value());
         tell(&format!("missed: {}: {all:.1} %; {worst:.1} % in {}", row.claim, row.worst));
+    }
+    Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// `--years`: the alarms of a history in simulated years.
+fn alarms(count: usize, seed: u64, format: Format, console: &Console) -> Done {
+    let bar = console.progress((years::ALL.len() * count) as u64, PROGRESS);
+    let rows = years::rows(count, seed, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let mut out = BufWriter::new(results());
+    match format {
+        Format::Text => {
+            let mut document = Document { title: "Alarms".into(), ..Document::default() };
+            years::sheets(&rows).into_iter().for_each(|sheet| document.push(section(sheet)));
+            document.say(format!("{count} years of each kind, seed {seed}"));
+            console.print(&document, Length::Short)?;
+        }
+        Format::Markdown => {
+            let command = format!("osdyno selftest --years {count} --seed {seed} --format markdown");
+            writeln!(out, "`{command}`, {}.\n", today())?;
+            text::markdown(&years::sheets(&rows), &mut out)?;
+        }
+        Format::Json => write_json(&YearsAnswer::new(&rows, count, seed), &mut out)?,
+    }
+    out.flush()?;
+    let promises = years::promises(&rows);
+    let missed: Vec<_> = promises.iter().filter(|promise| promise.standing == Standing::Missed).collect();
+    for promise in &missed {
+        tell(&format!("missed: {}, {} years: {}", promise.claim, promise.year, promise.measured));
     }
     Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -141,14 +171,6 @@ fn replicate(wanted: &str) -> Result<(TruthCell, u64), Failure> {
     found.ok_or_else(|| {
         Failure::Usage(format!("no replicate is called {wanted}; give a cell and a number, as in CELL:0"))
     })
-}
-
-fn bar(steps: u64, console: &Console) -> ProgressBar {
-    let target = if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template("  judging    {bar:24}  {percent:>3} %   {eta} left");
-    let style = style.map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
-    ProgressBar::with_draw_target(Some(steps), target)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 fn extent(all_counts: &[CellCounts], plan: Plan) -> String {
@@ -321,5 +343,80 @@ fn section(Sheet { title, head, rows, .. }: Sheet) -> Section {
 impl RateAnswer {
     fn new(rate: Rate, (low, high): (f64, f64)) -> RateAnswer {
         RateAnswer { count: rate.count, of: rate.of, rate: rate.value(), low, high }
+    }
+}
+
+/// The answer of `osdyno selftest --years`.
+#[derive(Serialize)]
+struct YearsAnswer {
+    /// Seed of every random choice.
+    seed: u64,
+    /// Simulated years of each kind.
+    years: usize,
+    /// The promises.
+    promises: Vec<YearPromiseAnswer>,
+    /// The counts of each rule in each kind of year.
+    rules: Vec<YearRuleAnswer>,
+}
+
+/// A promise about years.
+#[derive(Serialize)]
+struct YearPromiseAnswer {
+    /// The promise.
+    promise: &'static str,
+    /// The kind of year.
+    year: &'static str,
+    /// Its target.
+    target: String,
+    /// The figure with its 95 % interval.
+    measured: String,
+    /// `ok`, `open` or `MISSED`.
+    standing: &'static str,
+}
+
+/// The counts of one rule.
+#[derive(Serialize)]
+struct YearRuleAnswer {
+    /// The kind of year.
+    year: &'static str,
+    /// The rule.
+    rule: &'static str,
+    /// Alarms that no planted change explains.
+    false_alarms: usize,
+    /// Planted changes.
+    changes: usize,
+    /// Found in three nights.
+    found: usize,
+    /// Found in 30 nights.
+    found_late: usize,
+    /// Of these, the night was right to one.
+    right_night: usize,
+    /// Series measured again.
+    measured_again: usize,
+    /// Nights.
+    nights: usize,
+}
+
+impl YearsAnswer {
+    fn new(rows: &[YearRow], years: usize, seed: u64) -> YearsAnswer {
+        let rule = |row: &YearRow| YearRuleAnswer {
+            year: row.truth.name,
+            rule: row.rule,
+            false_alarms: row.counts.false_alarms,
+            changes: row.counts.found.of,
+            found: row.counts.found.count,
+            found_late: row.counts.found_late.count,
+            right_night: row.counts.right_night.count,
+            measured_again: row.counts.remeasured,
+            nights: row.counts.nights,
+        };
+        let promised = years::promises(rows).into_iter().map(|promise| YearPromiseAnswer {
+            promise: promise.claim,
+            year: promise.year,
+            target: promise.target,
+            measured: promise.measured,
+            standing: standing(promise.standing),
+        });
+        YearsAnswer { seed, years, promises: promised.collect(), rules: rows.iter().map(rule).collect() }
     }
 }

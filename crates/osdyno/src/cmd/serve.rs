@@ -10,14 +10,12 @@ use clap::{ArgMatches, Command, FromArgMatches};
 use net::server::{ListeningServer, Report, ServerPlan};
 use net::worker::{Accept, COUNTERS, Counters, Limits};
 use record::units::{self, Unreadable};
-use report::document::terminal::Length;
 use report::document::{Column, Document, Section, Table};
 use serde::Serialize;
 
-use super::declared::{Chosen, Owners, Services};
-use super::{Done, Format, print_answer, warn};
-use crate::console::{Console, tell};
-use crate::failure::Failure;
+use super::command_line::{Chosen, Owners, Services};
+use super::{Done, Format, print_counters, warn};
+use crate::console::{Console, Failure, tell};
 
 /// Serve a folder, or another service, with a server architecture of your choice
 #[derive(clap::Args)]
@@ -153,13 +151,7 @@ pub(crate) fn serve(args: Args, console: &Console) -> Done {
     };
     tell(&format!("{} — stop with Ctrl-C", greeting(&plan, &server.describe()?)));
     let counters = server.run(|counters| console.tell(&answer(counters).document()))?;
-    let answer = answer(&counters);
-    match format {
-        Format::Text => console.tell(&answer.document()),
-        Format::Json | Format::Markdown => {
-            print_answer(&answer, ServeAnswer::document, Length::Short, format, console)?;
-        }
-    }
+    print_counters(&answer(&counters), ServeAnswer::document, format, console)?;
     Ok(ExitCode::SUCCESS)
 }
 

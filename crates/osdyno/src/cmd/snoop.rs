@@ -1,6 +1,5 @@
 //! `osdyno snoop`: the architecture of a running server, without its source.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use ::report::document::terminal::Length;
@@ -11,8 +10,7 @@ use inspect::snoop::{
 use record::units::{self, Unreadable};
 
 use super::{Done, Format, print_answer, warn};
-use crate::console::Console;
-use crate::failure::{Failure, INCOMPLETE};
+use crate::console::{Console, Failure, completion};
 
 /// Connections that are held first, where more are wanted.
 const LEVELS: &[u64] = &[1, 20, 200];
@@ -78,7 +76,7 @@ pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
     let is_complete = warnings.is_empty() && servers.iter().all(|one| one.recognition.is_some());
     let answer = SnoopAnswer { schema: 1, servers, is_list: args.which.all_listening };
     print_answer(&answer, SnoopAnswer::document, Length::of(args.verbose), args.format, console)?;
-    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(completion(is_complete))
 }
 
 /// The answers, and warnings about servers that are missing.

@@ -1,19 +1,17 @@
 //! `osdyno tune`: raises the settings that `doctor` names, and puts them back.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::SystemTime;
 
 use ::report::document::terminal::Length;
 use inspect::doctor::{MachineDemand, shortfalls};
-use inspect::tune::{TuneAnswer, TuneError, TunePlan, UndoAnswer};
+use inspect::tune::{TuneAnswer, TunePlan, UndoAnswer};
 use runner::{Examined, RunOptions, RunPlan};
 
 use super::doctor::{examined, prognoses};
 use super::run::interrupt;
 use super::{Done, Format, print_answer, refuse_unwritable};
-use crate::console::Console;
-use crate::failure::{Failure, INCOMPLETE};
+use crate::console::{Console, Failure, completion};
 
 /// Raise the settings of this system that are too low: print the changes and their reasons, make them, or put
 /// old values back
@@ -43,12 +41,6 @@ pub(crate) struct Args {
     format: Format,
 }
 
-impl From<TuneError> for Failure {
-    fn from(error: TuneError) -> Failure {
-        Failure::Refused(error.to_string())
-    }
-}
-
 pub(crate) fn tune(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.undo {
         return undo(path, args.format, console);
@@ -75,7 +67,7 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
     };
     print_answer(&answer, TuneAnswer::document, Length::All, args.format, console)?;
     let is_done = !args.apply || answer.left.is_empty();
-    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(completion(is_done))
 }
 
 /// The shortfalls of this system for the demand, or for a run without names.
@@ -83,8 +75,7 @@ fn plan(demand: Option<&MachineDemand>) -> Result<TunePlan, Failure> {
     // For a demand no workload is measured, but a plan has one.
     let workloads = demand.map(|_| "noop".to_owned()).into_iter().collect();
     let run = RunPlan::make(&RunOptions { workloads, ..RunOptions::default() })?;
-    let interrupt =
-        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let interrupt = interrupt()?;
     let mut systems = examined(&run, false, &interrupt)?;
     let shortfalls = systems.pop().map(|Examined { system, extents, .. }| match demand {
         Some(_) => shortfalls(&system, &[], demand),
@@ -96,7 +87,7 @@ fn plan(demand: Option<&MachineDemand>) -> Result<TunePlan, Failure> {
 fn undo(path: &Path, format: Format, console: &Console) -> Done {
     let answer = UndoAnswer { schema: 1, undone: inspect::tune::undo(path)? };
     print_answer(&answer, UndoAnswer::document, Length::All, format, console)?;
-    Ok(if answer.is_back() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(completion(answer.is_back()))
 }
 
 /// `osdyno-undo-2026-11-24T08-00-00.json`, in UTC.

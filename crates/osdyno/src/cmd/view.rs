@@ -15,8 +15,7 @@ use report::words::things;
 
 use super::serve::parse_address;
 use super::{Done, warn};
-use crate::console::{results, tell};
-use crate::failure::{Failure, INCOMPLETE};
+use crate::console::{Failure, completion, results, tell};
 
 /// Show a folder of runs in a browser: list, any run against any, and every cost over time
 ///
@@ -111,7 +110,7 @@ fn export(folder: &Path, target: &Path) -> Done {
     let exported = ::view::export(folder, target).map_err(Failure::writing(target))?;
     exported.failed.iter().for_each(|(page, reason)| warn(&format!("{page}: {reason}")));
     tell(&format!("{} written into {}", things(exported.pages, "page", "pages"), target.display()));
-    Ok(if exported.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(completion(exported.failed.is_empty()))
 }
 
 /// 128 bits that nobody can guess: the keys of the standard library's hash tables come from the system.

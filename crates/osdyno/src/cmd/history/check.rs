@@ -14,8 +14,7 @@ use judge::compare::Comparison;
 use record::units;
 
 use crate::cmd::{Done, Format, print_answer, read, warn};
-use crate::console::Console;
-use crate::failure::{Failure, INCOMPLETE, REGRESSED};
+use crate::console::{Console, Failure, INCOMPLETE, REGRESSED};
 
 /// Columns of the message, which goes into mail.
 const WIDTH: usize = 72;

@@ -1,14 +1,27 @@
-//! Systems of `lab run` whose programs run on the real processor.
+//! Systems of `lab run` whose programs run on the real processor: User-mode Linux, gVisor, Wine, containers.
+//! Two of them start by a hidden verb, which turns this process into User-mode Linux or Wine.
 
-use lab::{Gvisor, KernelVariant, Wine};
-use runner::Target;
+use std::path::PathBuf;
 
-use super::{container, gvisor, uml, wine};
-use crate::failure::Failure;
+use lab::{Container, EmulatedMachine, Gvisor, KernelVariant, UserModeLinux, Wine};
+use runner::{Entry, OWN_PROGRAM, SCRATCH, Target};
+
+use super::machine::{OneVariant, name_of_variant, words_of_variant};
+use crate::cmd::Done;
+use crate::console::Failure;
+
+/// The hidden verbs.
+pub(super) const UML_VERB: &str = "boot-uml";
+pub(super) const WINE_VERB: &str = "start-wine";
+
+/// Options of `lab run`; the first two also of the hidden verbs.
+const UML: &str = "--uml";
+const WINE: &str = "--wine";
+const GVISOR: &str = "--gvisor";
 
 #[derive(clap::Args)]
 #[group(skip)]
-pub(super) struct Args {
+pub(super) struct NativeArgs {
     /// User-mode Linux to boot: the program, such as linux.uml; repeat the option to compare several
     ///
     /// It is a kernel that runs as a process of this system, on the real processor, and is compared with
@@ -50,7 +63,7 @@ pub(super) struct Args {
 /// One of these is enough instead of a `--kernel`.
 pub(super) const IDS: [&str; 4] = ["umls", "gvisors", "wines", "containers"];
 
-impl Args {
+impl NativeArgs {
     /// The systems.
     pub(super) fn targets(
         &self,
@@ -59,17 +72,123 @@ impl Args {
     ) -> Result<Vec<Target>, Failure> {
         let mut targets = Vec::new();
         for text in &self.umls {
-            targets.extend(uml::targets(text, variants, memory_mib)?);
+            targets.extend(uml_targets(text, variants, memory_mib)?);
         }
         for text in &self.gvisors {
-            targets.push(gvisor::target(text)?);
+            targets.push(gvisor_target(text)?);
         }
         for text in &self.wines {
-            targets.push(wine::target(text)?);
+            targets.push(wine_target(text)?);
         }
         for text in &self.containers {
-            targets.push(container::target(text)?);
+            targets.push(container_target(text)?);
         }
         Ok(targets)
     }
+}
+
+#[derive(clap::Args)]
+pub(super) struct UmlArgs {
+    #[arg(long)]
+    uml: String,
+    #[command(flatten)]
+    variant: OneVariant,
+    #[arg(long)]
+    memory: u32,
+    /// A folder that is removed after the run.
+    #[arg(long)]
+    folder: PathBuf,
+}
+
+pub(super) fn boot_uml(args: UmlArgs) -> Done {
+    let UmlArgs { uml, variant, memory: memory_mib, folder } = args;
+    let (command, variant) = (words(UML, &uml)?, variant.variant());
+    let kernel = UserModeLinux { command, variant, memory_mib, folder };
+    Err(kernel.boot().into())
+}
+
+/// The kernel as a system, in each of these variants.
+fn uml_targets(text: &str, variants: &[KernelVariant], memory_mib: u32) -> Result<Vec<Target>, Failure> {
+    let (name, command) = split(text);
+    let release = UserModeLinux::release(&words(UML, command)?)?;
+    let name = name.map_or_else(|| format!("uml-{release}"), str::to_owned);
+    let target = |variant: &KernelVariant| {
+        let mut options = vec![
+            OWN_PROGRAM.to_owned(),
+            "lab".to_owned(),
+            UML_VERB.to_owned(),
+            // In one word, because a value may begin with a hyphen.
+            format!("{UML}={command}"),
+            format!("--memory={memory_mib}"),
+            "--folder".to_owned(),
+            SCRATCH.to_owned(),
+        ];
+        options.extend(words_of_variant(variant));
+        let mut written = vec![UML.to_owned(), command.to_owned()];
+        written.extend(variant.written());
+        if memory_mib != EmulatedMachine::MEMORY_MIB {
+            written.extend(["--memory".to_owned(), memory_mib.to_string()]);
+        }
+        let name = name_of_variant(&name, variant);
+        Target { written, entry: Entry::Guest, ..Target::of_command(name, options) }
+    };
+    Ok(variants.iter().map(target).collect())
+}
+
+#[derive(clap::Args)]
+pub(super) struct WineArgs {
+    #[arg(long)]
+    wine: String,
+    /// A folder that is removed after the run.
+    #[arg(long)]
+    folder: PathBuf,
+}
+
+pub(super) fn start_wine(args: WineArgs) -> Done {
+    let wine = Wine { command: words(WINE, &args.wine)?, folder: args.folder };
+    Err(wine.start().into())
+}
+
+/// Wine as a system.
+fn wine_target(text: &str) -> Result<Target, Failure> {
+    let (name, command) = split(text);
+    let programs = Some(Wine::programs(&words(WINE, command)?)?);
+    // In one word, because a value may begin with a hyphen.
+    let wine = format!("{WINE}={command}");
+    let prefix = [OWN_PROGRAM, "lab", WINE_VERB, &wine, "--folder", SCRATCH].map(str::to_owned).to_vec();
+    let written = vec![WINE.to_owned(), command.to_owned()];
+    let target = Target::of_command(name.unwrap_or("wine").to_owned(), prefix);
+    Ok(Target { written, entry: Entry::Agent, programs, ..target })
+}
+
+/// The sandbox as a system.
+fn gvisor_target(text: &str) -> Result<Target, Failure> {
+    let (name, command) = split(text);
+    let prefix = Gvisor::sandbox(&words(GVISOR, command)?)?;
+    let written = vec![GVISOR.to_owned(), command.to_owned()];
+    Ok(Target { written, ..Target::of_command(name.unwrap_or("gvisor").to_owned(), prefix) })
+}
+
+/// The container as a system.
+fn container_target(text: &str) -> Result<Target, Failure> {
+    let (name, image) = split(text);
+    let prefix = Container::command(image)?;
+    let written = vec!["--container".to_owned(), image.to_owned()];
+    Ok(Target { written, ..Target::of_command(name.unwrap_or(image).to_owned(), prefix) })
+}
+
+/// The name that stands before a command, and the command: a name has no slash and no space, which an
+/// assignment to a variable before a command has.
+fn split(text: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['/', ' ']);
+    match text.split_once('=').filter(|(name, _)| is_name(name)) {
+        Some((name, command)) => (Some(name), command),
+        None => (None, text),
+    }
+}
+
+/// The command of an option in words, as a shell splits it.
+pub(super) fn words(option: &str, command: &str) -> Result<Vec<String>, Failure> {
+    let words = shlex::split(command).filter(|words| !words.is_empty());
+    words.ok_or_else(|| Failure::Usage(format!("invalid {option} {command:?}: it is no command")))
 }

@@ -1,17 +1,16 @@
-//! The answer of `osdyno load`: the measurements, their limits, and the comparison with an earlier load.
-//! Limits are judged by the rule for loads of a run, and in the same words.
+//! The answer of `osdyno load`: the measurements, their limits, remedies for failures, and the comparison
+//! with an earlier load. Limits are judged by the rule for loads of a run, and in the same words.
 
 use std::path::PathBuf;
 
 use judge::{LoadVerdict, load_verdict};
 use net::load::search::{Found, Goal, SearchStage, StageOutcome};
-use net::load::{Failure, Level, LoadSettings};
+use net::load::{Failure, FailureKind, Level, LoadSettings, RequestStage};
 use record::{GeneratorLevel, HeldBackground, LimitedBy, Purpose};
 use serde::Serialize;
 
 use super::baseline::LevelComparison;
-use super::hint;
-use super::resolve::Resolved;
+use super::target::Resolved;
 use crate::cmd::limits::LimitAnswer;
 
 /// The answer of `osdyno load`.
@@ -182,7 +181,7 @@ impl LevelVerdict {
         let (limit, reason) = judged(level);
         let matters = |failure: &&Failure| failure.count as f64 > HINT_SHARE * level.requests.started as f64;
         let matter: Vec<&Failure> = level.failures.iter().filter(matters).collect();
-        LevelVerdict { limit, reason, hint: hint::first(&matter, settings) }
+        LevelVerdict { limit, reason, hint: hint(&matter, settings) }
     }
 
     /// Why the figures are not those of the server alone; `None` if they are.
@@ -322,4 +321,89 @@ fn is_lower_bound(found: &Found) -> bool {
     });
     // Most of them: any stage may have met a busy moment.
     2 * limited > all
+}
+
+/// The remedy for the first of these failures that has one: those of a protocol come first, because they
+/// cause connections to be closed.
+fn hint(failures: &[&Failure], settings: &LoadSettings) -> Option<String> {
+    let of_protocol = failures.iter().find_map(|failure| protocol_hint(failure.kind)).map(str::to_owned);
+    of_protocol.or_else(|| failures.iter().find_map(|failure| connection_hint(failure, settings)))
+}
+
+/// The remedy for a response, a certificate, or another protocol.
+fn protocol_hint(kind: FailureKind) -> Option<&'static str> {
+    Some(match kind {
+        FailureKind::Content => "if the page differs from response to response, add --any-body",
+        FailureKind::CertificateUntrusted => {
+            "the certificate of the server is signed by none that is trusted: name the one that signed it, \
+             or itself, with --cacert FILE, or accept any with --insecure"
+        }
+        FailureKind::CertificateNotValidToday => {
+            "the certificate of the server is not valid today: renew it, or accept any with --insecure"
+        }
+        FailureKind::CertificateForOtherName => {
+            "the certificate of the server is for other names: load it by one of those, or accept any with \
+             --insecure"
+        }
+        FailureKind::CertificateInvalid => "accept any certificate with --insecure",
+        FailureKind::NoTls => "the server does not speak TLS at this port: load it as http://",
+        FailureKind::NoHttp2 => "the server does not speak HTTP/2 at this port: leave --http2 out",
+        FailureKind::NoProtocol => {
+            "the server does not speak this version of HTTP at this port: try it with --http2, or without"
+        }
+        FailureKind::CertificateRequired => {
+            "the server demands a certificate of its clients (mutual TLS), and osdyno load has none: load it \
+             at a port that demands none"
+        }
+        FailureKind::HandshakeRefused => {
+            "the server refused the handshake: it may demand a certificate of its clients (mutual TLS), and \
+             osdyno load has none"
+        }
+        _ => return None,
+    })
+}
+
+/// What to do about connections that are refused, closed, or not closed, and about statuses.
+fn connection_hint(failure: &Failure, settings: &LoadSettings) -> Option<String> {
+    let target = &settings.target;
+    Some(match (failure.stage, failure.kind) {
+        (_, FailureKind::Refused) => {
+            format!("no server accepts connections at {target}: start it, or check the port")
+        }
+        (RequestStage::Connect, FailureKind::NoSocket) => {
+            format!("there is no socket {target}: start the server, or check the path")
+        }
+        (RequestStage::Connect, FailureKind::Timeout | FailureKind::Unreachable) => {
+            format!("no connection to {target} came about: check the address, and firewalls on the way")
+        }
+        (_, FailureKind::LeftOpen) => {
+            "the server announces that it closes the connection, and leaves it open: it was closed from this \
+             side after 100 ms (RFC 9112, section 9.6)"
+                .to_owned()
+        }
+        (_, FailureKind::Closed) => {
+            "the server closes connections without an announcement (Connection: close): it may limit their \
+             requests or their number; stay below with --per-connection N or a lower -c, or use \
+             --new-connections"
+                .to_owned()
+        }
+        (_, FailureKind::Status(status)) => status_hint(status, settings.tls.is_some()),
+        _ => return None,
+    })
+}
+
+fn status_hint(status: u16, is_secure: bool) -> String {
+    match status {
+        301 | 302 | 303 | 307 | 308 => {
+            format!("the server redirects: load the address that it names, or add --expect-status {status}")
+        }
+        401 => "the server demands credentials: give them with -H @FILE, as Authorization: …".to_owned(),
+        // nginx refuses a client without a certificate by this status.
+        400 if is_secure => {
+            "if 400 is the correct status, add --expect-status 400; a server may also mean that it demands a \
+             certificate of its clients (mutual TLS), and osdyno load has none"
+                .to_owned()
+        }
+        _ => format!("if {status} is the correct status, add --expect-status {status}"),
+    }
 }

@@ -1,21 +1,21 @@
-//! The command line of `osdyno load`, and the load that it describes.
+//! The command line of `osdyno load`, with its lists and ranges of numbers, and the load that it describes.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use background::{BackgroundLevel, BackgroundSpec};
 use clap::ValueEnum;
 use judge::gate::Gate;
 use net::client::http::HttpClientSettings;
 use net::client::{self, ClientSettings};
 use net::load::{Load, LoadSettings, Schedule, Sources, TlsSettings};
-use record::units::{self, Unreadable};
+use record::units::{self, Quantity, Unreadable};
 
-use super::beside;
-use super::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates};
 use super::target::{Target, TargetForm};
-use crate::cmd::declared::{Chosen, Clients};
+use crate::cmd::command_line::{Chosen, Clients};
 use crate::cmd::limits::Limits;
-use crate::failure::Failure;
+use crate::console::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +33,16 @@ Examples:
   osdyno load --client busy 127.0.0.1:2525                each connection gets one line, 450, and a close
 
 docs/load.md explains every number.";
+
+/// Longer than any load is held.
+pub(super) const TIME_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+/// Rates that a process can keep: one in an hour and a half at least, and ten times what was ever measured.
+const RATES: RangeInclusive<f64> = 0.0002..=10_000_000.0;
+/// More connections than any machine has room for.
+const CONNECTIONS_MAX: u64 = 10_000_000;
+/// A range with more values is a mistake: each of them is a load of its own.
+const VALUES_MAX: usize = 1000;
 
 /// Load a server in a closed loop, or at a fixed rate
 #[derive(clap::Args)]
@@ -111,7 +121,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_connections)]
     pub(super) idle: usize,
     /// Number of requests sent together (HTTP pipelining)
-    #[arg(long, value_name = "N", default_value = "1", value_parser = together())]
+    #[arg(
+        long, value_name = "N", default_value = "1",
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
     pub(super) pipeline: u32,
     /// Think time: from a response to the next request of a connection
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
@@ -167,8 +180,8 @@ pub(crate) struct Args {
     ///
     /// Each is held by a process of its own, within 2 % of its rate before the load begins. The rate of every
     /// second is as the kernel counts it, and levels in which it was off by more than 5 % are counted.
-    #[arg(long, value_name = "LOAD,…", value_parser = beside::parse)]
-    pub(super) background: Option<background::BackgroundLevel>,
+    #[arg(long, value_name = "LOAD,…", value_parser = parse_background)]
+    pub(super) background: Option<BackgroundLevel>,
     /// Allow a server that is neither on this machine nor in a private network
     #[arg(long)]
     pub(super) allow_public: bool,
@@ -196,18 +209,88 @@ pub(super) enum LoadFormat {
     Markdown,
 }
 
-fn together() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=1024)
-}
-
-/// Longer than any load is held.
-pub(super) const TIME_MAX: Duration = Duration::from_secs(366 * 86_400);
+/// One number, or all that a range stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Several<T>(Vec<T>);
 
 /// A number without a unit is in seconds, as for most load generators.
 fn parse_time(text: &str) -> Result<Duration, Unreadable> {
     match units::time_or_seconds(text)? {
         time if time <= TIME_MAX => Ok(time),
         _ => Err(Unreadable::new(text, format!("a time is at most {}", units::written_time(TIME_MAX)))),
+    }
+}
+
+fn parse_rate(text: &str) -> Result<f64, Unreadable> {
+    match units::parse(text, Quantity::EventRate)? {
+        rate if RATES.contains(&rate) => Ok(rate),
+        _ => {
+            let (least, most) = (RATES.start(), RATES.end());
+            Err(Unreadable::new(text, format!("a rate is from {least} to {most} per second, such as 20k")))
+        }
+    }
+}
+
+fn parse_rates(text: &str) -> Result<Several<f64>, Unreadable> {
+    let values = values(text, Quantity::EventRate)?;
+    values.iter().map(|value| parse_rate(value)).collect::<Result<_, _>>().map(Several)
+}
+
+fn parse_connections(text: &str) -> Result<usize, Unreadable> {
+    units::counts(0..=CONNECTIONS_MAX)(text)
+}
+
+fn parse_levels(text: &str) -> Result<Several<usize>, Unreadable> {
+    let values = values(text, Quantity::Count)?;
+    values.iter().map(|value| parse_connections(value)).collect::<Result<_, _>>().map(Several)
+}
+
+/// The number, or those of a range, as text: `1-100` is 1, 2, 5, 10, 20, 50 and 100; `10-50:20` is 10, 30 and
+/// 50.
+fn values(text: &str, quantity: Quantity) -> Result<Vec<String>, Unreadable> {
+    // A minus behind an e belongs to its number.
+    let is_dash = |&(place, _): &(usize, &str)| !matches!(text.as_bytes()[place - 1], b'e' | b'E');
+    let dash = text.match_indices('-').filter(|(place, _)| *place > 0).find(is_dash);
+    let Some((place, _)) = dash else { return Ok(vec![text.to_owned()]) };
+    let (first, rest) = (&text[..place], &text[place + 1..]);
+    let (last, step) = rest.split_once(':').map_or((rest, None), |(last, step)| (last, Some(step)));
+    let wrong = || Unreadable::new(text, "it is no range; write 1-100, or 10-50:10 with a step");
+    let number = |text: &str| units::parse(text, quantity).map_err(|_| wrong());
+    let (first, last) = (number(first)?, number(last)?);
+    let step = step.map(number).transpose()?;
+    if !(first > 0.0 && first < last) || step.is_some_and(|step| step <= 0.0) {
+        return Err(wrong());
+    }
+    let values: Vec<f64> = match step {
+        Some(step) => (0..=VALUES_MAX)
+            .map(|number| first + number as f64 * step)
+            .take_while(|&value| value <= last)
+            .collect(),
+        None => round_numbers(first, last),
+    };
+    if values.len() > VALUES_MAX {
+        let advice = format!("it has more than {VALUES_MAX} values; use a larger step, such as 10-50:10");
+        return Err(Unreadable::new(text, advice));
+    }
+    Ok(values.iter().map(f64::to_string).collect())
+}
+
+/// 1, 2 and 5 of each power of ten between the two, which are the first and the last.
+fn round_numbers(first: f64, last: f64) -> Vec<f64> {
+    let powers = first.log10().floor() as i32..=last.log10().ceil() as i32;
+    let round = powers.flat_map(|power| [1.0, 2.0, 5.0].map(|digit| (digit, power)));
+    // Through text, so that 0.002 is the number that is written so.
+    let round = round.filter_map(|(digit, power)| format!("{digit}e{power}").parse::<f64>().ok());
+    let between = round.filter(|&value| value > first && value < last);
+    [first].into_iter().chain(between).chain([last]).collect()
+}
+
+/// Parses `--background`, which has one level here: the levels of a load are its connections or rates.
+fn parse_background(text: &str) -> Result<BackgroundLevel, Unreadable> {
+    let background = BackgroundSpec::parse(text)?;
+    match background.levels() {
+        [level] => Ok(level.clone()),
+        _ => Err(Unreadable::new(text, "it has several levels; a load is held beside one, such as cpu:50%")),
     }
 }
 
@@ -301,6 +384,33 @@ mod tests {
         assert_eq!((parse_time("0.5"), parse_time("366d")), (Ok(Duration::from_millis(500)), Ok(TIME_MAX)));
         for wrong in ["", "-1", "soon", "10x", ".", "1 2", "367d"] {
             assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_possible_loads() {
+        assert_eq!((parse_connections("2.5K"), parse_connections("0")), (Ok(2500), Ok(0)));
+        assert_eq!(
+            (parse_rate("0.5M"), parse_rate("1e-3"), parse_rate("20/s")),
+            (Ok(5e5), Ok(0.001), Ok(20.0))
+        );
+        for wrong in ["", "k", "-1", "1.5", "1m", "20M"] {
+            assert!(parse_connections(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse_rate("0").is_err() && parse_rate("1G").is_err());
+    }
+
+    #[test]
+    fn ranges_are_round_numbers_or_steps() {
+        let levels = |text: &str| parse_levels(text).map(|several| several.0).ok();
+        assert_eq!(levels("1-100"), Some(vec![1, 2, 5, 10, 20, 50, 100]));
+        assert_eq!(levels("3-40"), Some(vec![3, 5, 10, 20, 40]));
+        assert_eq!(levels("10-50:20"), Some(vec![10, 30, 50]));
+        assert_eq!(levels("1k-2k"), Some(vec![1000, 2000]));
+        assert_eq!(levels("7"), Some(vec![7]));
+        assert_eq!(parse_rates("1e-3-0.01").ok(), Some(Several(vec![0.001, 0.002, 0.005, 0.01])));
+        for wrong in ["100-1", "1-", "-5", "0-10", "1-10:0", "1-10:x", "1-100000:1", "1-5-9"] {
+            assert_eq!(levels(wrong), None, "{wrong}");
         }
     }
 }

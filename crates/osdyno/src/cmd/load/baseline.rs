@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::answer::{self, JudgedLevel};
 use crate::cmd::limits::MeasuredFigure;
-use crate::failure::Failure;
+use crate::console::Failure;
 
 /// An earlier load, as `--format json` wrote it.
 #[derive(Deserialize)]

@@ -6,24 +6,19 @@ use ::report::place::counted;
 use ::report::quantity::{duration, time};
 use ::report::shell;
 use ::report::words::{NO_BREAK, count, percent};
+use judge::{LoadVerdict, part_verdict};
 use net::load::search::StageOutcome;
-use net::load::{Distribution, Level, PERCENTS, Percentile, Slice};
-use record::HeldBackground;
+use net::load::{GeneratorReport, JointLoad, Level};
+use record::{GeneratorLevel, HeldBackground};
 
 use super::answer::{self, FoundRate, JudgedLevel, LevelLimit, LoadAnswer};
-use super::bars;
 use super::baseline::{BaselineDifference, LevelComparison};
-use super::joint;
+use super::latency::{bare, bars, distributions, moment, percentiles};
 
-/// Places of the curve of percentiles.
-const KNOTS: usize = 160;
 /// How many kinds of failures are printed; JSON has all.
 const FAILURES_MAX: usize = 6;
 /// The width that a column of remarks needs.
 const REMARK_MIN: usize = 24;
-
-/// The column of the generator with a hundredth of the load.
-const OBSERVER: &str = "of the observer";
 
 const LOWER_BOUND: &str = "most stages that ended the search were limited by the load generator, not by the \
     server, which may do more: give the load generator a processor of its own, or another machine";
@@ -123,7 +118,8 @@ impl LoadAnswer {
     fn evidence(&self, place: usize, judged: &JudgedLevel) -> Element {
         let level = &judged.level;
         let generators = level.joint.as_ref().filter(|joint| joint.workers.len() > 1);
-        let generators = generators.map(|joint| Element::from(joint::table(joint, &answer::facts(level))));
+        let generators =
+            generators.map(|joint| Element::from(generators_table(joint, &answer::facts(level))));
         let facts = [Element::from(self.facts(level))].into_iter().chain(generators);
         if level.latency.count == 0 {
             return Element::Beside(facts.collect());
@@ -132,7 +128,7 @@ impl LoadAnswer {
         let moments: Vec<LoadMoment> = level.slices.iter().map(moment).collect();
         let plots = LoadPlots { id: &id, name: &name, moments: &moments, percentiles: &percentiles(level) };
         let mut tail = plots.latency_by_percentile().unwrap_or_default();
-        tail.characters = bars::lines(&level.latency);
+        tail.characters = bars(&level.latency);
         let figures = [plots.latency_over_time(), Some(tail), plots.responses_over_time()];
         let figures = figures.into_iter().flatten().map(Figure::into);
         Element::Beside(facts.chain([distributions(level).into()]).chain(figures).collect())
@@ -160,7 +156,7 @@ impl LoadAnswer {
         }
         table.push(["generator".to_owned(), generator(level)]);
         if let Some(joint) = level.joint.as_ref().filter(|joint| joint.workers.len() > 1) {
-            table.push(["generators".to_owned(), joint::together(joint)]);
+            table.push(["generators".to_owned(), together(joint)]);
         }
         table
     }
@@ -292,59 +288,48 @@ fn generator(level: &Level) -> String {
     parts.join(", ")
 }
 
-/// Times of several kinds; the latency has intervals.
-fn distributions(level: &Level) -> Table {
-    let observer = level.joint.as_ref().and_then(|joint| joint.observer.as_ref());
-    let times: Vec<(&str, &Distribution)> = [
-        ("latency", Some(&level.latency)),
-        (OBSERVER, observer.map(|observer| &observer.latency)),
-        ("service", level.service.as_ref()),
-        ("connecting", level.connect.as_ref()),
-        ("TLS handshake", level.handshake.as_ref()),
-        ("sent late by", level.lag.as_ref()),
-    ]
-    .into_iter()
-    .filter_map(|(name, times)| Some((name, times?)))
-    .collect();
-    let headings = times.iter().map(|(name, _)| Column::number(*name));
-    let columns = [Column::from("")].into_iter().chain(headings).collect();
+/// How certainly all generators were at work at the same time.
+fn together(joint: &JointLoad) -> String {
+    format!(
+        "{} began within {} (± {}); all were at work for {:.2}{NO_BREAK}% of the time",
+        joint.workers.len(),
+        time(joint.window.start_spread_seconds),
+        time(joint.window.start_spread_error_seconds),
+        100.0 * joint.window.overlap_share
+    )
+}
+
+/// A row for each generator.
+fn generators_table(joint: &JointLoad, facts: &GeneratorLevel) -> Table {
+    let numbers = ["requests/s", "p50", "p99", "busy", "begun after", "clock ±"].map(Column::number);
+    let columns = [Column::from("generator")].into_iter().chain(numbers).collect();
     let mut table = Table { class: "numbers", is_split: true, ..Table::of_columns(columns) };
-    let mut push = |label: String, cell: &dyn Fn(&Distribution, bool) -> String| {
-        let has_interval = |place, name| place == 0 || name == OBSERVER;
-        let cells = times.iter().enumerate();
-        let cells = cells.map(|(place, &(name, times))| cell(times, has_interval(place, name)));
-        table.push([label].into_iter().chain(cells).collect::<Vec<_>>());
-    };
-    let known = |times: &Distribution, seconds: f64| match times.count {
-        0 => "—".to_owned(),
-        _ => time(seconds),
-    };
-    push("mean".to_owned(), &|times, _| known(times, times.mean_seconds));
-    push("min".to_owned(), &|times, _| known(times, times.min_seconds));
-    for percent in PERCENTS {
-        push(format!("p{percent}"), &|times, with_interval| match times.percentile(percent) {
-            Some(percentile) if with_interval => self::with_interval(percentile),
-            percentile => percentile.map_or("—".to_owned(), bare),
-        });
+    let known = |seconds: Option<f64>| seconds.map_or("—".to_owned(), time);
+    for worker in &joint.workers {
+        let rate = worker.requests.completed as f64 / worker.elapsed_seconds.max(1e-9);
+        let is_observer = joint.observer.as_ref().is_some_and(|observer| observer.name == worker.name);
+        let cells = [
+            if is_observer { format!("{} (observer)", worker.name) } else { worker.name.clone() },
+            count(rate.round() as u64),
+            known(worker.latency_seconds_p50),
+            known(worker.latency_seconds_p99),
+            percent(worker.watch.cpu_share),
+            time(worker.presence.begin_seconds),
+            time(worker.presence.clock_error_seconds),
+        ];
+        let below =
+            generator_limit(facts, worker).map(|why| Text::toned(format!("limited: {why}"), Tone::Open));
+        table.push(Row { below: below.into_iter().collect(), ..Row::from(cells) });
     }
-    push("max".to_owned(), &|times, _| known(times, times.max_seconds));
     table
 }
 
-fn bare(percentile: &Percentile) -> String {
-    match (percentile.seconds, percentile.low) {
-        (Some(seconds), _) => time(seconds),
-        (None, Some(low)) => format!("over{NO_BREAK}{}", time(low)),
-        (None, None) => "—".to_owned(),
-    }
-}
-
-fn with_interval(percentile: &Percentile) -> String {
-    let value = bare(percentile);
-    match (percentile.seconds, percentile.low, percentile.high) {
-        (Some(_), Some(low), Some(high)) => format!("{value} ({} – {})", time(low), time(high)),
-        (Some(_), Some(low), None) => format!("{value} (over {})", time(low)),
-        _ => value,
+/// Why a generator offered less than its part, if it did.
+fn generator_limit(facts: &GeneratorLevel, worker: &GeneratorReport) -> Option<String> {
+    let part = facts.parts.iter().find(|part| part.name == worker.name)?;
+    match part_verdict(facts, part) {
+        verdict @ LoadVerdict::Limited(..) => ::report::sentences::load_reason(facts, &verdict),
+        _ => None,
     }
 }
 
@@ -415,25 +400,6 @@ fn rates(found: &FoundRate) -> Table {
         ]);
     }
     table
-}
-
-fn moment(slice: &Slice) -> LoadMoment {
-    let at = |share| slice.latency.quantile_ns(share) as f64 / 1e9;
-    LoadMoment {
-        seconds: slice.begin_seconds + slice.seconds / 2.0,
-        completed_per_second: slice.completed as f64 / slice.seconds.max(1e-9),
-        latency_seconds: (slice.latency.count() > 0).then(|| [at(0.5), at(0.99), at(1.0)]),
-    }
-}
-
-/// Shares of the responses and their latencies, evenly over the number of nines, to the last response.
-fn percentiles(level: &Level) -> Vec<(f64, f64)> {
-    let count = level.latency.count as f64;
-    let knot = |place: usize| {
-        let share = 1.0 - count.powf(-(place as f64) / KNOTS as f64);
-        (share, level.latency.quantile(share))
-    };
-    if level.latency.count < 2 { Vec::new() } else { (0..=KNOTS).map(knot).collect() }
 }
 
 /// Bytes in the unit that suits.

@@ -1,12 +1,16 @@
-//! The target of a load: URLs of one server, or an address.
+//! The target of a load: URLs of one server, or an address. Public ones need an explicit flag, and of the
+//! addresses of a name the first that accepts a connection is taken.
+
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 use net::ServerAddress;
 use net::client::Endpoint;
 use net::load::Sources;
+use serde::Serialize;
 use url::{Host, ParseError, Position, Url};
 
-use super::resolve::{Resolved, ServerName, resolve};
-use crate::failure::Failure;
+use crate::console::Failure;
 
 /// A server, and the paths to request.
 #[derive(Clone, Debug)]
@@ -48,8 +52,36 @@ enum Server {
     Unix(String),
 }
 
+/// A server as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ServerName {
+    /// A name or an address, without brackets.
+    host: String,
+    /// The zone of a link-local address: the name or the number of an interface.
+    zone: Option<String>,
+    port: u16,
+}
+
+/// The address of a name that is loaded, and why others are not.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Resolved {
+    name: String,
+    address: SocketAddr,
+    /// Addresses that come before it.
+    skipped: Vec<Skipped>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Skipped {
+    address: SocketAddr,
+    reason: String,
+}
+
 /// The host in a request, where the server has no name.
 const LOCAL_HOST: &str = "localhost";
+
+/// An address that accepts no connection within this time is skipped.
+const CONNECT: Duration = Duration::from_secs(3);
 
 impl Target {
     /// All that was written: one address, or URLs of one server. `sources` decide between IPv4 and IPv6 where
@@ -80,6 +112,20 @@ impl Target {
         let paths = written.iter().filter_map(|one| one.path.clone()).collect();
         let endpoint = Endpoint { host: first.host.clone(), paths };
         Ok(Target { address, is_secure: first.is_secure, name, endpoint, resolved })
+    }
+}
+
+impl Resolved {
+    /// `127.0.0.1:8080, of pair.test; [::1]:8080: ECONNREFUSED`.
+    pub(super) fn text(&self) -> String {
+        let skipped = self.skipped.iter().map(|skipped| format!("; {}", skipped.text()));
+        format!("{}, of {}{}", self.address, self.name, skipped.collect::<String>())
+    }
+}
+
+impl Skipped {
+    fn text(&self) -> String {
+        format!("{}: {}", self.address, self.reason)
     }
 }
 
@@ -190,6 +236,99 @@ fn parse_unix(rest: &str) -> Option<Written> {
     let server = Server::Unix(socket.to_owned());
     let written = Written { server, is_secure: false, host: LOCAL_HOST.to_owned(), path: Some(path) };
     (!socket.is_empty()).then_some(written)
+}
+
+/// The address to load; for a name, with its description. `sources` are of the family to take.
+fn resolve(
+    name: &ServerName,
+    allow_public: bool,
+    sources: &Sources,
+) -> Result<(SocketAddr, Option<Resolved>), Failure> {
+    if let Ok(address) = name.host.parse::<IpAddr>() {
+        let address = literal(name, address)?;
+        return match allow_public || sys::address::is_private(address.ip()) {
+            true => Ok((address, None)),
+            false => Err(public(&address.ip().to_string())),
+        };
+    }
+    let addresses = look_up(&name.host, name.port)?;
+    let is_permitted = |address: &SocketAddr| allow_public || sys::address::is_private(address.ip());
+    if !addresses.iter().any(is_permitted) {
+        let all: Vec<String> = addresses.iter().map(|address| address.ip().to_string()).collect();
+        return Err(public(&format!("{} of {}", all.join(", "), name.host)));
+    }
+    let mut skipped = Vec::new();
+    let last = addresses.len() == 1;
+    for address in addresses {
+        let reason = match sources.0.first() {
+            _ if !is_permitted(&address) => "public: --allow-public permits it".to_owned(),
+            Some(source) if source.is_ipv4() != address.is_ipv4() => {
+                "not of the family of --source".to_owned()
+            }
+            // A single one is loaded in any case: its failures are counted.
+            _ => match if last { Ok(()) } else { accepts(address) } {
+                Ok(()) => {
+                    return Ok((address, Some(Resolved { name: name.host.clone(), address, skipped })));
+                }
+                Err(reason) => reason,
+            },
+        };
+        skipped.push(Skipped { address, reason });
+    }
+    let all: Vec<String> = skipped.iter().map(Skipped::text).collect();
+    Err(Failure::Refused(format!(
+        "cannot connect to any address of {}: {}; start the server, or check the port",
+        name.host,
+        all.join("; ")
+    )))
+}
+
+/// An address with its zone, without which a link-local one leads nowhere.
+fn literal(name: &ServerName, address: IpAddr) -> Result<SocketAddr, Failure> {
+    let is_link_local = matches!(address, IpAddr::V6(address) if address.is_unicast_link_local());
+    match &name.zone {
+        None if is_link_local => Err(Failure::Usage(format!(
+            "{address} is a link-local address, which needs the zone of its network: write [{address}%eth0] \
+             with the interface that leads there"
+        ))),
+        None => Ok(SocketAddr::new(address, name.port)),
+        Some(_) if !is_link_local => {
+            Err(Failure::Usage(format!("{address} is not link-local and has no zone; leave the % out")))
+        }
+        Some(zone) => (format!("{address}%{zone}").as_str(), name.port)
+            .to_socket_addrs()
+            .ok()
+            .and_then(|mut addresses| addresses.next())
+            .ok_or_else(|| Failure::Usage(format!("{zone:?}, the zone of {address}, is no interface here"))),
+    }
+}
+
+/// All addresses of a name, each once, in the order in which this system prefers them (RFC 6724).
+fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    let found = (host, port).to_socket_addrs();
+    let found =
+        found.map_err(|error| Failure::Refused(format!("cannot resolve {host}: {error}; check the name")))?;
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    match addresses.is_empty() {
+        true => Err(Failure::Refused(format!("{host} has no address; check the name"))),
+        false => Ok(addresses),
+    }
+}
+
+fn accepts(address: SocketAddr) -> Result<(), String> {
+    TcpStream::connect_timeout(&address, CONNECT).map(drop).map_err(|error| match error.kind() {
+        std::io::ErrorKind::TimedOut => format!("no connection within {} s", CONNECT.as_secs()),
+        _ => sys::error::name(&error),
+    })
+}
+
+fn public(address: &str) -> Failure {
+    Failure::Usage(format!("{address} is a public address; if you may load this server, add --allow-public"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use record::units;
 use runner::{OwnVariant, OwnVariants};
 
-use crate::failure::Failure;
+use crate::console::Failure;
 
 /// The workload that these options belong to.
 const COMMAND: &str = "command";

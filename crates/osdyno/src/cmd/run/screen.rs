@@ -7,7 +7,7 @@ use ::report::Style;
 use ::report::document::Document;
 use ::report::document::terminal::Length;
 use ::report::words;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use judge::Findings;
 use record::{EndStatus, Outcome, System};
 use runner::{RunEvent, TimeLeft};
@@ -41,18 +41,9 @@ const BAR_STEPS: u64 = 1000;
 
 impl Screen {
     pub(in crate::cmd) fn new(console: &Console, names_systems: bool) -> Screen {
-        let target =
-            if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
         let template = "  measuring  {bar:24}  {percent:>3} %   {wide_msg}\n  {prefix}";
-        let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        Screen {
-            bar: bar.with_style(style),
-            names_systems,
-            style: console.style,
-            fleet: FleetProgress::default(),
-        }
+        let bar = console.progress(BAR_STEPS, template);
+        Screen { bar, names_systems, style: console.style, fleet: FleetProgress::default() }
     }
 
     pub(in crate::cmd) fn notes(&self, notes: &[String]) {

@@ -1,22 +1,30 @@
-//! The experiment of 2001 in one command: a server that takes mail and the DNS of the generated domains, each
-//! in a process of its own, which ends with this one.
+//! The other processes of `osdyno mail`: the server and the DNS of `--experiment`, and the hosts of
+//! `--clients`, which deliver one list together.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use mail::Routing;
+use fleet::NamedHost;
 use mail::dns::{Authority, AuthorityConduct, ZonePlan};
-use net::load::Sources;
+use mail::{EngineSettings, JointDelivery, Mode, Routing};
+use net::load::coordinator::WorkerPlan;
+use net::load::{Progress, Sources};
 use net::server::{ListeningServer, ServerPlan};
 use net::service::smtp::SmtpSettings;
 
-use crate::failure::Failure;
+use super::answer::MailAnswer;
+use super::{Args, GRACE, conclude, mail_list, plan};
+use crate::cmd::Done;
+use crate::cmd::load::generators::{worker_hosts, worker_program};
+use crate::console::{Console, Failure, INTERRUPTED, tell};
 
 /// The exchangers: 256 addresses of this machine where one server can have all of them, otherwise one.
 const HOSTS: &str = if cfg!(target_os = "linux") { "127.1.0.0/24" } else { "127.0.0.1" };
 
-/// The other end of the experiment.
+/// The experiment of 2001 in one command: a server that takes mail and the DNS of the generated domains, each
+/// in a process of its own, which ends with this one.
 pub(super) struct Experiment {
     server: Process,
     dns: Process,
@@ -58,14 +66,44 @@ impl Experiment {
     }
 }
 
+/// Delivers the list from the hosts of `--clients`.
+pub(super) fn deliver_from_hosts(args: &Args, engine: EngineSettings, console: &Console) -> Done {
+    let hosts = fleet::listed(&args.clients)?;
+    refuse_unreachable(&engine.routing, &hosts)?;
+    let is_test = engine.session.mode != Mode::Deliver;
+    let list = mail_list(args)?;
+    tell(&plan(args, &list.recipients()));
+    sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let program = worker_program()?;
+    let sources = u32::try_from(engine.sources.0.len()).unwrap_or(u32::MAX).max(1);
+    let delivery = JointDelivery {
+        list,
+        interface: args.events.clone(),
+        connections: args.connections.min(sources.saturating_mul(args.per_source.unwrap_or(u32::MAX))),
+        duration: args.duration.unwrap_or(Duration::MAX),
+        grace: GRACE,
+        engine,
+    };
+    let hosts = worker_hosts(hosts);
+    let workers_each = args.threads.get() as usize;
+    let workers = WorkerPlan { program: &program, hosts: &hosts, workers_each, file: None };
+    let mut watched = |_: &Progress| !sys::signal::stop_ordered();
+    match delivery.deliver(workers, &mut watched) {
+        Err(_) if sys::signal::stop_ordered() => Ok(INTERRUPTED.into()),
+        joined => {
+            let answer = MailAnswer::of_hosts(joined?, is_test);
+            conclude(args, answer, sys::signal::stop_ordered(), console)
+        }
+    }
+}
+
 /// The refusal of the system, as reported by the other process.
 fn refused(error: io::Error) -> Failure {
     Failure::Refused(error.to_string())
 }
 
 fn hosts() -> Result<Vec<Ipv4Addr>, Failure> {
-    let of_version_4 =
-        |address| if let std::net::IpAddr::V4(address) = address { Some(address) } else { None };
+    let of_version_4 = |address| if let IpAddr::V4(address) = address { Some(address) } else { None };
     Ok(Sources::parse(HOSTS)?.0.into_iter().filter_map(of_version_4).collect())
 }
 
@@ -99,5 +137,21 @@ impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended.
         let _ = sys::process::kill(self.number);
+    }
+}
+
+/// Refuses an address that is each host itself, where hosts are other machines.
+fn refuse_unreachable(routing: &Routing, hosts: &[NamedHost]) -> Result<(), Failure> {
+    let addresses: Vec<IpAddr> = match routing {
+        Routing::Relay(relay) => vec![relay.ip()],
+        Routing::Dns { servers, .. } => servers.iter().map(|server| server.ip()).collect(),
+    };
+    let elsewhere = hosts.iter().find(|host| host.is_behind_ssh());
+    match (addresses.iter().find(|address| address.is_loopback()), elsewhere) {
+        (Some(address), Some(host)) => Err(Failure::Usage(format!(
+            "{} is another machine, which cannot reach {address} of this one: name the address that it sees",
+            host.name
+        ))),
+        _ => Ok(()),
     }
 }

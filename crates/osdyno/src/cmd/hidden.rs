@@ -1,4 +1,5 @@
-//! Executes the command of a system on a new file system, which only that command sees.
+//! Hidden verbs, which `osdyno run` executes: one removes its scratch folder when the run is over, however it
+//! ended; the other executes the command of a system on a new file system, which only that command sees.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,11 +8,26 @@ use std::process::ExitCode;
 use runner::FileSystem;
 
 use super::Done;
-use crate::console::tell;
+use crate::console::{Failure, tell};
+
+/// Remove a folder when standard input ends; `run` executes it
+#[derive(clap::Args)]
+pub(crate) struct JanitorArgs {
+    /// The folder
+    folder: PathBuf,
+}
+
+pub(crate) fn janitor(args: &JanitorArgs) -> Done {
+    let folder = &args.folder;
+    let failed =
+        |error| Failure::Refused(format!("cannot remove {}: {error}; remove it by hand", folder.display()));
+    runner::janitor(folder).map_err(failed)?;
+    Ok(ExitCode::SUCCESS)
+}
 
 /// Execute a command on a new file system of its own; `run --fs` executes it
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct MountedArgs {
     /// Device for the file system, instead of an image
     #[arg(long)]
     device: Option<PathBuf>,
@@ -25,7 +41,7 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-pub(crate) fn mounted(args: &Args) -> Done {
+pub(crate) fn mounted(args: &MountedArgs) -> Done {
     let device = args.device.as_deref();
     match args.file_system.execute(&args.folder, device, &args.command, tell) {
         Ok(never) => match never {},
