@@ -160,7 +160,8 @@ impl Controls<'_> {
             .min_by(|a, b| a.squared_error.total_cmp(&b.squared_error))?;
         let is_first = rest.uses.iter().all(|of| of.standing != ReferenceStanding::Used);
         let gain = if is_first { GAIN } else { FURTHER_GAIN };
-        (best.squared_error <= gain * rest.squared_error).then_some(best)
+        // Where there is no error, nothing lowers it.
+        (best.squared_error < gain * rest.squared_error).then_some(best)
     }
 
     /// Takes up one reference, with the share of its coefficient that is best.

@@ -135,6 +135,15 @@ fn a_growth_of_the_cost_alone_is_seen_better() {
     assert!(with > without + 5, "{with} {without}");
 }
 
+/// Counts of bytes, or a coarse clock.
+#[test]
+fn values_without_noise_need_no_references() {
+    let equal = |trial: Trial| Trial { values: vec![4096.0; SIZES], ..trial };
+    let trials: Vec<Trial> = trials(5, 10, |_| 1.0, FLAT).into_iter().map(equal).collect();
+    let verdict = verdict(&trials, 5, as_it_is);
+    assert_eq!(verdict.class, Class::Flat);
+}
+
 #[test]
 fn references_without_values_change_nothing_but_the_remark() {
     let trials = trials(3, 12, |_| 1.0, FLAT);
