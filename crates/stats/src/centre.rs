@@ -62,6 +62,15 @@ impl Centre {
     /// That of a range of n without a value.
     pub(crate) const UNKNOWN: Centre = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };
 
+    /// The chance that noise moves it by so much in either direction; 1 where the noise is not known.
+    pub(crate) fn chance(&self, distance: f64) -> f64 {
+        match self.error {
+            _ if self.freedom < 1.0 => 1.0,
+            0.0 => 0.0,
+            error => tails(distance / error, self.freedom),
+        }
+    }
+
     /// The centre of `values`; those that are not finite are missing. `None` when all are.
     pub(crate) fn new(values: &[f64]) -> Option<Centre> {
         let Trimmed { least, most, kept } = Trimmed::new(values)?;

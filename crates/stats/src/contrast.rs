@@ -1,7 +1,7 @@
 //! Two systems set against each other in one series, before an error rate is chosen.
 
 use crate::block::{Grid, Rows, column, levels, measure};
-use crate::centre::{Centre, FEWEST, Interval, MOST, Student, exp, influences, level_of_each, tails};
+use crate::centre::{Centre, FEWEST, Interval, MOST, Student, exp, influences, level_of_each};
 use crate::compare::{Answer, Design, PerClaim, SeriesComparison, crossings};
 use crate::dependence::{
     ByBoot, by_boot, distinct, inflation, inflation_of_pairs, least_chance, of_pairs, wander,
@@ -279,13 +279,8 @@ impl Contrast {
     pub(crate) fn chances(&self) -> PerClaim {
         let few = self.units.0.min(self.units.1) < self.fewest;
         let chance = |distance: f64| {
-            if few || distance.is_nan() || distance <= self.tick || self.ratio.freedom < 1.0 {
-                1.0
-            } else if self.ratio.error == 0.0 {
-                0.0
-            } else {
-                tails(distance / self.ratio.error, self.ratio.freedom).max(self.exact_floor())
-            }
+            let is_known = !few && distance > self.tick;
+            if is_known { self.ratio.chance(distance).max(self.exact_floor()) } else { 1.0 }
         };
         let size = self.ratio.value.abs();
         PerClaim {

@@ -235,11 +235,8 @@ impl RatioEvidence {
 
     /// The chance that noise moves a ratio by so much in either direction.
     pub(crate) fn chance(&self, ratio: &Centre, distance: f64) -> f64 {
-        if !self.is_enough || distance.is_nan() || distance <= self.tick || ratio.freedom < 1.0 {
-            return 1.0;
-        }
-        let chance = if ratio.error == 0.0 { 0.0 } else { tails(distance / ratio.error, ratio.freedom) };
-        chance.max(self.chance_least)
+        let is_known = self.is_enough && distance > self.tick;
+        if is_known { ratio.chance(distance).max(self.chance_least) } else { 1.0 }
     }
 }
 

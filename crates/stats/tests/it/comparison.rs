@@ -53,6 +53,16 @@ fn a_system_does_not_differ_from_itself() {
     assert!(share(&family, &DIFFERENT) <= 0.01);
 }
 
+/// Counts have no noise, but few trials of two runs may differ by chance all the same.
+#[test]
+fn equal_values_of_few_trials_are_no_proof_among_many_series() {
+    let compared = |trials: usize| {
+        let [first, second] = [4096.0, 8192.0].map(|value| vec![vec![value; 60]; trials]);
+        compare(&up(&first), &up(&second), 30, &margin(1)).expect("common n").answer
+    };
+    assert_eq!([4, 10].map(compared), [Answer::Unresolved, Answer::Slower]);
+}
+
 /// Drift that lasts as long as the run is hardly seen from inside it.
 #[test]
 fn drift_is_not_taken_for_a_difference() {
