@@ -55,7 +55,6 @@ impl std::error::Error for ProgramEnded {}
 
 /// The hosts that load a server did not offer the load together: it says nothing about the server.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a server is loaded"))]
 pub(crate) struct LoadVoid(pub(crate) String);
 
 impl LoadVoid {
