@@ -153,7 +153,7 @@ impl HeldLoads {
                 return Err(Error::NotReached {
                     load: part.background.load.clone(),
                     place: part.place(),
-                    reached: part.load.rate_in_words(reached),
+                    reached: part.load.kind.rate_in_words(reached),
                 });
             }
         }

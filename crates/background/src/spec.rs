@@ -205,11 +205,6 @@ impl FixedLoad {
     pub fn rate(&self) -> f64 {
         self.rate
     }
-
-    /// A rate of this kind, as it is written: `49.9 %`, `19.8 MB/s`.
-    pub(crate) fn rate_in_words(&self, rate: f64) -> String {
-        self.kind.rate_in_words(rate)
-    }
 }
 
 impl Form {
@@ -235,7 +230,8 @@ impl Kind {
         }
     }
 
-    fn rate_in_words(self, rate: f64) -> String {
+    /// A rate as it is written: `49.9 %`, `19.8 MB/s`.
+    pub(crate) fn rate_in_words(self, rate: f64) -> String {
         let text = self.form().written(rate);
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
