@@ -60,7 +60,7 @@ impl FleetArgs {
 }
 
 fn fleet_options(hosts: &str, at_once: Option<u32>, groups: &[String]) -> Result<FleetOptions, Failure> {
-    let hosts = fleet::hosts(hosts).map_err(|error| Failure::Refused(error.to_string()))?;
+    let hosts = fleet::hosts(hosts)?;
     let at_once = at_once.and_then(|count| usize::try_from(count).ok());
     Ok(FleetOptions { hosts, at_once, groups: groups.to_vec() })
 }

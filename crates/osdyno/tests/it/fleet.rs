@@ -203,6 +203,22 @@ fn ansible_reads_inventories_where_it_is_installed() {
     assert!(printed.contains("ansible-inventory refuses it: no such plugin"), "{printed}");
 }
 
+#[test]
+fn a_bad_inventory_is_wrong_usage_of_every_verb() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("hosts"), "n1=a\nn1=b\n").expect("a file");
+    let verbs: [&[&str]; 3] = [
+        &["hosts", "hosts"],
+        &["run", "noop", "--hosts", "hosts"],
+        &["load", "--hosts", "hosts", "http://[::1]/"],
+    ];
+    for words in verbs {
+        let output = osdyno(folder.path(), words).output().expect("osdyno starts");
+        assert_eq!(output.status.code(), Some(2), "{words:?} {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("hosts"), "{}", text(&output.stderr));
+    }
+}
+
 /// A partition that heals costs a host the trial in which it came, and no more.
 #[test]
 fn a_host_that_is_away_for_a_while_is_tried_again() {
