@@ -12,8 +12,6 @@
 pub mod activity;
 pub mod address;
 pub mod alarm;
-#[cfg(target_os = "linux")]
-mod cgroup;
 #[cfg(unix)]
 pub mod channel;
 pub mod clock;
@@ -53,8 +51,6 @@ pub mod seccomp;
 pub mod shared_memory;
 pub mod signal;
 pub mod socket;
-#[cfg(all(unix, not(target_os = "linux")))]
-mod sysctl;
 pub mod tcp;
 #[cfg(target_os = "linux")]
 pub mod terminal;

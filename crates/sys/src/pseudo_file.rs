@@ -39,6 +39,13 @@ pub(crate) fn counter(text: &str, name: &str) -> Option<u64> {
     })
 }
 
+/// The number of that name in tables of two lines for each group: `Tcp: NAME NAME …` above `Tcp: 1 2 …`.
+pub(crate) fn column(table: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = table.lines().filter(|line| line.starts_with(group));
+    let index = lines.next()?.split(' ').position(|column| column == name)?;
+    lines.next()?.split(' ').nth(index)?.parse().ok()
+}
+
 /// A list of processors such as `0-3,8` as numbers (cpuset(7), "List format").
 pub(crate) fn cpu_list(list: &str) -> Vec<u32> {
     let mut cpus = Vec::new();
@@ -70,6 +77,13 @@ mod tests {
         assert_eq!(field(text, "empty"), None);
         assert_eq!(field(text, "Mem"), None);
         assert_eq!(counter("pswpin 3\npswpout 4\n", "pswpout"), Some(4));
+    }
+
+    #[test]
+    fn columns_are_found_by_name() {
+        let table = "Ip: A B\nIp: 1 2\nTcp: ActiveOpens RetransSegs InErrs\nTcp: 76 5 0\n";
+        assert_eq!(column(table, "Tcp:", "RetransSegs"), Some(5));
+        assert_eq!(column(table, "Tcp:", "NoSuch"), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::bounds::{KnownProcessors, ProcessorBounds};
-use super::topology::{Cache, CacheKind, Cpu, Topology};
+use super::topology::KnownProcessors;
+use super::{Cache, CacheKind, Cpu, ProcessorBounds, Topology};
 use crate::Unsupported;
 use crate::pseudo_file::{cpu_list, number, text};
 
@@ -86,7 +86,7 @@ pub(super) fn bounds() -> ProcessorBounds {
     let (online, isolated) = (list("online"), list("isolated"));
     // Where they cannot be known, none is missing.
     let allowed = allowed().unwrap_or_else(|_| online.clone());
-    let cpuset = crate::cgroup::cpuset();
+    let cpuset = crate::control_group::cpuset();
     let known = KnownProcessors {
         present: list("present").len(),
         is_smt_off: text(Path::new(CPUS).join("smt/control")).is_some_and(|control| control.ends_with("off")),

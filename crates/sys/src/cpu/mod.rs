@@ -18,13 +18,13 @@ use windows as system;
 #[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly", windows)))]
 use other as system;
 
-mod bounds;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod hypervisor;
+pub(crate) mod cpuid;
 mod topology;
 
-pub use bounds::{ProcessorBounds, Throttling};
-pub use topology::{Border, BorderKind, Cache, CacheKind, Cpu, Placed, Placement, Topology};
+pub use topology::{
+    Border, BorderKind, Cache, CacheKind, Cpu, Placed, Placement, ProcessorBounds, Throttling, Topology,
+};
 
 /// Reads the topology.
 ///
@@ -55,7 +55,7 @@ pub fn count() -> usize {
 /// half. `None` where none limits it.
 pub fn quota() -> Option<f64> {
     cfg_select! {
-        target_os = "linux" => { crate::cgroup::cpus() }
+        target_os = "linux" => { crate::control_group::cpus() }
         _ => { None }
     }
 }
@@ -65,7 +65,7 @@ pub fn quota() -> Option<f64> {
 pub fn throttling() -> Option<Throttling> {
     cfg_select! {
         target_os = "linux" => {
-            let (times, seconds) = crate::cgroup::throttled(&crate::cgroup::folders("cpu"))?;
+            let (times, seconds) = crate::control_group::throttled(&crate::control_group::folders("cpu"))?;
             Some(Throttling { times, seconds })
         }
         _ => { None }
@@ -74,13 +74,16 @@ pub fn throttling() -> Option<Throttling> {
 
 /// The processors of the machine that this process may not use, and why.
 pub fn bounds() -> ProcessorBounds {
-    system::bounds()
+    cfg_select! {
+        target_os = "linux" => { linux::bounds() }
+        _ => { ProcessorBounds::default() }
+    }
 }
 
 /// Whether a program executes their instructions, so that many processors share few real ones.
 pub fn are_emulated() -> bool {
     cfg_select! {
-        target_arch = "x86_64" => { hypervisor::is_emulator() }
+        target_arch = "x86_64" => { cpuid::is_emulator() }
         _ => { false }
     }
 }
@@ -134,14 +137,20 @@ fn rank(allowed: &[u32], topology: &Topology) -> Vec<u32> {
     ranked
 }
 
-/// Affinity of a thread on FreeBSD and DragonFly: sched_setaffinity(2), up to 1,024 processors.
+/// FreeBSD and DragonFly: sched_setaffinity(2), up to 1,024 processors. The topology is XML, which is not
+/// parsed here.
 #[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
-mod affinity {
+mod bsd {
     use std::io;
 
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+    use super::Topology;
     use crate::Unsupported;
+
+    pub(super) fn topology() -> Result<Topology, Unsupported> {
+        Err(Unsupported("kern.sched.topology_spec is not read yet"))
+    }
 
     pub(super) fn allowed() -> Result<Vec<u32>, Unsupported> {
         let set = sched_getaffinity(None).map_err(|_| {
@@ -163,19 +172,6 @@ mod affinity {
     }
 }
 
-/// FreeBSD and DragonFly: threads can be bound as on Linux. The topology is XML, which is not parsed here.
-#[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
-mod bsd {
-    pub(super) use super::affinity::{allowed, confine};
-    pub(super) use super::bounds::unknown as bounds;
-    use super::topology::Topology;
-    use crate::Unsupported;
-
-    pub(super) fn topology() -> Result<Topology, Unsupported> {
-        Err(Unsupported("kern.sched.topology_spec is not read yet"))
-    }
-}
-
 /// Windows: affinity masks of up to 64 processors, which are one processor group.
 #[cfg(windows)]
 mod windows {
@@ -185,8 +181,7 @@ mod windows {
         GetCurrentProcess, GetCurrentThread, GetProcessAffinityMask, SetThreadAffinityMask,
     };
 
-    pub(super) use super::bounds::unknown as bounds;
-    use super::topology::Topology;
+    use super::Topology;
     use crate::Unsupported;
 
     pub(super) fn topology() -> Result<Topology, Unsupported> {
@@ -223,8 +218,7 @@ mod windows {
 mod other {
     use std::io;
 
-    pub(super) use super::bounds::unknown as bounds;
-    use super::topology::Topology;
+    use super::Topology;
     use crate::Unsupported;
 
     const NO_AFFINITY: Unsupported = Unsupported("threads cannot be bound to processors on this system");

@@ -385,7 +385,7 @@ mod tests {
         let facts = facts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let mut snapshot = Snapshot::default();
         for (name, value) in now {
-            snapshot.set_level(name, *value);
+            snapshot.level(name, Some(*value));
         }
         warnings(&facts, &snapshot)
     }

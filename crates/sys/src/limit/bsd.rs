@@ -49,7 +49,7 @@ fn processes_of_user() -> Option<Bound> {
 }
 
 fn of_system(name: &std::ffi::CStr, reserved: u64) -> Option<Bound> {
-    let value = crate::sysctl::number(name)?;
+    let value = crate::tunable::sysctl::number(name)?;
     let limit = name.to_string_lossy().into_owned();
     let advice = format!("raise it as root with `sysctl {limit}={}`", value * 2);
     Some(Bound { usable: value.saturating_sub(reserved), limit, value, advice })
@@ -58,7 +58,7 @@ fn of_system(name: &std::ffi::CStr, reserved: u64) -> Option<Bound> {
 /// The installed memory. These systems have no common name for free memory, so half of it is left alone.
 fn memory_of_system() -> Option<Bound> {
     let value =
-        [c"hw.memsize", c"hw.physmem64", c"hw.physmem"].into_iter().find_map(crate::sysctl::number)?;
+        [c"hw.memsize", c"hw.physmem64", c"hw.physmem"].into_iter().find_map(crate::tunable::sysctl::number)?;
     let advice = "use a machine with more memory".into();
     Some(Bound { usable: value / 2, limit: "hw.physmem".into(), value, advice })
 }
@@ -70,7 +70,7 @@ fn local_ports() -> Option<Bound> {
         (c"net.inet.ip.anonportmin", c"net.inet.ip.anonportmax"),
     ];
     names.into_iter().find_map(|(first, last)| {
-        let value = (crate::sysctl::number(last)? + 1).checked_sub(crate::sysctl::number(first)?)?;
+        let value = (crate::tunable::sysctl::number(last)? + 1).checked_sub(crate::tunable::sysctl::number(first)?)?;
         let limit = first.to_string_lossy().into_owned();
         let advice = format!("lower it as root with `sysctl {limit}=1024`");
         Some(Bound { usable: value, limit, value, advice })

@@ -3,7 +3,7 @@
 
 use super::definition::{Bound, DESCRIPTORS_RESERVED, Kind, Resource};
 use super::unix::get;
-use crate::cgroup;
+use crate::control_group;
 use crate::pseudo_file::{field, field_bytes, in_first_pid_namespace, number, text};
 
 /// The kernel keeps the low process numbers for itself: `RESERVED_PIDS` in kernel/pid.c.
@@ -138,7 +138,7 @@ fn tasks() -> [Option<Bound>; 4] {
         value,
         advice: sysctl_advice("kernel.threads-max", value * 2),
     });
-    let of_group = cgroup::pids().map(|cap| Bound {
+    let of_group = control_group::pids().map(|cap| Bound {
         usable: cap.limit.saturating_sub(cap.used).saturating_sub(PROCESSES_SPARED),
         limit: "pids.max".into(),
         value: cap.limit,
@@ -171,7 +171,7 @@ fn memory_of_system() -> Option<Bound> {
 }
 
 fn memory_of_group() -> Option<Bound> {
-    let cap = cgroup::memory()?;
+    let cap = control_group::memory()?;
     let advice =
         format!("raise {}, or MemoryMax= of the service, or --memory of the container", cap.file.display());
     let usable = less_a_tenth(cap.limit.saturating_sub(cap.used));

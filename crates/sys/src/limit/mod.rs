@@ -146,7 +146,7 @@ mod unix {
         };
         // macOS calls the hard limit infinite and yet refuses more than a system-wide number.
         #[cfg(target_os = "macos")]
-        if let Some(most) = crate::sysctl::number(match resource {
+        if let Some(most) = crate::tunable::sysctl::number(match resource {
             Rlimit::Nproc => c"kern.maxprocperuid",
             _ => c"kern.maxfilesperproc",
         }) {

@@ -137,6 +137,8 @@ pub(crate) mod table {
     pub(crate) struct Mount {
         /// Major and minor number: `254:0`. Some kinds, such as btrfs, have numbers of their own.
         pub(crate) device: String,
+        /// The folder of its file system that it shows.
+        pub(crate) root: String,
         /// Where it is.
         pub(crate) point: PathBuf,
         /// Options of the mount, such as `rw,noatime`.
@@ -162,6 +164,7 @@ pub(crate) mod table {
             let what: Vec<&str> = what.split(' ').collect();
             Some(Mount {
                 device: (*place.get(2)?).to_owned(),
+                root: (*place.get(3)?).to_owned(),
                 // Spaces in a path are written as \040.
                 point: PathBuf::from(place.get(4)?.replace("\\040", " ")),
                 options: (*place.get(5)?).to_owned(),

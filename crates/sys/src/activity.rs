@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 
 #[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
 use linux as system;
 
 #[cfg(windows)]
@@ -53,17 +51,11 @@ impl Snapshot {
         self.counters.get(name).or_else(|| self.levels.get(name)).copied()
     }
 
-    /// Sets a value by hand.
-    #[cfg(test)]
-    pub(crate) fn set_level(&mut self, name: &'static str, value: f64) {
-        self.levels.insert(name, value);
-    }
-
-    pub(super) fn count(&mut self, name: &'static str, value: Option<f64>) {
+    fn count(&mut self, name: &'static str, value: Option<f64>) {
         self.counters.extend(value.map(|value| (name, value)));
     }
 
-    pub(super) fn level(&mut self, name: &'static str, value: Option<f64>) {
+    pub(crate) fn level(&mut self, name: &'static str, value: Option<f64>) {
         self.levels.extend(value.map(|value| (name, value)));
     }
 }
@@ -98,7 +90,7 @@ pub(crate) mod usage {
         snapshot.count("page_faults_major", sum(|usage| usage.ru_majflt as f64));
     }
 
-    fn seconds(time: libc::timeval) -> f64 {
+    pub(crate) fn seconds(time: libc::timeval) -> f64 {
         time.tv_sec as f64 + time.tv_usec as f64 * 1e-6
     }
 
@@ -108,6 +100,112 @@ pub(crate) mod usage {
         // SAFETY: the pointer is to a whole rusage of ours, which the call only fills; all of its fields are
         // plain numbers, for which the zeros it starts with are values too.
         unsafe { (libc::getrusage(who, usage.as_mut_ptr()) == 0).then(|| usage.assume_init()) }
+    }
+}
+
+/// Linux: the counters in /proc and /sys (proc(5), Documentation/accounting/psi.rst).
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::path::PathBuf;
+    use std::sync::OnceLock;
+
+    use super::Snapshot;
+    use crate::control_group;
+    use crate::pseudo_file::{column, counter, field_bytes, number, text};
+
+    /// Throttling is read for at most so many processors, because each is a file.
+    const THROTTLE_CPUS: u32 = 64;
+
+    pub(super) fn read(snapshot: &mut Snapshot) {
+        if let Some(stat) = text("/proc/stat") {
+            processors(snapshot, &stat);
+        }
+        if let Some(vmstat) = text("/proc/vmstat") {
+            for (name, key) in
+                [("swap_in_pages", "pswpin"), ("swap_out_pages", "pswpout"), ("oom_kills", "oom_kill")]
+            {
+                snapshot.count(name, counter(&vmstat, key).map(|count| count as f64));
+            }
+        }
+        let counted =
+            |table: &str, group: &str, name: &str| column(table, group, name).map(|count| count as f64);
+        // The tables are per network namespace, ours is the one that counts.
+        if let Some(snmp) = text("/proc/net/snmp") {
+            snapshot.count("tcp_retransmits", counted(&snmp, "Tcp:", "RetransSegs"));
+        }
+        if let Some(netstat) = text("/proc/net/netstat") {
+            snapshot.count("listen_drops", counted(&netstat, "TcpExt:", "ListenDrops"));
+            snapshot.count("listen_overflows", counted(&netstat, "TcpExt:", "ListenOverflows"));
+        }
+        snapshot.count("run_delay_seconds", crate::thread::run_delay_ns().map(|ns| ns as f64 * 1e-9));
+        for (name, file) in [
+            ("psi_cpu_seconds", "/proc/pressure/cpu"),
+            ("psi_memory_seconds", "/proc/pressure/memory"),
+            ("psi_io_seconds", "/proc/pressure/io"),
+        ] {
+            snapshot.count(name, text(file).as_deref().and_then(stalled));
+        }
+        snapshot.count("quota_throttled_seconds", throttled_by_quota());
+        snapshot.count("thermal_throttles", throttled_by_heat());
+
+        if let Some(load) = text("/proc/loadavg") {
+            snapshot.level("load_1m", load.split(' ').next().and_then(|load| load.parse().ok()));
+        }
+        if let Some(memory) = text("/proc/meminfo") {
+            let bytes = |name| field_bytes(&memory, name).map(|bytes| bytes as f64);
+            snapshot.level("memory_available_bytes", bytes("MemAvailable"));
+            let swapped = bytes("SwapTotal").zip(bytes("SwapFree")).map(|(total, free)| total - free);
+            snapshot.level("swap_used_bytes", swapped);
+        }
+    }
+
+    /// `cpu  user nice system idle iowait irq softirq steal guest guest_nice`, in ticks; guest time is part
+    /// of user time already.
+    fn processors(snapshot: &mut Snapshot, stat: &str) {
+        let tick = 1.0 / rustix::param::clock_ticks_per_second() as f64;
+        let times: Vec<f64> = stat
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .skip(1)
+            .filter_map(|ticks| ticks.parse::<f64>().ok())
+            .map(|ticks| ticks * tick)
+            .collect();
+        if let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = times[..] {
+            snapshot.count("busy_seconds", Some(user + nice + system + irq + softirq));
+            snapshot.count("idle_seconds", Some(idle + iowait));
+            snapshot.count("steal_seconds", Some(steal));
+        }
+        // The first number of the line "intr" is the sum of all the others.
+        let total = |key: &str| {
+            let line = stat.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?;
+            line.split(' ').next()?.parse::<f64>().ok()
+        };
+        snapshot.count("system_context_switches", total("ctxt"));
+        snapshot.count("system_interrupts", total("intr"));
+        snapshot.count("system_forks", total("processes"));
+    }
+
+    /// `some avg10=6.38 avg60=2.01 avg300=0.66 total=4962615`: microseconds in which a task waited.
+    pub(super) fn stalled(pressure: &str) -> Option<f64> {
+        let total = pressure.lines().next()?.split_once("total=")?.1;
+        Some(total.parse::<f64>().ok()? * 1e-6)
+    }
+
+    fn throttled_by_quota() -> Option<f64> {
+        // A process seldom moves to another group, and looking for the groups costs more than reading them.
+        static GROUPS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+        let (_, seconds) = control_group::throttled(GROUPS.get_or_init(|| control_group::folders("cpu")))?;
+        Some(seconds)
+    }
+
+    fn throttled_by_heat() -> Option<f64> {
+        let count = |cpu: u32| {
+            number(format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count"))
+        };
+        let counts: Vec<u64> = (0..THROTTLE_CPUS).map_while(count).collect();
+        (!counts.is_empty()).then(|| counts.iter().sum::<u64>() as f64)
     }
 }
 
@@ -186,17 +284,24 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn waits_for_pressure_become_seconds() {
+        let pressure = "some avg10=0.00 total=2500000\nfull avg10=0.00 total=0";
+        assert_eq!(linux::stalled(pressure), Some(2.5));
+    }
+
     #[test]
     fn counters_are_subtracted_and_levels_are_not() {
         let mut before = Snapshot::default();
         before.count("steal_seconds", Some(1.5));
         before.count("interrupts", Some(10.0));
-        before.set_level("load_1m", 7.0);
+        before.level("load_1m", Some(7.0));
         let mut after = Snapshot::default();
         after.count("steal_seconds", Some(2.0));
         after.count("interrupts", Some(3.0));
         after.count("new", Some(1.0));
-        after.set_level("load_1m", 0.5);
+        after.level("load_1m", Some(0.5));
         let expected = BTreeMap::from([("steal_seconds".to_owned(), 0.5), ("load_1m".to_owned(), 0.5)]);
         assert_eq!(difference(&before, &after), expected);
     }
