@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use rustix::event::kqueue::{self, EventFilter, EventFlags};
 
-use super::by_descriptor::ByDescriptor;
-use super::{EVENTS_MAX, Event, Interest, Poller, nothing_if_interrupted};
+use super::{ByDescriptor, EVENTS_MAX, Event, Interest, Poller, nothing_if_interrupted};
 
 /// kqueue(2).
 pub struct Kqueue {

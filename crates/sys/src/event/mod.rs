@@ -1,15 +1,10 @@
-//! Event interfaces, which report the ready ones of many descriptors. One file per interface, all behind
-//! [`Poller`].
+//! Event interfaces, which report the ready ones of many descriptors, all behind [`Poller`]; and [`Flag`], a
+//! descriptor that the program makes ready, for events within a process.
 
-#[cfg(unix)]
-mod by_descriptor;
-#[cfg(any(target_os = "illumos", target_os = "solaris"))]
-mod devpoll;
 #[cfg(target_os = "linux")]
 mod epoll;
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
-mod event_ports;
-mod flag;
+mod illumos;
 #[cfg(any(
     target_vendor = "apple",
     target_os = "dragonfly",
@@ -23,25 +18,23 @@ mod poll;
 #[cfg(windows)]
 #[path = "wsapoll.rs"]
 mod poll;
-#[cfg(unix)]
-mod select;
 #[cfg(target_os = "linux")]
 mod signal_io;
 #[cfg(unix)]
 mod uring;
 
 use std::io;
+#[cfg(unix)]
+use std::os::fd::RawFd;
 use std::time::Duration;
 
 use crate::handle::Handle;
 
-#[cfg(any(target_os = "illumos", target_os = "solaris"))]
-pub use devpoll::DevPoll;
 #[cfg(target_os = "linux")]
 pub use epoll::{Epoll, EpollEdge, ExclusiveWatch, SharedSet};
-#[cfg(any(target_os = "illumos", target_os = "solaris"))]
-pub use event_ports::EventPorts;
 pub use flag::Flag;
+#[cfg(any(target_os = "illumos", target_os = "solaris"))]
+pub use illumos::{DevPoll, EventPorts};
 #[cfg(any(
     target_vendor = "apple",
     target_os = "dragonfly",
@@ -52,7 +45,7 @@ pub use flag::Flag;
 pub use kqueue::Kqueue;
 pub use poll::Poll;
 #[cfg(unix)]
-pub use select::{BeyondSelect, Select};
+pub use poll::{BeyondSelect, Select};
 #[cfg(target_os = "linux")]
 pub use signal_io::SignalIo;
 #[cfg(unix)]
@@ -138,6 +131,151 @@ pub trait Poller: Sized {
     fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()>;
 }
 
+/// The cheapest descriptor that can become ready: eventfd(2) on Linux; elsewhere a pipe, which needs two.
+#[cfg(unix)]
+mod flag {
+    use std::io;
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+    /// A descriptor that is readable while the flag is raised. Never blocks.
+    #[derive(Debug)]
+    pub struct Flag {
+        shown: OwnedFd,
+        #[cfg(not(target_os = "linux"))]
+        held: OwnedFd,
+    }
+
+    impl Flag {
+        /// A flag that is lowered.
+        ///
+        /// # Errors
+        /// Those of eventfd(2), or of pipe(2) and fcntl(2).
+        pub fn new() -> io::Result<Flag> {
+            #[cfg(target_os = "linux")]
+            {
+                use rustix::event::{EventfdFlags, eventfd};
+                Ok(Flag { shown: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)? })
+            }
+            #[cfg(not(target_os = "linux"))]
+            {
+                let (shown, held) = rustix::pipe::pipe()?;
+                for end in [&shown, &held] {
+                    rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC)?;
+                    rustix::io::ioctl_fionbio(end, true)?;
+                }
+                Ok(Flag { shown, held })
+            }
+        }
+
+        /// Makes it readable.
+        ///
+        /// # Errors
+        /// Those of write(2).
+        #[inline]
+        pub fn raise(&self) -> io::Result<()> {
+            #[cfg(target_os = "linux")]
+            rustix::io::write(&self.shown, &1_u64.to_ne_bytes())?;
+            #[cfg(not(target_os = "linux"))]
+            rustix::io::write(&self.held, b"!")?;
+            Ok(())
+        }
+
+        /// Makes it unreadable again.
+        ///
+        /// # Errors
+        /// Those of read(2); `WouldBlock` when it was not raised.
+        #[inline]
+        pub fn lower(&self) -> io::Result<()> {
+            rustix::io::read(&self.shown, &mut [0; 8])?;
+            Ok(())
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    impl Flag {
+        /// A flag whose raises are counted, and which one read(2) lowers by one; the read waits until there
+        /// is one: eventfd(2) with `EFD_SEMAPHORE`.
+        ///
+        /// # Errors
+        /// Those of eventfd(2).
+        pub fn semaphore() -> io::Result<Flag> {
+            use rustix::event::{EventfdFlags, eventfd};
+            Ok(Flag { shown: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)? })
+        }
+
+        /// Waits until it is raised, by one poll(2) without time-out. Returns whether it is: a signal may end
+        /// the wait too.
+        ///
+        /// # Errors
+        /// Those of poll(2).
+        pub fn await_raised(&self) -> io::Result<bool> {
+            use rustix::event::{PollFd, PollFlags, poll};
+            match poll(&mut [PollFd::new(&self.shown, PollFlags::IN)], None) {
+                Ok(ready) => Ok(ready > 0),
+                Err(rustix::io::Errno::INTR) => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        }
+    }
+
+    impl AsFd for Flag {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.shown.as_fd()
+        }
+    }
+}
+
+/// Windows: WSAPoll takes only sockets, so the flag is a UDP socket on loopback that sends datagrams to
+/// itself.
+#[cfg(windows)]
+mod flag {
+    use std::io;
+    use std::net::{Ipv4Addr, UdpSocket};
+    use std::os::windows::io::{AsSocket, BorrowedSocket};
+
+    /// A socket that is readable while the flag is raised. Never blocks.
+    #[derive(Debug)]
+    pub struct Flag(UdpSocket);
+
+    impl Flag {
+        /// A flag that is lowered.
+        ///
+        /// # Errors
+        /// Those of socket, bind, connect and ioctlsocket.
+        pub fn new() -> io::Result<Flag> {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+            // No other process can raise it.
+            socket.connect(socket.local_addr()?)?;
+            socket.set_nonblocking(true)?;
+            Ok(Flag(socket))
+        }
+
+        /// Makes it readable.
+        ///
+        /// # Errors
+        /// Those of send.
+        #[inline]
+        pub fn raise(&self) -> io::Result<()> {
+            self.0.send(b"!").map(drop)
+        }
+
+        /// Makes it unreadable again.
+        ///
+        /// # Errors
+        /// Those of recv; `WouldBlock` when it was not raised.
+        #[inline]
+        pub fn lower(&self) -> io::Result<()> {
+            self.0.recv(&mut [0; 8]).map(drop)
+        }
+    }
+
+    impl AsSocket for Flag {
+        fn as_socket(&self) -> BorrowedSocket<'_> {
+            self.0.as_socket()
+        }
+    }
+}
+
 /// The most events that one wait returns, where the interface has a choice.
 #[cfg(unix)]
 const EVENTS_MAX: usize = 512;
@@ -181,4 +319,52 @@ fn narrow(token: usize) -> io::Result<u32> {
 #[cfg(unix)]
 fn nothing_if_interrupted(error: io::Error) -> io::Result<usize> {
     if error.kind() == io::ErrorKind::Interrupted { Ok(0) } else { Err(error) }
+}
+
+/// A table indexed by descriptor. It stays dense, because the system always allocates the lowest free one.
+#[cfg(unix)]
+#[derive(Debug)]
+struct ByDescriptor<T>(Vec<Option<T>>);
+
+#[cfg(unix)]
+impl<T> ByDescriptor<T> {
+    const fn new() -> ByDescriptor<T> {
+        ByDescriptor(Vec::new())
+    }
+
+    /// `EEXIST` for one that is there, as epoll_ctl(2) answers.
+    fn insert(&mut self, descriptor: RawFd, value: T) -> io::Result<()> {
+        let index = usize::try_from(descriptor).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+        if index >= self.0.len() {
+            self.0.resize_with(index + 1, || None);
+        }
+        match &mut self.0[index] {
+            Some(_) => Err(io::Error::from_raw_os_error(libc::EEXIST)),
+            free => {
+                *free = Some(value);
+                Ok(())
+            }
+        }
+    }
+
+    fn get_mut(&mut self, descriptor: RawFd) -> Option<&mut T> {
+        self.0.get_mut(usize::try_from(descriptor).ok()?)?.as_mut()
+    }
+
+    /// `ENOENT` for one that is not there.
+    fn known(&mut self, descriptor: RawFd) -> io::Result<&mut T> {
+        self.get_mut(descriptor).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+    }
+
+    /// `ENOENT` for one that is not there.
+    fn remove(&mut self, descriptor: RawFd) -> io::Result<T> {
+        let place = usize::try_from(descriptor).ok().and_then(|index| self.0.get_mut(index));
+        place.and_then(Option::take).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+    }
+
+    /// All that are there.
+    #[cfg(target_os = "linux")]
+    fn iter(&self) -> impl Iterator<Item = (RawFd, &T)> {
+        (0..).zip(&self.0).filter_map(|(descriptor, value)| Some((descriptor, value.as_ref()?)))
+    }
 }

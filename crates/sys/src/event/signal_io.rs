@@ -15,9 +15,10 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
-use super::by_descriptor::ByDescriptor;
 use super::poll::poll;
-use super::{BROKEN, EVENTS_MAX, Event, Interest, Poller, event_from_revents, narrow, poll_events};
+use super::{
+    BROKEN, ByDescriptor, EVENTS_MAX, Event, Interest, Poller, event_from_revents, narrow, poll_events,
+};
 
 /// From <asm-generic/fcntl.h>; the libc crate has them for one system only.
 const F_SETSIG: libc::c_int = 10;

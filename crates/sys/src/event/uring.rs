@@ -5,8 +5,9 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
-use super::by_descriptor::ByDescriptor;
-use super::{BROKEN, EVENTS_MAX, Event, Interest, Poller, event_from_revents, narrow, poll_events};
+use super::{
+    BROKEN, ByDescriptor, EVENTS_MAX, Event, Interest, Poller, event_from_revents, narrow, poll_events,
+};
 use crate::ring::{OperationId, Ring, RingSettings};
 
 /// Polls of io_uring(7), multishot.

@@ -1,8 +1,7 @@
 //! Linux: the limits of the process, its control groups, and the sysctls of the kernel
 //! (proc(5), cgroups(7), capabilities(7)).
 
-use super::definition::{Bound, DESCRIPTORS_RESERVED, Kind, Resource};
-use super::unix::get;
+use super::{Bound, DESCRIPTORS_RESERVED, Kind, Resource, get};
 use crate::control_group;
 use crate::pseudo_file::{field, field_bytes, in_first_pid_namespace, number, text};
 

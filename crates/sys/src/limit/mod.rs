@@ -3,32 +3,187 @@
 //! Each limit has a name and advice, so that a report names the limit that ended the sweep and the remedy,
 //! instead of an errno alone.
 
+#[cfg(target_os = "linux")]
+mod linux;
+
+use std::fmt;
 use std::io;
 use std::path::Path;
 
 use crate::Unsupported;
 
-mod definition;
-
-pub use definition::{Bound, DESCRIPTORS_RESERVED, FolderResource, Kind, Limit, Raise, Resource};
-
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
-use linux as bound;
-
-#[cfg(all(unix, not(target_os = "linux")))]
-mod bsd;
 #[cfg(all(unix, not(target_os = "linux")))]
 use bsd as bound;
-
-#[cfg(unix)]
-use unix as process;
-
+#[cfg(target_os = "linux")]
+use linux as bound;
 #[cfg(not(unix))]
 use other as bound;
 #[cfg(not(unix))]
 use other as process;
+#[cfg(unix)]
+use unix as process;
+
+/// A limit of the process, getrlimit(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Open descriptors, `RLIMIT_NOFILE`.
+    Descriptors,
+    /// Processes of this user; on Linux its threads count too. `RLIMIT_NPROC`.
+    Processes,
+    /// Bytes of the main thread's stack, `RLIMIT_STACK`.
+    Stack,
+    /// Bytes of address space, `RLIMIT_AS`.
+    AddressSpace,
+    /// Bytes of memory locked against paging, `RLIMIT_MEMLOCK`.
+    LockedMemory,
+    /// Bytes in message queues of POSIX of this user, `RLIMIT_MSGQUEUE`.
+    QueueBytes,
+}
+
+/// Both values of one limit; `None` is "unlimited".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The value in force.
+    pub soft: Option<u64>,
+    /// How far the process itself may raise it.
+    pub hard: Option<u64>,
+}
+
+/// The result of raising one limit.
+#[derive(Debug)]
+pub struct Raise {
+    /// The limit.
+    pub kind: Kind,
+    /// Both values before.
+    pub before: Limit,
+    /// Both values after.
+    pub after: Limit,
+    /// Why the soft value stays below the hard one; `None` when they are now equal.
+    pub stopped_by: Option<io::Error>,
+}
+
+/// The table of resources: the name in a record, words for a reader, and the error at its limit where that
+/// has another meaning elsewhere, such as a full disk or too many processes.
+macro_rules! resources {
+    ($($(#[$doc:meta])* $resource:ident = $name:literal, $words:literal $(, $refusal:literal)?;)*) => {
+        /// A resource that a sweep uses up.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Resource {
+            $($(#[$doc])* $resource,)*
+        }
+
+        impl Resource {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$resource),*];
+
+            /// Its name in a record.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$resource => $name,)* }
+            }
+
+            fn refusal(self) -> Option<&'static str> {
+                match self { $(Self::$resource => None::<&str>$(.or(Some($refusal)))?,)* }
+            }
+
+            fn unreadable(self) -> Unsupported {
+                Unsupported(match self {
+                    $(Self::$resource => concat!("no limit on ", $words, " can be read here"),)*
+                })
+            }
+        }
+
+        impl fmt::Display for Resource {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$resource => $words,)* })
+            }
+        }
+    };
+}
+
+resources! {
+    /// Descriptors of one process.
+    Descriptors = "descriptors", "descriptors";
+    /// Processes alive at once.
+    Processes = "processes", "processes";
+    /// Threads of one process.
+    Threads = "threads", "threads";
+    /// Memory mappings of one process.
+    Mappings = "mappings", "mappings";
+    /// Bytes of memory.
+    MemoryBytes = "memory", "bytes of memory";
+    /// Local ports that the system hands out by itself, for one local address and one peer.
+    LocalPorts = "ports", "local ports";
+    /// Descriptors that the user's epoll sets watch together.
+    EpollWatches = "epoll_watches", "descriptors watched by epoll", "ENOSPC";
+    /// Files and folders that the user watches by inotify(7).
+    InotifyWatches = "inotify_watches", "watched files", "ENOSPC";
+    /// Instances of inotify(7) of the user.
+    InotifyInstances = "inotify_instances", "inotify instances";
+    /// Connections of one listening socket that wait to be accepted.
+    Backlog = "backlog", "connections that wait to be accepted";
+    /// Connections that the packet filter keeps track of.
+    TrackedConnections = "tracked_connections", "tracked connections";
+    /// Descriptors of the user that were sent over sockets and not received yet.
+    DescriptorsInFlight = "descriptors_in_flight", "descriptors in flight";
+    /// Files and folders that the user marks by fanotify(7).
+    FanotifyMarks = "fanotify_marks", "files marked by fanotify", "ENOSPC";
+    /// Signals of the user that are queued, or may be: each timer of POSIX keeps one.
+    PendingSignals = "pending_signals", "queued signals", "EAGAIN";
+    /// Pages in pipes of the user.
+    PipePages = "pipe_pages", "pages of pipes";
+    /// Segments of shared memory, shmget(2).
+    SharedSegments = "shared_segments", "shared memory segments", "ENOSPC";
+    /// Pages in all segments of shared memory, shmget(2).
+    SharedPages = "shared_pages", "pages of shared memory segments", "ENOSPC";
+    /// Message queues of System V, msgget(2).
+    MessageQueues = "message_queues", "message queues", "ENOSPC";
+    /// Message queues of POSIX, mq_overview(7).
+    PosixQueues = "posix_queues", "POSIX message queues", "ENOSPC";
+    /// Bytes in message queues of POSIX of the user.
+    PosixQueueBytes = "posix_queue_bytes", "bytes of POSIX message queues";
+    /// Messages in one message queue of POSIX.
+    PosixMessages = "posix_messages", "messages in a POSIX queue", "EAGAIN";
+    /// Bytes, and messages, in one message queue of System V.
+    QueueBytes = "queue_bytes", "bytes in a message queue", "EAGAIN";
+    /// Pseudo-terminals, pty(7).
+    Terminals = "terminals", "pseudo-terminals", "ENOSPC";
+    /// Mounts of one mount namespace.
+    Mounts = "mounts", "mounts", "ENOSPC";
+    /// Mount namespaces of the user.
+    MountNamespaces = "mount_namespaces", "mount namespaces", "ENOSPC";
+    /// Network namespaces of the user.
+    NetworkNamespaces = "network_namespaces", "network namespaces", "ENOSPC";
+    /// IPC namespaces of the user.
+    IpcNamespaces = "ipc_namespaces", "IPC namespaces", "ENOSPC";
+    /// UTS namespaces of the user.
+    UtsNamespaces = "uts_namespaces", "UTS namespaces", "ENOSPC";
+}
+
+/// A resource of the file system that a workload's folder is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FolderResource {
+    /// Bytes on the disk.
+    DiskBytes,
+    /// Inodes: files and folders.
+    Inodes,
+}
+
+/// One limit as it bounds one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// How many a sweep may use: the limit less the present use, less a reserve for the program itself and
+    /// for the machine around it.
+    pub usable: u64,
+    /// The limit's name as its manual page spells it: `RLIMIT_NOFILE`, `vm.max_map_count`.
+    pub limit: String,
+    /// The limit's value.
+    pub value: u64,
+    /// How to raise it, as the end of a sentence: ``raise it with `ulimit -n 65536` ``.
+    pub advice: String,
+}
+
+/// Descriptors that a trial needs for itself: the standard three, its clocks, its files, and some to spare.
+pub const DESCRIPTORS_RESERVED: u64 = 32;
 
 /// Reads one limit of this process. See getrlimit(2).
 ///
@@ -101,7 +256,7 @@ mod unix {
 
     use rustix::process::{Resource as Rlimit, getrlimit, setrlimit};
 
-    use super::definition::{Kind, Limit, Raise};
+    use super::{Kind, Limit, Raise};
     use crate::Unsupported;
 
     fn rlimit(kind: Kind) -> Result<Rlimit, Unsupported> {
@@ -156,10 +311,83 @@ mod unix {
     }
 }
 
+/// The BSDs, macOS and illumos: the limits of the process and, where sysctl(3) has names, those of the system.
+#[cfg(all(unix, not(target_os = "linux")))]
+mod bsd {
+    use super::{Bound, DESCRIPTORS_RESERVED, Kind, Resource, get};
+    use crate::tunable::sysctl;
+
+    /// Processes left over, so that an administrator can still log in and stop us.
+    const PROCESSES_SPARED: u64 = 64;
+
+    pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
+        let bounds = match resource {
+            Resource::Descriptors => vec![
+                of_process(Kind::Descriptors, DESCRIPTORS_RESERVED, "RLIMIT_NOFILE", "-n"),
+                of_system(c"kern.maxfilesperproc", DESCRIPTORS_RESERVED),
+                of_system(c"kern.maxfiles", DESCRIPTORS_RESERVED),
+            ],
+            Resource::Processes => vec![
+                of_process(Kind::Processes, PROCESSES_SPARED, "RLIMIT_NPROC", "-u"),
+                of_system(c"kern.maxprocperuid", PROCESSES_SPARED),
+                of_system(c"kern.maxproc", PROCESSES_SPARED),
+            ],
+            Resource::Threads => vec![
+                of_system(c"kern.threads.max_threads_per_proc", PROCESSES_SPARED),
+                of_system(c"kern.num_taskthreads", PROCESSES_SPARED),
+                of_system(c"kern.maxthread", PROCESSES_SPARED),
+            ],
+            Resource::MemoryBytes => vec![memory_of_system()],
+            Resource::LocalPorts => vec![local_ports()],
+            Resource::Backlog => vec![
+                of_system(c"kern.ipc.soacceptqueue", 0).or_else(|| of_system(c"kern.ipc.somaxconn", 0)),
+                of_system(c"kern.somaxconn", 0),
+            ],
+            // Facilities of Linux, and limits that have no common name.
+            _ => Vec::new(),
+        };
+        bounds.into_iter().flatten().collect()
+    }
+
+    fn of_process(kind: Kind, spared: u64, limit: &str, option: &str) -> Option<Bound> {
+        let value = get(kind).ok()?.soft?;
+        let advice = format!("raise it with `ulimit {option}`");
+        Some(Bound { usable: value.saturating_sub(spared), limit: limit.into(), value, advice })
+    }
+
+    fn of_system(name: &std::ffi::CStr, reserved: u64) -> Option<Bound> {
+        let value = sysctl::number(name)?;
+        let limit = name.to_string_lossy().into_owned();
+        let advice = format!("raise it as root with `sysctl {limit}={}`", value * 2);
+        Some(Bound { usable: value.saturating_sub(reserved), limit, value, advice })
+    }
+
+    /// The installed memory. These systems have no common name for free memory, so half of it is left alone.
+    fn memory_of_system() -> Option<Bound> {
+        let value = [c"hw.memsize", c"hw.physmem64", c"hw.physmem"].into_iter().find_map(sysctl::number)?;
+        let advice = "use a machine with more memory".into();
+        Some(Bound { usable: value / 2, limit: "hw.physmem".into(), value, advice })
+    }
+
+    fn local_ports() -> Option<Bound> {
+        // FreeBSD and macOS call the range one thing, NetBSD another.
+        let names = [
+            (c"net.inet.ip.portrange.first", c"net.inet.ip.portrange.last"),
+            (c"net.inet.ip.anonportmin", c"net.inet.ip.anonportmax"),
+        ];
+        names.into_iter().find_map(|(first, last)| {
+            let value = (sysctl::number(last)? + 1).checked_sub(sysctl::number(first)?)?;
+            let limit = first.to_string_lossy().into_owned();
+            let advice = format!("lower it as root with `sysctl {limit}=1024`");
+            Some(Bound { usable: value, limit, value, advice })
+        })
+    }
+}
+
 /// Systems without POSIX resource limits, such as Windows: handles and processes are bounded by memory only.
 #[cfg(not(unix))]
 mod other {
-    use super::definition::{Bound, Kind, Limit, Raise, Resource};
+    use super::{Bound, Kind, Limit, Raise, Resource};
     use crate::Unsupported;
 
     pub(super) fn get(_: Kind) -> Result<Limit, Unsupported> {

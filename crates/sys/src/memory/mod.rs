@@ -1,6 +1,8 @@
 //! Memory: pages, file mappings, arrays whose pages are touched before timing, and the shared region in which
-//! the measurements outlive a crash of the trial.
+//! the measurements outlive a crash of the trial; and an allocator that explains a refusal.
 
+#[cfg(target_os = "linux")]
+mod linux;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
@@ -8,21 +10,13 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
-#[cfg(target_os = "linux")]
-mod program_break;
-mod refusal;
-#[cfg(target_os = "linux")]
-mod region;
-
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(target_os = "linux")]
-pub use program_break::ProgramBreak;
-pub use refusal::{Allocator, explain_abort};
-#[cfg(target_os = "linux")]
-pub use region::{MemoryRegion, PagePolicy};
-
+pub use linux::{MemoryRegion, PagePolicy, ProgramBreak, kernel_object_bytes};
 pub use platform::{Mapping, Private, Shared, keep_freed, mapping_granularity, page_bytes};
 
 /// An empty vector of the given capacity whose pages have all been touched, so that filling it takes no
@@ -44,35 +38,81 @@ pub fn touched_vec<T>(capacity: usize) -> Vec<T> {
 /// Unsupported.
 pub fn kernel_bytes() -> io::Result<u64> {
     cfg_select! {
-        target_os = "linux" => { kernel::bytes() }
+        target_os = "linux" => { linux::kernel_bytes() }
         _ => { Err(crate::Unsupported("memory of the kernel is read on Linux only").into()) }
     }
 }
 
-/// Memory that the Linux kernel uses itself: /proc/meminfo (proc_meminfo(5)).
-/// Bytes of one kernel object of that name, slabinfo(5). Only root may read it.
-#[cfg(target_os = "linux")]
-pub fn kernel_object_bytes(name: &str) -> Option<u64> {
-    let table = crate::pseudo_file::text("/proc/slabinfo")?;
-    let mut rows = table.lines().map(str::split_whitespace);
-    // Name, active objects, all objects, bytes.
-    rows.find_map(|mut words| (words.next()? == name).then(|| words.nth(2)?.parse().ok()).flatten())
+/// The allocator of the system, which remembers the last refusal. `try_reserve` returns an error, as ever.
+/// Other callers cannot go on, and Rust aborts the program: [`explain_abort`] makes it say why in words that
+/// help, and end like any other failure.
+#[derive(Debug)]
+pub struct Allocator;
+
+/// Bytes that were refused last; 0 before that.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
+fn remember(place: *mut u8, bytes: usize) -> *mut u8 {
+    if place.is_null() {
+        REFUSED.store(bytes, Ordering::Relaxed);
+    }
+    place
 }
 
-#[cfg(target_os = "linux")]
-mod kernel {
-    use std::io;
+// SAFETY: every call is passed on to the allocator of the system, which keeps the promises of the trait.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the promises that the other allocator needs.
+        remember(unsafe { System.alloc(layout) }, layout.size())
+    }
 
-    use crate::pseudo_file::{field_bytes, text};
+    // SAFETY: as of the trait.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        remember(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
 
-    /// Objects, stacks of tasks, and tables of pages. Other memory of vmalloc cannot be separated from the
-    /// stacks, and is left out.
-    const PARTS: [&str; 3] = ["Slab", "KernelStack", "PageTables"];
+    // SAFETY: as of the trait.
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: as above; `place` is of the other allocator, because all are.
+        remember(unsafe { System.realloc(place, layout, bytes) }, bytes)
+    }
 
-    pub(super) fn bytes() -> io::Result<u64> {
-        let memory = text("/proc/meminfo").ok_or_else(|| io::Error::other("/proc/meminfo cannot be read"))?;
-        let parts: Option<Vec<u64>> = PARTS.iter().map(|part| field_bytes(&memory, part)).collect();
-        let parts = parts.ok_or_else(|| io::Error::other("/proc/meminfo lacks the memory of the kernel"))?;
-        Ok(parts.iter().sum())
+    // SAFETY: as of the trait.
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+/// Makes an abort after refused memory end the program with a message and exit code 1. Needs [`Allocator`].
+pub fn explain_abort() {
+    #[cfg(unix)]
+    // SAFETY: a zeroed sigaction has an empty mask. The handler lives as long as the program, and calls only
+    // what signal-safety(7) allows.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        // A signal that is raised again below ends the program as if there were no handler.
+        action.sa_flags = libc::SA_RESETHAND;
+        action.sa_sigaction = on_abort as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Any other SIGABRT, of an abort or of kill(2), ends the program as it always does.
+#[cfg(unix)]
+extern "C" fn on_abort(_: libc::c_int) {
+    const WORDS: &[u8] =
+        b"error: the system refused the memory that this takes; free some, raise the limit (ulimit \
+        -v, a container's), or give it less: a smaller file, fewer connections or a smaller n\n";
+    const FAILED: libc::c_int = 1;
+    // SAFETY: the words are there for as long as the program; all calls may be made in a handler.
+    unsafe {
+        if REFUSED.load(Ordering::Relaxed) == 0 {
+            libc::raise(libc::SIGABRT);
+            return;
+        }
+        libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
+        libc::_exit(FAILED);
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
 
@@ -229,13 +229,7 @@ impl Shared {
     /// # Errors
     /// `EBADF` when there is no such descriptor; those of fcntl(2) and mmap(2).
     pub fn open(inherited: i32, slots: usize) -> io::Result<Shared> {
-        // SAFETY: fcntl only asks whether the number is open.
-        if unsafe { libc::fcntl(inherited as RawFd, libc::F_GETFD) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: it is open, and by the protocol between parent and child nobody else here owns it.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(inherited as RawFd) };
-        let mut region = Shared::map(descriptor, slots)?;
+        let mut region = Shared::join(inherited, slots)?;
         // The measured process then has one descriptor less.
         region.descriptor = None;
         for slot in region.slots() {

@@ -1,22 +1,13 @@
 //! File systems of this process alone: a mount namespace, images behind loop devices, mounts.
 
 #[cfg(target_os = "linux")]
-mod device;
-#[cfg(target_os = "linux")]
-mod holder;
-#[cfg(target_os = "linux")]
-mod many;
-#[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod platform;
 
-#[cfg(target_os = "linux")]
-pub use device::expect_unused;
-#[cfg(target_os = "linux")]
-pub use many::{MountNumber, bind, describe, mount_memory, number, unmount};
-pub use platform::{LoopDevice, mount, own_namespace};
-#[cfg(not(target_os = "linux"))]
-pub use platform::{MountNumber, bind, describe, expect_unused, mount_memory, number, unmount};
+pub use platform::{
+    LoopDevice, MountNumber, bind, describe, expect_unused, mount, mount_memory, number, own_namespace,
+    unmount,
+};
 
 /// Systems where mounts belong to all processes.
 #[cfg(not(target_os = "linux"))]
