@@ -1,4 +1,4 @@
-//! Worker processes of a server, by fork(2).
+//! Worker processes of a server, by fork(2): how they begin, inherit, end and are killed.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitStatus;
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Signal, WaitOptions};
+
+use super::platform::pid;
 
 /// The exit code of a worker that panicked; no errno is that large.
 pub const PANICKED: u8 = 255;
@@ -47,7 +49,7 @@ pub fn fork(work: impl FnOnce() -> u8) -> io::Result<u32> {
 pub fn try_fork() -> io::Result<()> {
     let number = fork(|| 0)?;
     // It ends at once, and nobody else waits for it.
-    let _ = rustix::process::waitpid(Pid::from_raw(number.cast_signed()), WaitOptions::empty());
+    let _ = rustix::process::waitpid(pid(number), WaitOptions::empty());
     Ok(())
 }
 
@@ -92,9 +94,28 @@ pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
 /// # Errors
 /// Those of kill(2).
 pub fn kill(process: u32) -> io::Result<()> {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let process = process.ok_or_else(|| io::Error::other("no process has that number"))?;
-    Ok(rustix::process::kill_process(process, Signal::KILL)?)
+    send(process, Signal::KILL)
+}
+
+/// Asks a process to end at once, by SIGQUIT, but to end its own children first.
+///
+/// # Errors
+/// Those of kill(2).
+pub fn quit(process: u32) -> io::Result<()> {
+    send(process, Signal::QUIT)
+}
+
+/// Asks a process to end, by SIGTERM.
+///
+/// # Errors
+/// Those of kill(2).
+pub fn terminate(process: u32) -> io::Result<()> {
+    send(process, Signal::TERM)
+}
+
+fn send(process: u32, signal: Signal) -> io::Result<()> {
+    let process = pid(process).ok_or_else(|| io::Error::other("no process has that number"))?;
+    Ok(rustix::process::kill_process(process, signal)?)
 }
 
 /// Makes programs that this process executes inherit the file, and returns its number for [`inherited`].

@@ -1,59 +1,47 @@
 //! Processes: the children that a workload forks, and the means to kill every process of a trial.
 
-use std::path::PathBuf;
-use std::{env, fs, io};
-
+#[cfg(unix)]
+mod execution;
+#[cfg(unix)]
+mod fork;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
-
-#[cfg(unix)]
-mod confine;
-#[cfg(unix)]
-mod execution;
-#[cfg(unix)]
-mod fork;
-#[cfg(target_os = "linux")]
-mod process_tree_usage;
-#[cfg(unix)]
-mod set;
-#[cfg(unix)]
-mod spawn;
 #[cfg(unix)]
 mod user;
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::{env, fs, io};
+
 #[cfg(windows)]
 use platform as fork;
 #[cfg(windows)]
 use platform as user;
 
-use std::process::ExitStatus;
-
 #[cfg(unix)]
-pub use confine::{confine, confined_user, pin, quit, terminate};
-#[cfg(unix)]
-pub use execution::{Amount, Executed, ExecutionUsage, Making, ProgramLauncher, RunningProgram};
-#[cfg(unix)]
-pub use fork::try_fork;
+pub use execution::{
+    Amount, Executed, ExecutionUsage, Making, ProgramLauncher, RunningProgram, SpawnMeans, SpawnedProgram,
+};
 pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};
 #[cfg(unix)]
-pub use platform::leave_terminal;
+pub use fork::{quit, terminate, try_fork};
 #[cfg(windows)]
 pub use platform::process_tree_usage;
-#[cfg(target_os = "linux")]
-pub use process_tree_usage::process_tree_usage;
-#[cfg(unix)]
-pub use set::{ProcessWatch, probe_group};
-#[cfg(unix)]
-pub use spawn::{SpawnMeans, SpawnedProgram};
-pub use user::{become_user, is_root};
-
 pub use platform::{
     Child, Family, adopt_orphans, await_end, die_with, die_with_parent, kill_descendants, kill_group,
     lead_group, parent, reap_orphans, replace_by,
 };
+#[cfg(unix)]
+pub use platform::{ProcessWatch, leave_terminal, pin, probe_group};
+#[cfg(target_os = "linux")]
+pub use tree::process_tree_usage;
+pub use user::{become_user, is_root};
+#[cfg(unix)]
+pub use user::{confine, confined_user};
 
 /// The usage of a program with all its processes.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +59,7 @@ pub struct ProcessTreeUsage {
 /// # Errors
 /// Unsupported.
 #[cfg(not(any(target_os = "linux", windows)))]
-pub fn process_tree_usage() -> std::io::Result<ProcessTreeUsage> {
+pub fn process_tree_usage() -> io::Result<ProcessTreeUsage> {
     Err(crate::Unsupported("the usage of a tree of processes is read on Linux only").into())
 }
 
@@ -145,4 +133,92 @@ pub fn own_program() -> io::Result<PathBuf> {
         let name = env::args_os().next().map(PathBuf::from);
         name.filter(|name| name.is_absolute() && name.is_file()).ok_or(error)
     })
+}
+
+/// Processor time and memory of a tree of processes: proc_pid_stat(5), schedstat, smaps_rollup, getrusage(2).
+#[cfg(target_os = "linux")]
+mod tree {
+    use std::collections::HashMap;
+    use std::fs;
+    use std::io;
+
+    use super::ProcessTreeUsage;
+    use crate::activity::usage::{seconds, usage};
+    use crate::process_table::is_gone;
+
+    /// The present usage of this process and its descendants.
+    ///
+    /// # Errors
+    /// Those of reading /proc; `PermissionDenied` where a descendant has changed its user.
+    pub fn process_tree_usage() -> io::Result<ProcessTreeUsage> {
+        let relatives = relatives(std::process::id())?;
+        let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
+        let mut taken = ProcessTreeUsage {
+            processes: 1 + relatives.len() as u64,
+            memory_bytes: memory_bytes(std::process::id())?,
+            cpu_seconds: own_seconds(libc::RUSAGE_SELF)? + own_seconds(libc::RUSAGE_CHILDREN)?,
+        };
+        for (process, ticks) in relatives {
+            // Ticks show nothing of a process that ran for less than a tick, and a pool has many of these.
+            let counted_seconds = ticks as f64 / ticks_per_second;
+            taken.cpu_seconds += counted_seconds.max(ran_seconds(process).unwrap_or(0.0));
+            match memory_bytes(process) {
+                Ok(bytes) => taken.memory_bytes += bytes,
+                // It has ended meanwhile, and has no memory any more.
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(taken)
+    }
+
+    /// The descendants, each with the processor time of its own and of its children that have ended, in
+    /// ticks.
+    fn relatives(own: u32) -> io::Result<Vec<(u32, u64)>> {
+        let mut children: HashMap<u32, Vec<(u32, u64)>> = HashMap::new();
+        for entry in fs::read_dir("/proc")?.flatten() {
+            let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            let Ok(line) = fs::read_to_string(format!("/proc/{process}/stat")) else { continue };
+            // The name of the program, in brackets, may hold anything. Behind it: state, parent, …, and from
+            // the twelfth on utime, stime, cutime, cstime.
+            let fields: Vec<&str> = line.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+            let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+            let Some(parent) = number(1).and_then(|parent| u32::try_from(parent).ok()) else { continue };
+            children.entry(parent).or_default().push((process, (11..15).filter_map(number).sum()));
+        }
+        let mut found = Vec::new();
+        let mut next = children.remove(&own).unwrap_or_default();
+        while let Some(process) = next.pop() {
+            next.extend(children.remove(&process.0).unwrap_or_default());
+            found.push(process);
+        }
+        Ok(found)
+    }
+
+    /// How long the threads of a process that live have run, to the nanosecond; `None` where the kernel does
+    /// not count that, or the process has ended.
+    fn ran_seconds(process: u32) -> Option<f64> {
+        let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
+        let ran_ns = threads.filter_map(|thread| {
+            let line = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        });
+        Some(ran_ns.sum::<u64>() as f64 / 1e9)
+    }
+
+    /// The process's share of memory: a shared page is divided among its processes ("Pss").
+    fn memory_bytes(process: u32) -> io::Result<u64> {
+        let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        // A process that has ended and was not waited for has none.
+        Ok(kib.unwrap_or(0) << 10)
+    }
+
+    fn own_seconds(of: libc::c_int) -> io::Result<f64> {
+        let usage = usage(of).ok_or_else(io::Error::last_os_error)?;
+        Ok(seconds(usage.ru_utime) + seconds(usage.ru_stime))
+    }
 }

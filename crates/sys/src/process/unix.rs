@@ -1,4 +1,5 @@
-//! Processes by fork(2), kill(2) and waitpid(2).
+//! Processes by fork(2), kill(2) and waitpid(2), their groups, and descriptors of processes that are polled
+//! together.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -93,8 +94,7 @@ impl Family {
                 error.raw_os_error().and_then(|number| u8::try_from(number).ok()).unwrap_or(super::PANICKED)
             }
         })?;
-        let child = i32::try_from(number).ok().and_then(Pid::from_raw);
-        let child = Child(child.ok_or_else(|| io::Error::other("no process has that number"))?);
+        let child = Child(pid(number).ok_or_else(|| io::Error::other("no process has that number"))?);
         if self.hear_hello()? == MADE {
             return Ok(child);
         }
@@ -156,6 +156,24 @@ impl Child {
             _ => Err(io::Error::other("the child did not end by the signal it was sent")),
         }
     }
+
+    /// Makes the child a member of the process group of that number, which is its own or that of another
+    /// child.
+    ///
+    /// # Errors
+    /// Those of setpgid(2).
+    pub fn join_group(&self, leader: u32) -> io::Result<()> {
+        Ok(rustix::process::setpgid(Some(self.0), pid(leader))?)
+    }
+
+    /// Kills the child and waits until it has ended; it is not reaped.
+    ///
+    /// # Errors
+    /// Those of kill(2) and waitid(2).
+    pub fn end(&self) -> io::Result<()> {
+        rustix::process::kill_process(self.0, Signal::KILL)?;
+        await_end(self.number())
+    }
 }
 
 /// Starts the command in a process group of its own, so that the terminal's Ctrl-C does not reach it and
@@ -164,12 +182,32 @@ pub fn lead_group(command: &mut Command) {
     command.process_group(0);
 }
 
+/// Makes the command run on one processor, where the system can do that.
+pub fn pin(command: &mut Command, cpu: u32) {
+    // Otherwise the system chooses the processor.
+    let pin = move || {
+        let _ = crate::cpu::pin(cpu);
+        Ok(())
+    };
+    // SAFETY: between fork and execve the closure only makes a system call.
+    unsafe { command.pre_exec(pin) };
+}
+
 /// Kills every process of the group that `leader` was started to lead.
 pub fn kill_group(leader: u32) {
-    if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+    if let Some(leader) = pid(leader) {
         // An error means that the group has no process left.
         let _ = rustix::process::kill_process_group(leader, Signal::KILL);
     }
+}
+
+/// Sends signal 0 to every member of a process group: it reaches all of them, and changes none.
+///
+/// # Errors
+/// Those of kill(2).
+pub fn probe_group(leader: u32) -> io::Result<()> {
+    let leader = pid(leader).ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::test_kill_process_group(leader)?)
 }
 
 /// Waits for the end of a child without reaping it, so that its number is not given to another process.
@@ -177,7 +215,7 @@ pub fn kill_group(leader: u32) {
 /// # Errors
 /// Those of waitid(2): it is no child, or was reaped meanwhile. On OpenBSD unsupported.
 pub fn await_end(child: u32) -> io::Result<()> {
-    let child = i32::try_from(child).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+    let child = pid(child).ok_or(io::ErrorKind::InvalidInput)?;
     #[cfg(target_os = "openbsd")]
     {
         let _ = child;
@@ -242,19 +280,12 @@ pub fn kill_descendants() -> bool {
     cfg!(any(target_os = "linux", target_os = "android"))
 }
 
-/// The children of this process, those that have ended too: field 4 of proc_pid_stat(5) names the parent.
+/// The children of this process, those that have ended too.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn children() -> Vec<Pid> {
-    let own = std::process::id().to_string();
-    let is_child = |number: &i32| {
-        let Ok(line) = std::fs::read_to_string(format!("/proc/{number}/stat")) else { return false };
-        // The name of the program, in brackets, may hold anything.
-        let behind_name = line.rsplit(')').next().unwrap_or_default();
-        behind_name.split_whitespace().nth(1) == Some(own.as_str())
-    };
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter(is_child).filter_map(Pid::from_raw).collect()
+    let processes = crate::process_table::processes().unwrap_or_default();
+    let own = processes.into_iter().filter(|process| process.parent == std::process::id());
+    own.filter_map(|process| pid(process.pid)).collect()
 }
 
 /// Waits for every child that is left; they must have been killed before.
@@ -285,4 +316,77 @@ pub fn die_with(number: u32) -> bool {
 /// Executes the command in place of this program. It returns where that fails. See execve(2).
 pub fn replace_by(command: &mut Command) -> io::Error {
     command.exec()
+}
+
+/// Processes that are polled together, by a descriptor of each.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Default)]
+pub struct ProcessWatch {
+    descriptors: Vec<OwnedFd>,
+    polled: Vec<libc::pollfd>,
+}
+
+#[cfg(target_os = "linux")]
+impl ProcessWatch {
+    /// Of no process yet.
+    pub fn new() -> ProcessWatch {
+        ProcessWatch::default()
+    }
+
+    /// Adds a child.
+    ///
+    /// # Errors
+    /// Those of pidfd_open(2).
+    pub fn add(&mut self, child: &Child) -> io::Result<()> {
+        let descriptor = rustix::process::pidfd_open(child.0, rustix::process::PidfdFlags::empty())?;
+        self.polled.push(libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+        self.descriptors.push(descriptor);
+        Ok(())
+    }
+
+    /// How many have ended. Does not wait.
+    ///
+    /// # Errors
+    /// Those of poll(2).
+    #[inline]
+    pub fn poll(&mut self) -> io::Result<usize> {
+        // SAFETY: the array has so many elements, and its descriptors are open as long as `self`.
+        let ended = unsafe { libc::poll(self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t, 0) };
+        usize::try_from(ended).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+/// There is none on this system.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug, Default)]
+pub struct ProcessWatch(());
+
+#[cfg(not(target_os = "linux"))]
+impl ProcessWatch {
+    /// Of no process.
+    pub fn new() -> ProcessWatch {
+        ProcessWatch::default()
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn add(&mut self, _child: &Child) -> io::Result<()> {
+        Err(crate::Unsupported("descriptors of processes are Linux's; FreeBSD has them by pdfork(2) only")
+            .into())
+    }
+
+    /// None has ended.
+    ///
+    /// # Errors
+    /// None.
+    pub fn poll(&mut self) -> io::Result<usize> {
+        Ok(0)
+    }
+}
+
+/// The number as calls take it; `None` for none that a process can have.
+pub(super) fn pid(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
 }
