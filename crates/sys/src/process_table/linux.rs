@@ -1,27 +1,22 @@
-//! Linux: proc(5).
+//! Linux: proc(5). The wait of a thread comes from its system call, its kernel stack, or its wait channel.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::Duration;
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, sockopt};
+use rustix::net::{RecvFlags, SendFlags};
 
-use super::call::{of_call, of_functions};
-use super::entry::{
-    Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, ThreadUse, ThreadWait, WaitCall,
-    WaitSource,
-};
-use super::proc_text;
 use super::sock_diag::{self, IpFamily};
+use super::{
+    Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, ThreadUse, ThreadWait, WaitCall,
+    WaitSource, is_gone, proc_text,
+};
 
 /// Most files of /proc are shorter.
 const TEXT_BYTES: usize = 4096;
 /// No line of a table of /proc/PID/net is longer: one of unix(7) has a path of 108 bytes, each of which may
 /// be printed as four.
 const LINE_BYTES: usize = 1024;
-/// The kernel answers a query within milliseconds.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// So many bytes of a link in /proc/PID/fd identify its object. Those to files are longer, and begin with a
 /// path.
 const LINK_BYTES: usize = 64;
@@ -123,11 +118,7 @@ fn printed_tcp_sockets(pid: u32) -> io::Result<Vec<SocketEntry>> {
 
 /// Those in the network of this process, by sock_diag(7).
 fn queried_tcp_sockets() -> io::Result<Vec<SocketEntry>> {
-    let protocol = Some(netlink::SOCK_DIAG);
-    let kernel =
-        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
-    // A system that only resembles Linux may take the query and never answer.
-    sockopt::set_socket_timeout(&kernel, sockopt::Timeout::Recv, Some(ANSWER_TIMEOUT))?;
+    let kernel = sock_diag::open()?;
     let mut datagram = vec![0; sock_diag::DATAGRAM_BYTES];
     let mut sockets = Vec::new();
     for family in [IpFamily::V4, IpFamily::V6] {
@@ -198,7 +189,7 @@ pub(super) fn thread_wait(pid: u32, thread: u32) -> io::Result<ThreadWait> {
                 return Ok(of_call(number, arguments));
             }
         }
-        Err(error) if super::entry::is_gone(&error) => return Err(error),
+        Err(error) if is_gone(&error) => return Err(error),
         Err(_) => {}
     }
     if let Ok(stack) = text(format!("{folder}/stack"))
@@ -268,12 +259,123 @@ fn text(path: impl AsRef<Path>) -> io::Result<String> {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
+/// The meaning of a call's arguments.
+#[derive(Clone, Copy)]
+enum Arguments {
+    Nothing,
+    /// The first is a descriptor.
+    Descriptor,
+    /// The first is one more than the highest descriptor.
+    Highest,
+    /// The second is a number of descriptors.
+    Count,
+}
+
+/// The wait of a thread in that call.
+fn of_call(number: i64, arguments: [u64; 6]) -> ThreadWait {
+    let (call, meaning) =
+        named(number).unwrap_or((WaitCall::Other(format!("call {number}")), Arguments::Nothing));
+    let descriptor = || i32::try_from(arguments[0] as u32).ok();
+    ThreadWait {
+        call,
+        descriptor: matches!(meaning, Arguments::Descriptor).then(descriptor).flatten(),
+        descriptors: match meaning {
+            Arguments::Highest => Some(arguments[0] & 0xffff_ffff),
+            Arguments::Count => Some(arguments[1] & 0xffff_ffff),
+            _ => None,
+        },
+        source: WaitSource::SystemCall,
+    }
+}
+
+fn named(number: i64) -> Option<(WaitCall, Arguments)> {
+    macro_rules! calls {
+        ($($call:ident $arguments:ident: $($name:ident)*;)*) => {
+            $($(if number == i64::from(libc::$name) {
+                return Some((WaitCall::$call, Arguments::$arguments));
+            })*)*
+        };
+    }
+    calls! {
+        Accept Descriptor: SYS_accept SYS_accept4;
+        Epoll Descriptor: SYS_epoll_pwait SYS_epoll_pwait2;
+        Poll Count: SYS_ppoll;
+        Select Highest: SYS_pselect6;
+        Ring Descriptor: SYS_io_uring_enter;
+        Signal Nothing: SYS_rt_sigtimedwait SYS_rt_sigsuspend;
+        Read Descriptor: SYS_read SYS_readv SYS_recvfrom SYS_recvmsg SYS_recvmmsg;
+        Write Descriptor: SYS_write SYS_writev SYS_sendto SYS_sendmsg SYS_sendmmsg SYS_sendfile SYS_splice;
+        Futex Nothing: SYS_futex SYS_futex_waitv;
+        Lock Nothing: SYS_flock SYS_fcntl SYS_semop SYS_semtimedop;
+        Sleep Nothing: SYS_nanosleep SYS_clock_nanosleep;
+        Child Nothing: SYS_wait4 SYS_waitid;
+    }
+    // Newer machines have only the general form of these.
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "arm"))]
+    calls! {
+        Epoll Descriptor: SYS_epoll_wait;
+        Poll Count: SYS_poll;
+        Select Highest: SYS_select;
+        Signal Nothing: SYS_pause;
+    }
+    None
+}
+
+/// Functions of the kernel in which a thread sleeps, and the call that they belong to; a name may have more
+/// behind it, such as `.isra.0`.
+const FUNCTIONS: &[(&str, WaitCall)] = &[
+    ("inet_csk_accept", WaitCall::Accept),
+    ("inet_csk_wait_for_connect", WaitCall::Accept),
+    ("unix_accept", WaitCall::Accept),
+    ("do_accept", WaitCall::Accept),
+    ("ep_poll", WaitCall::Epoll),
+    ("do_epoll_wait", WaitCall::Epoll),
+    ("do_select", WaitCall::Select),
+    ("core_sys_select", WaitCall::Select),
+    ("do_sys_poll", WaitCall::Poll),
+    ("do_poll", WaitCall::Poll),
+    ("io_cqring_wait", WaitCall::Ring),
+    ("do_sigtimedwait", WaitCall::Signal),
+    ("sigsuspend", WaitCall::Signal),
+    ("sk_wait_data", WaitCall::Read),
+    ("tcp_recvmsg", WaitCall::Read),
+    ("unix_stream_read_generic", WaitCall::Read),
+    ("wait_woken", WaitCall::Read),
+    ("pipe_read", WaitCall::Read),
+    ("anon_pipe_read", WaitCall::Read),
+    ("sk_stream_wait_memory", WaitCall::Write),
+    ("pipe_write", WaitCall::Write),
+    ("futex_wait", WaitCall::Futex),
+    ("futex_do_wait", WaitCall::Futex),
+    ("do_semtimedop", WaitCall::Lock),
+    ("locks_lock_inode_wait", WaitCall::Lock),
+    ("do_nanosleep", WaitCall::Sleep),
+    ("hrtimer_nanosleep", WaitCall::Sleep),
+    ("do_wait", WaitCall::Child),
+];
+
+/// The wait of a thread with those functions, innermost first.
+fn of_functions<'a>(functions: impl IntoIterator<Item = &'a str>, source: WaitSource) -> Option<ThreadWait> {
+    let mut innermost = None;
+    for function in functions {
+        let known = FUNCTIONS.iter().find(|(name, _)| {
+            function.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_']))
+        });
+        if let Some((_, call)) = known {
+            return Some(ThreadWait { call: call.clone(), descriptor: None, descriptors: None, source });
+        }
+        innermost = innermost.or(Some(function));
+    }
+    let call = WaitCall::Other(innermost?.to_owned());
+    Some(ThreadWait { call, descriptor: None, descriptors: None, source })
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::{TcpListener, TcpStream};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
-    use super::super::entry::SocketPlace;
+    use super::super::SocketPlace;
     use super::*;
 
     /// Those of TCP that are at one of these ports, or connected to one.
@@ -314,5 +416,26 @@ mod tests {
         while answered() != printed() {
             assert!(Instant::now() < deadline, "{:#?} and {:#?}", answered(), printed());
         }
+    }
+
+    #[test]
+    fn the_call_says_for_what_a_thread_waits() {
+        let wait = of_call(libc::SYS_ppoll, [1, 12, 0, 0, 0, 0]);
+        assert_eq!((wait.call, wait.descriptors, wait.descriptor), (WaitCall::Poll, Some(12), None));
+        let wait = of_call(libc::SYS_accept4, [7, 0, 0, 0, 0, 0]);
+        assert_eq!((wait.call, wait.descriptor), (WaitCall::Accept, Some(7)));
+        assert_eq!(of_call(9999, [0; 6]).call, WaitCall::Other("call 9999".to_owned()));
+    }
+
+    #[test]
+    fn without_the_call_the_kernels_functions_say_it() {
+        let stack = ["schedule", "do_sys_poll", "__x64_sys_poll"];
+        let wait = of_functions(stack, WaitSource::KernelStack).expect("a wait");
+        assert_eq!(wait.call, WaitCall::Poll);
+        let wait = of_functions(["do_sigtimedwait.isra.0"], WaitSource::WaitChannel).expect("a wait");
+        assert_eq!(wait.call, WaitCall::Signal);
+        // A function that begins alike is another one.
+        let wait = of_functions(["do_pollute"], WaitSource::WaitChannel).expect("a wait");
+        assert_eq!(wait.call, WaitCall::Other("do_pollute".to_owned()));
     }
 }

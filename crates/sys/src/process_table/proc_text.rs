@@ -3,9 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::entry::{
-    DescriptorKind, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketPlace, SocketState,
-};
+use super::{DescriptorKind, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketPlace, SocketState};
 
 /// Of a thread of the kernel (`PF_KTHREAD`).
 const FLAG_OF_KERNEL: u64 = 0x0020_0000;

@@ -1,4 +1,4 @@
-//! Queries of sock_diag(7) for the sockets of TCP, and the kernel's answers.
+//! Queries of sock_diag(7) for the sockets of TCP, and the kernel's answers, as values and from the kernel.
 //!
 //! The kernel returns only the requested states. /proc/net/tcp has the sockets in TIME_WAIT as well, tens of
 //! thousands beside a busy server, and takes fifteen times as long even without them.
@@ -6,7 +6,12 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
-use super::entry::{SocketEntry, SocketPlace, SocketState};
+#[cfg(target_os = "linux")]
+pub use kernel::TcpDiagnosis;
+#[cfg(target_os = "linux")]
+pub(super) use kernel::open;
+
+use super::{SocketEntry, SocketPlace, SocketState};
 
 /// The kernel answers in datagrams of at most this (af_netlink.c, `netlink_recvmsg`).
 pub const DATAGRAM_BYTES: usize = 32 << 10;
@@ -155,4 +160,94 @@ fn socket(message: &[u8]) -> Option<SocketEntry> {
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Queries to the kernel of this system.
+#[cfg(target_os = "linux")]
+mod kernel {
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::time::Duration;
+
+    use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, sockopt};
+
+    use super::{DATAGRAM_BYTES, IpFamily, SocketEntry, answer, is_last, query};
+
+    /// The kernel answers a query within milliseconds.
+    const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+    /// A socket for queries.
+    pub(in super::super) fn open() -> io::Result<OwnedFd> {
+        let protocol = Some(netlink::SOCK_DIAG);
+        let flags = SocketFlags::CLOEXEC;
+        let kernel = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
+        // A system that only resembles Linux may take the query and never answer.
+        sockopt::set_socket_timeout(&kernel, sockopt::Timeout::Recv, Some(ANSWER_TIMEOUT))?;
+        Ok(kernel)
+    }
+
+    /// A socket for queries about the TCP sockets of IPv4 of this network. Messages are received first and
+    /// decoded afterwards.
+    #[derive(Debug)]
+    pub struct TcpDiagnosis {
+        kernel: OwnedFd,
+        messages: Vec<u8>,
+    }
+
+    impl TcpDiagnosis {
+        /// One socket(2).
+        ///
+        /// # Errors
+        /// Those of socket(2) and setsockopt(2).
+        pub fn open() -> io::Result<TcpDiagnosis> {
+            Ok(TcpDiagnosis { kernel: open()?, messages: Vec::new() })
+        }
+
+        /// Asks for all sockets that listen or are connected, and receives the answer. Returns its length for
+        /// [`TcpDiagnosis::listed`].
+        ///
+        /// # Errors
+        /// Those of send(2) and recv(2).
+        pub fn list(&mut self) -> io::Result<usize> {
+            rustix::net::send(&self.kernel, &query(IpFamily::V4), SendFlags::empty())?;
+            let mut length = 0;
+            loop {
+                let datagram = length..length + self.receive(length)?;
+                length = datagram.end;
+                if datagram.is_empty() || is_last(&self.messages[datagram]) {
+                    return Ok(length);
+                }
+            }
+        }
+
+        /// Sends a query of [`query_one`](super::query_one) and receives the answer, by one send(2) and one
+        /// recv(2). Returns the length of the answer for [`TcpDiagnosis::listed`].
+        ///
+        /// # Errors
+        /// Those of both calls.
+        #[inline]
+        pub fn find(&mut self, query: &[u8]) -> io::Result<usize> {
+            rustix::net::send(&self.kernel, query, SendFlags::empty())?;
+            self.receive(0)
+        }
+
+        /// Decodes an answer of that length.
+        ///
+        /// # Errors
+        /// The kernel's own, `ENOENT` for an unknown connection; `InvalidData`.
+        pub fn listed(&self, length: usize) -> io::Result<Vec<SocketEntry>> {
+            Ok(answer(&self.messages[..length])?.sockets)
+        }
+
+        /// Receives a datagram behind the first bytes, and returns its length.
+        #[inline]
+        fn receive(&mut self, offset: usize) -> io::Result<usize> {
+            if self.messages.len() < offset + DATAGRAM_BYTES {
+                self.messages.resize((offset + DATAGRAM_BYTES).next_power_of_two(), 0);
+            }
+            let room = &mut self.messages[offset..offset + DATAGRAM_BYTES];
+            let (length, _) = rustix::net::recv(&self.kernel, room, RecvFlags::empty())?;
+            Ok(length)
+        }
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::records::Record;
+use super::perf_event::Record;
 use super::{CodeMapping, Sample};
 
 /// The samples that wait, and the processes that they may be of.

@@ -4,13 +4,11 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-use super::attributes::Attributes;
 use super::descendants::Descendants;
-use super::records::{Record, parse_records};
-use super::ring::Ring;
+use super::perf_event::{Attributes, Record, Ring, parse_records};
 use super::{COUNTERS, CodeMapping, Holding, KernelSymbols, Sample, parse_mappings};
 use crate::clock::reading::read_ns;
-use crate::pseudo_file;
+use crate::{process_table, pseudo_file};
 
 /// Takes samples of a process: of its first thread with counters, and of its other threads and its
 /// descendants, which count as its own.
@@ -318,21 +316,36 @@ pub fn mappings(process: u32) -> io::Result<Vec<CodeMapping>> {
 /// there are many mappings it takes milliseconds, in which the process cannot change them.
 pub fn in_use(process: u32) -> Vec<Holding> {
     let file = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).ok();
-    let mut all: Vec<Holding> =
-        file("status").iter().flat_map(|text| super::in_use::of_status(text)).collect();
+    let mut all: Vec<Holding> = file("status").iter().flat_map(|text| of_status(text)).collect();
     all.extend(file("maps").map(|text| Holding { name: "mappings", value: text.lines().count() as u64 }));
     // Its size is the number of descriptors from Linux 6.2 on, and zero before.
     let descriptors = std::fs::metadata(format!("/proc/{process}/fd")).map_or(0, |folder| folder.len());
     all.extend((descriptors > 0).then_some(Holding { name: "descriptors", value: descriptors }));
-    all.extend(file("net/sockstat").and_then(|text| super::in_use::of_sockets(&text)));
+    all.extend(file("net/sockstat").and_then(|text| of_sockets(&text)));
     all
 }
 
 /// Whether a process sleeps until an event, like a loaded program that reads its input.
 pub fn waits_for_input(process: u32) -> bool {
-    let Some(stat) = pseudo_file::text(format!("/proc/{process}/stat")) else { return false };
-    // Its name, in parentheses, may contain any character.
-    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S'))
+    process_table::process(process).is_ok_and(|process| process.state == 'S')
+}
+
+/// Lines of /proc/PID/status (proc_pid_status(5)).
+const STATUS: &[(&str, &str)] =
+    &[("VmPTE:", "page tables (KiB)"), ("VmRSS:", "resident memory (KiB)"), ("Threads:", "threads")];
+
+/// Of /proc/PID/status.
+fn of_status(text: &str) -> impl Iterator<Item = Holding> + '_ {
+    STATUS.iter().filter_map(|&(key, name)| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        Some(Holding { name, value: line.split_whitespace().next()?.parse().ok()? })
+    })
+}
+
+/// Of /proc/PID/net/sockstat: all sockets of the network name space.
+fn of_sockets(text: &str) -> Option<Holding> {
+    let value = text.lines().find_map(|line| line.strip_prefix("sockets: used "))?;
+    Some(Holding { name: "sockets", value: value.trim().parse().ok()? })
 }
 
 #[cfg(test)]
@@ -355,5 +368,16 @@ mod tests {
         let words = why_uncounted(&refused(libc::ENOENT));
         assert!(words.starts_with("not counted: instructions, because this machine"), "{words}");
         assert!(why_uncounted(&refused(libc::EACCES)).contains("does not allow it"));
+    }
+
+    #[test]
+    fn what_the_kernel_says_is_understood_and_nonsense_is_nothing() {
+        let status = "Name:\tVmPTE: 7\nVmRSS:\t    1236 kB\nVmPTE:\t      52 kB\nThreads:\t3\n";
+        let all: Vec<(&str, u64)> = of_status(status).map(|one| (one.name, one.value)).collect();
+        assert_eq!(all, [("page tables (KiB)", 52), ("resident memory (KiB)", 1236), ("threads", 3)]);
+        assert_eq!(of_status("VmPTE:\nThreads: many\n").count(), 0);
+        let sockets = "sockets: used 301\nTCP: inuse 5 orphan 0 tw 1 alloc 9 mem 3\n";
+        assert_eq!(of_sockets(sockets), Some(Holding { name: "sockets", value: 301 }));
+        assert_eq!(of_sockets("TCP: inuse 5\n"), None);
     }
 }

@@ -4,32 +4,19 @@
 //! Nothing of the machine is changed: a refusal by `kernel.perf_event_paranoid` or `kernel.kptr_restrict` is
 //! reported, with the remedy.
 
-mod in_use;
-mod kernel_symbols;
-mod mapping;
-
-#[cfg(target_os = "linux")]
-mod attributes;
+mod code;
 #[cfg(target_os = "linux")]
 mod descendants;
 #[cfg(target_os = "linux")]
-mod records;
-#[cfg(target_os = "linux")]
-mod ring;
-
+mod perf_event;
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod platform;
-#[cfg(not(target_os = "linux"))]
-#[path = "other.rs"]
-mod platform;
 
-pub use in_use::Holding;
-pub use kernel_symbols::{KernelSymbol, KernelSymbols};
-pub use mapping::{CodeMapping, parse_mappings};
-pub use platform::{Sampler, in_use, kernel_symbols, mappings, sample_clock_ns, waits_for_input};
+pub use code::{CodeMapping, KernelSymbol, KernelSymbols, parse_mappings};
 #[cfg(target_os = "linux")]
-pub use records::{Record, parse_records};
+pub use perf_event::{Record, parse_records};
+pub use platform::{Sampler, in_use, kernel_symbols, mappings, sample_clock_ns, waits_for_input};
 
 /// One sample: where the thread was. The innermost function is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +49,123 @@ pub const COUNTERS: &[CounterKind] = &[
     CounterKind { name: "context-switches", kind: SOFTWARE, event: 3 },
 ];
 
+/// An amount of something that a process or its network holds now, as the kernel counts it: an operation may
+/// have to walk through that. It is read from outside; the process does not notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// Its name, with the unit unless it is a count: `page tables (KiB)`.
+    pub name: &'static str,
+    /// How much.
+    pub value: u64,
+}
+
 /// Kinds of events in linux/perf_event.h.
 const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;
 const HARDWARE_CACHE: u32 = 3;
 /// Of a cache event: reads, which is 0, that missed.
 const MISS: u64 = 1 << 16;
+
+/// Systems without perf_event_open(2).
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use std::io;
+    use std::time::Duration;
+
+    use super::{CodeMapping, Holding, KernelSymbols, Sample};
+    use crate::Unsupported;
+
+    const MISSING: Unsupported =
+        Unsupported("samples of stacks need perf_event_open(2), which only Linux has");
+
+    /// There is none.
+    #[derive(Debug)]
+    pub enum Sampler {}
+
+    impl Sampler {
+        /// Unsupported.
+        ///
+        /// # Errors
+        /// Always.
+        pub fn attach(_process: u32, _period: Duration, _processors: &[u32]) -> io::Result<Sampler> {
+            Err(MISSING.into())
+        }
+
+        /// Not reached: there is no sampler.
+        ///
+        /// # Errors
+        /// None.
+        pub fn enable(&self) -> io::Result<()> {
+            match *self {}
+        }
+
+        /// Not reached: there is no sampler.
+        pub fn counters(&self) -> &[&'static str] {
+            match *self {}
+        }
+
+        /// Not reached: there is no sampler.
+        pub fn uncounted(&self) -> &str {
+            match *self {}
+        }
+
+        /// Not reached: there is no sampler.
+        pub fn unsampled(&self) -> &str {
+            match *self {}
+        }
+
+        /// Not reached: there is no sampler.
+        pub fn finish(&mut self, _on_sample: &mut dyn FnMut(Sample<'_>)) {
+            match *self {}
+        }
+
+        /// Not reached: there is no sampler.
+        pub fn drain(&mut self, _on_sample: &mut dyn FnMut(Sample<'_>)) {
+            match *self {}
+        }
+
+        /// Not reached: there is no sampler.
+        pub fn code_of_others(&self) -> &[CodeMapping] {
+            match *self {}
+        }
+
+        /// Not reached: there is no sampler.
+        pub fn lost(&self) -> u64 {
+            match *self {}
+        }
+    }
+
+    /// There is no such clock.
+    pub fn sample_clock_ns() -> u64 {
+        0
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn kernel_symbols() -> io::Result<KernelSymbols> {
+        Err(MISSING.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn mappings(_process: u32) -> io::Result<Vec<CodeMapping>> {
+        Err(MISSING.into())
+    }
+
+    /// Nothing is known.
+    pub fn in_use(_process: u32) -> Vec<Holding> {
+        Vec::new()
+    }
+
+    /// That cannot be known.
+    pub fn waits_for_input(_process: u32) -> bool {
+        true
+    }
+}
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]

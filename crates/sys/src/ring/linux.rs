@@ -4,22 +4,16 @@ use std::collections::VecDeque;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use io_uring::types::{CancelBuilder, Fd};
-use io_uring::{IoUring, cqueue, opcode, squeue};
+use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 
+use super::memory::{Buffers, GROUP, Kind, Slots};
 use super::{Completion, OperationId, RingSettings};
+use crate::Unsupported;
 use crate::event::Interest;
-
-mod buffers;
-mod kernel;
-mod slots;
-
-use buffers::Buffers;
-use kernel::Door;
-use slots::{Kind, Slots};
 
 /// Marks the completions of closing and cancelling, whose results are not used.
 const SILENT: OperationId = OperationId(u64::MAX);
@@ -32,6 +26,9 @@ const PUSHES_MAX: u32 = 8;
 
 /// How long dropping waits for operations in flight.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
+
+const REGISTER_RING_FDS: u32 = 20;
+const UNREGISTER_RING_FDS: u32 = 21;
 
 /// An io_uring with its buffers; the page of `ring` has its contract.
 pub struct Ring {
@@ -61,7 +58,7 @@ impl Ring {
     /// # Errors
     /// `crate::Unsupported` with the reason; else those of io_uring_setup(2) and mmap(2).
     pub fn new(settings: RingSettings) -> io::Result<Ring> {
-        let ring = kernel::set_up(settings)?;
+        let ring = set_up(settings)?;
         let buffers = match settings.buffers {
             0 => None,
             count => Some(Buffers::register(&ring, count, settings.buffer_bytes.max(1))?),
@@ -94,7 +91,7 @@ impl Ring {
     /// # Errors
     /// Those of [`Ring::submit`], when the queue is full.
     pub fn recv_multishot(&mut self, socket: BorrowedFd<'_>, token: u64) -> io::Result<OperationId> {
-        let entry = opcode::RecvMulti::new(fd(socket), buffers::GROUP).build();
+        let entry = opcode::RecvMulti::new(fd(socket), GROUP).build();
         self.start(entry, Kind::Receive, Vec::new(), token)
     }
 
@@ -376,4 +373,103 @@ fn silent(entry: squeue::Entry) -> squeue::Entry {
 
 fn is_busy(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN))
+}
+
+/// A ring, or the reason why this kernel has none.
+fn set_up(settings: RingSettings) -> io::Result<IoUring> {
+    let completions = settings.completions.max(settings.entries.saturating_mul(2));
+    IoUring::builder()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .setup_submit_all()
+        .setup_clamp()
+        .setup_cqsize(completions)
+        .dontfork()
+        .build(settings.entries.max(1))
+        .map_err(why)
+}
+
+/// The reason behind the error number of io_uring_setup(2), where it means that io_uring is missing.
+fn why(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(libc::ENOSYS) => Unsupported("this kernel has no io_uring, or a sandbox hides it").into(),
+        Some(libc::EINVAL) => Unsupported("io_uring as it is used here needs Linux 6.1 or newer").into(),
+        Some(libc::EPERM | libc::EACCES) if switched_off() => {
+            Unsupported("io_uring is switched off by the sysctl kernel.io_uring_disabled").into()
+        }
+        Some(libc::EPERM | libc::EACCES) => {
+            Unsupported("a sandbox or security module forbids io_uring").into()
+        }
+        _ => error,
+    }
+}
+
+fn switched_off() -> bool {
+    std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").is_ok_and(|value| value.trim() != "0")
+}
+
+/// How io_uring_enter(2) identifies the ring: by a number registered with it, which spares the kernel a
+/// look-up, or by the descriptor, where a thread has 16 numbers in use.
+#[derive(Clone, Copy, Debug)]
+struct Door {
+    number: RawFd,
+    flags: EnterFlags,
+}
+
+#[repr(C)]
+struct Registration {
+    offset: u32,
+    reserved: u32,
+    data: u64,
+}
+
+impl Door {
+    fn open(ring: &IoUring) -> Door {
+        let mut registration = Registration { offset: u32::MAX, reserved: 0, data: ring.as_raw_fd() as u64 };
+        match register(ring, REGISTER_RING_FDS, &mut registration) {
+            true => Door { number: registration.offset as RawFd, flags: EnterFlags::REGISTERED_RING },
+            false => Door { number: ring.as_raw_fd(), flags: EnterFlags::empty() },
+        }
+    }
+
+    /// Without it the ring would live as long as its thread.
+    fn shut(self, ring: &IoUring) {
+        if self.flags.contains(EnterFlags::REGISTERED_RING) {
+            let mut registration = Registration { offset: self.number as u32, reserved: 0, data: 0 };
+            register(ring, UNREGISTER_RING_FDS, &mut registration);
+        }
+    }
+
+    /// One io_uring_enter(2): submits, waits for `want` completions, and makes the kernel finish deferred
+    /// work.
+    fn enter(self, submit: usize, want: u32, timeout: Option<Duration>) -> io::Result<()> {
+        let timespec = timeout.map(Timespec::from);
+        let mut arguments = SubmitArgs::new();
+        if let Some(timespec) = &timespec {
+            arguments = arguments.timespec(timespec);
+        }
+        let flags = self.flags | EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
+        // SAFETY: the arguments live through the call and have the size given; the ring keeps the memory that
+        // the queue's entries point to until their completion.
+        let submitted = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_enter,
+                self.number,
+                u32::try_from(submit).unwrap_or(u32::MAX),
+                want,
+                flags.bits(),
+                &raw const arguments,
+                size_of::<SubmitArgs<'_, '_>>(),
+            )
+        };
+        if submitted < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+fn register(ring: &IoUring, what: u32, registration: &mut Registration) -> bool {
+    // SAFETY: one registration, alive through the call, in the layout of io_uring_rsrc_update.
+    let registered = unsafe {
+        libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), what, &raw mut *registration, 1)
+    };
+    registered == 1
 }

@@ -1,7 +1,175 @@
-//! The records in the ring of an event (perf_event_open(2), "MMAP layout").
+//! What perf_event_open(2) shares with the kernel: the attributes of an event, `struct perf_event_attr` of
+//! linux/perf_event.h as far as Linux 4.8 has it; its ring; and the records in it ("MMAP layout").
 
-use super::{CodeMapping, Sample};
+use std::io;
+use std::os::fd::AsFd;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use rustix::mm::{MapFlags, ProtFlags};
+
+use super::{CodeMapping, CounterKind, SOFTWARE, Sample};
+
+/// The fields of a sample, in their order.
+const SAMPLE_FIELDS: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_READ | SAMPLE_CALLCHAIN;
+const SAMPLE_THREAD: u64 = 1 << 1;
+const SAMPLE_TIME: u64 = 1 << 2;
+const SAMPLE_READ: u64 = 1 << 4;
+const SAMPLE_CALLCHAIN: u64 = 1 << 5;
+
+/// A value for each member of the group.
+const READ_GROUP: u64 = 1 << 3;
+
+/// Time on a processor, by a timer of high resolution.
+const CPU_CLOCK: u64 = 0;
+
+const DISABLED: u64 = 1;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const EXCLUDE_IDLE: u64 = 1 << 7;
+/// Records of executed programs, distinguished from mere changes of a thread's name.
+const COMMANDS: u64 = 1 << 9 | 1 << 24;
+/// Records of mappings whose code may be executed, each with its file (`mmap` and `mmap2`).
+const MAPPINGS: u64 = 1 << 8 | 1 << 23;
+/// Records of forks and ends.
+const TASKS: u64 = 1 << 13;
+/// All records end with thread and time, as samples begin with them.
+const TIMED: u64 = 1 << 18;
+const USE_CLOCK: u64 = 1 << 25;
+
+/// The layout of the kernel; fields without a name are zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Attributes {
+    kind: u32,
+    size: u32,
+    event: u64,
+    period: u64,
+    sample: u64,
+    read: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    more_event: [u64; 2],
+    branches: u64,
+    user_registers: u64,
+    user_stack: u32,
+    clock: i32,
+    registers: u64,
+    auxiliary_watermark: u32,
+    stack_frames: u16,
+    reserved: u16,
+}
+
+const _: () = assert!(size_of::<Attributes>() == 112, "PERF_ATTR_SIZE_VER5");
+
+impl Attributes {
+    /// Samples of stacks, one for each period that the thread was on a processor.
+    pub(super) fn of_samples(period: Duration) -> Attributes {
+        Attributes {
+            kind: SOFTWARE,
+            event: CPU_CLOCK,
+            period: u64::try_from(period.as_nanos()).unwrap_or(u64::MAX),
+            sample: SAMPLE_FIELDS,
+            flags: DISABLED | EXCLUDE_HYPERVISOR | USE_CLOCK,
+            ..Attributes::counting()
+        }
+    }
+
+    /// The same for a processor, whatever runs there, with records that identify the process.
+    pub(super) fn of_processor(period: Duration) -> Attributes {
+        let samples = Attributes::of_samples(period);
+        Attributes { flags: samples.flags | EXCLUDE_IDLE | COMMANDS | MAPPINGS | TASKS | TIMED, ..samples }
+    }
+
+    /// A counter that is read with each sample. All events of a group have the same clock.
+    pub(super) fn of_counter(counter: &CounterKind) -> Attributes {
+        Attributes {
+            kind: counter.kind,
+            event: counter.event,
+            flags: EXCLUDE_HYPERVISOR | USE_CLOCK,
+            ..Attributes::counting()
+        }
+    }
+
+    fn counting() -> Attributes {
+        Attributes {
+            size: size_of::<Attributes>() as u32,
+            read: READ_GROUP,
+            clock: libc::CLOCK_MONOTONIC_RAW,
+            ..Attributes::default()
+        }
+    }
+}
+
+/// Where `data_head` and `data_tail` are in the first page: `struct perf_event_mmap_page`.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+/// Pages of records, a power of two: 512 KiB, the default of `kernel.perf_event_mlock_kb` for every user, and
+/// less where that is refused.
+const PAGES: [usize; 4] = [128, 64, 16, 4];
+
+/// The memory into which the kernel writes the records of an event. The mapping ends with the value.
+#[derive(Debug)]
+pub(super) struct Ring {
+    start: *mut u8,
+    page: usize,
+    data: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone, and any thread may read it.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    pub(super) fn map(event: impl AsFd) -> io::Result<Ring> {
+        let page = rustix::param::page_size();
+        let mut last = io::Error::from(io::ErrorKind::OutOfMemory);
+        for pages in PAGES {
+            let protection = ProtFlags::READ | ProtFlags::WRITE;
+            let length = (1 + pages) * page;
+            // SAFETY: a new mapping, where the kernel has room for it.
+            match unsafe {
+                rustix::mm::mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, &event, 0)
+            } {
+                Ok(start) => return Ok(Ring { start: start.cast(), page, data: pages * page }),
+                Err(error) => last = error.into(),
+            }
+        }
+        Err(last)
+    }
+
+    /// The unread bytes, which are then given back to the kernel.
+    pub(super) fn take(&self, bytes: &mut Vec<u8>) {
+        bytes.clear();
+        let head = self.position(HEAD).load(Ordering::Acquire);
+        let tail = self.position(TAIL).load(Ordering::Relaxed);
+        let unread = usize::try_from(head.wrapping_sub(tail)).unwrap_or(0).min(self.data);
+        let from = (tail % self.data as u64) as usize;
+        let first = unread.min(self.data - from);
+        for (from, length) in [(from, first), (0, unread - first)] {
+            // SAFETY: the range is inside the data pages, behind the first one, and the kernel writes nothing
+            // between tail and head.
+            let part = unsafe { std::slice::from_raw_parts(self.start.add(self.page + from), length) };
+            bytes.extend_from_slice(part);
+        }
+        self.position(TAIL).store(head, Ordering::Release);
+    }
+
+    fn position(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: the first page holds an aligned number there, which both sides access atomically.
+        unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made in `map` with this length, and no reference into it lives.
+        let _ = unsafe { rustix::mm::munmap(self.start.cast(), self.page + self.data) };
+    }
+}
+
+/// The kinds of records.
 const LOST: u32 = 2;
 const COMMAND: u32 = 3;
 const FORK: u32 = 7;
