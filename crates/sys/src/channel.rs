@@ -6,6 +6,7 @@ use std::io;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
+use crate::error::checked;
 use crate::file::Path;
 
 /// Both ends of a channel.
@@ -81,8 +82,5 @@ impl Channel {
 #[inline]
 pub fn make_named_pipe(path: &Path) -> io::Result<()> {
     // SAFETY: the path ends with a zero byte and lives as long as the call.
-    match unsafe { libc::mkfifo(path.as_c_str().as_ptr(), 0o600) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::mkfifo(path.as_c_str().as_ptr(), 0o600) }).map(drop)
 }

@@ -39,6 +39,16 @@ pub fn means_unsupported(error: &io::Error) -> bool {
     by_symbol || error.kind() == io::ErrorKind::Unsupported
 }
 
+/// The answer of a system call of Unix, unless it is -1: then its error.
+///
+/// # Errors
+/// That of the last call of this thread.
+#[cfg(unix)]
+#[inline]
+pub(crate) fn checked<T: From<i8> + PartialEq>(answer: T) -> io::Result<T> {
+    if answer == T::from(-1) { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
 /// Whether a server cannot take one more connection until it has closed another: `EMFILE`, `ENFILE`, or a
 /// descriptor beyond select(2).
 pub fn out_of_descriptors(error: &io::Error) -> bool {

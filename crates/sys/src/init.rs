@@ -17,6 +17,8 @@ mod platform {
     use rustix::system::RebootCommand;
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
+    use crate::error::checked;
+
     /// Brings up the interface `lo`, and the kernel then gives it its addresses. See netdevice(7).
     ///
     /// # Errors
@@ -30,10 +32,8 @@ mod platform {
         }
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
         // SAFETY: the descriptor is open, and SIOCSIFFLAGS reads an `ifreq`, which lives as long as the call.
-        match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) })
+            .map(drop)
     }
 
     /// Opens a serial line that carries all bytes as they are: no echo, no signals, no line ends. See
@@ -91,6 +91,7 @@ mod platform {
 
 /// Systems that are not booted as guests.
 #[cfg(not(target_os = "linux"))]
+#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
 mod platform {
     use std::fs::File;
     use std::io;
@@ -99,39 +100,22 @@ mod platform {
 
     const NO_GUEST: Unsupported = Unsupported("only Linux is booted as a guest");
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn bring_up_loopback() -> io::Result<()> {
         Err(NO_GUEST.into())
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn open_serial_line(_path: &str) -> io::Result<File> {
         Err(NO_GUEST.into())
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn raise_descriptor_limit() -> io::Result<()> {
         Err(NO_GUEST.into())
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn set_sysctl(_key: &str, _value: &str) -> io::Result<()> {
         Err(NO_GUEST.into())
     }
 
-    /// Unsupported.
     pub fn power_off() -> io::Error {
         NO_GUEST.into()
     }

@@ -72,6 +72,7 @@ mod linux {
     use std::os::fd::AsRawFd;
 
     use super::LockOwner;
+    use crate::error::checked;
 
     #[inline]
     pub(super) fn set(file: &File, owner: LockOwner, byte: u64, kind: libc::c_int) -> io::Result<()> {
@@ -111,9 +112,6 @@ mod linux {
     fn call(file: &File, command: libc::c_int, lock: &mut libc::flock) -> io::Result<()> {
         // SAFETY: the descriptor is open, and these commands read and write one `flock`, which lives as long
         // as the call.
-        match unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut *lock) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
+        checked(unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut *lock) }).map(drop)
     }
 }

@@ -5,6 +5,8 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use crate::error::checked;
+
 /// Bytes of a message.
 const MESSAGE_BYTES: usize = 1;
 
@@ -22,7 +24,7 @@ pub struct SystemVQueue(libc::c_int);
 impl SystemVQueue {
     fn get(key: u32, flags: libc::c_int) -> io::Result<SystemVQueue> {
         // SAFETY: it takes numbers only.
-        result(unsafe { libc::msgget(key.cast_signed(), flags) }).map(SystemVQueue)
+        checked(unsafe { libc::msgget(key.cast_signed(), flags) }).map(SystemVQueue)
     }
 
     /// One msgget(2) that makes a new queue.
@@ -58,7 +60,7 @@ impl SystemVQueue {
         // SAFETY: the message has so many bytes behind its type, and lives as long as the call.
         let sent =
             unsafe { libc::msgsnd(self.0, (&raw const message).cast(), MESSAGE_BYTES, libc::IPC_NOWAIT) };
-        result(sent).map(drop)
+        checked(sent).map(drop)
     }
 
     /// Receives the oldest message of that type, or of any where it is 0, by one msgrcv(2) that does not
@@ -72,7 +74,11 @@ impl SystemVQueue {
         let (room, kind) = ((&raw mut message).cast(), kind as libc::c_long);
         // SAFETY: there is room for a type and so many bytes, which lives as long as the call.
         let received = unsafe { libc::msgrcv(self.0, room, MESSAGE_BYTES, kind, libc::IPC_NOWAIT) };
-        if received == MESSAGE_BYTES.cast_signed() { Ok(message.byte) } else { Err(last_error()) }
+        if received == MESSAGE_BYTES.cast_signed() {
+            Ok(message.byte)
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     /// One msgctl(2) with `IPC_RMID`.
@@ -82,7 +88,7 @@ impl SystemVQueue {
     #[inline]
     pub fn remove(self) -> io::Result<()> {
         // SAFETY: this command uses no memory of ours.
-        result(unsafe { libc::msgctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) }).map(drop)
+        checked(unsafe { libc::msgctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) }).map(drop)
     }
 }
 
@@ -106,7 +112,7 @@ impl PosixQueue {
         // SAFETY: the name ends with a zero byte, and both live as long as the call.
         let opened = unsafe { libc::mq_open(name.as_ptr(), flags, mode, &raw const attributes) };
         // SAFETY: the call has just opened it, and nothing else owns it. On Linux it is a descriptor.
-        result(opened).map(|number| PosixQueue(unsafe { OwnedFd::from_raw_fd(number) }))
+        checked(opened).map(|number| PosixQueue(unsafe { OwnedFd::from_raw_fd(number) }))
     }
 
     /// The name of a queue of that number.
@@ -125,7 +131,7 @@ impl PosixQueue {
     pub fn send(&self, priority: u32, byte: u8) -> io::Result<()> {
         let bytes = [byte];
         // SAFETY: the descriptor is open, and the bytes live as long as the call.
-        result(unsafe { libc::mq_send(self.0.as_raw_fd(), bytes.as_ptr().cast(), MESSAGE_BYTES, priority) })
+        checked(unsafe { libc::mq_send(self.0.as_raw_fd(), bytes.as_ptr().cast(), MESSAGE_BYTES, priority) })
             .map(drop)
     }
 
@@ -141,7 +147,11 @@ impl PosixQueue {
         // the call.
         let received =
             unsafe { libc::mq_receive(self.0.as_raw_fd(), room, MESSAGE_BYTES, &raw mut priority) };
-        if received == MESSAGE_BYTES.cast_signed() { Ok((priority, bytes[0])) } else { Err(last_error()) }
+        if received == MESSAGE_BYTES.cast_signed() {
+            Ok((priority, bytes[0]))
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     /// Removes the name of a queue, and the queue if nothing has it open, by one mq_unlink(3).
@@ -151,7 +161,7 @@ impl PosixQueue {
     #[inline]
     pub fn unlink(name: &std::ffi::CStr) -> io::Result<()> {
         // SAFETY: the name ends with a zero byte and lives as long as the call.
-        result(unsafe { libc::mq_unlink(name.as_ptr()) }).map(drop)
+        checked(unsafe { libc::mq_unlink(name.as_ptr()) }).map(drop)
     }
 
     /// The same for the queue of that number.
@@ -161,12 +171,4 @@ impl PosixQueue {
     pub fn remove(number: u32) -> io::Result<()> {
         PosixQueue::unlink(&PosixQueue::name(number)?)
     }
-}
-
-fn result(returned: libc::c_int) -> io::Result<libc::c_int> {
-    if returned == -1 { Err(last_error()) } else { Ok(returned) }
-}
-
-fn last_error() -> io::Error {
-    io::Error::last_os_error()
 }

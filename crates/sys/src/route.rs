@@ -148,39 +148,27 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
+#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
 mod other {
     use std::io;
 
     use super::RouteMessage;
     use crate::Unsupported;
 
-    /// There is none.
     #[derive(Debug)]
     pub enum RouteSocket {}
 
     impl RouteSocket {
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn open() -> io::Result<RouteSocket> {
             let _ = RouteMessage::raise_loopback;
             Err(Unsupported("routes are changed by rtnetlink(7), which only Linux has; others have route(4)")
                 .into())
         }
 
-        /// Not reached: there is no socket.
-        ///
-        /// # Errors
-        /// None.
         pub fn ask(&self, _message: &RouteMessage) -> io::Result<()> {
             match *self {}
         }
 
-        /// Not reached: there is no socket.
-        ///
-        /// # Errors
-        /// None.
         pub fn raise_loopback(&self) -> io::Result<()> {
             match *self {}
         }

@@ -4,6 +4,8 @@
 use std::io;
 use std::thread::ScopedJoinHandle;
 
+use crate::error::checked;
+
 /// The call whose argument the filters examine: one that does almost nothing.
 const EXAMINED: u32 = libc::SYS_getpgid as u32;
 
@@ -44,10 +46,7 @@ impl SeccompFilter {
         let (operation, flags) = (libc::SECCOMP_SET_MODE_FILTER, 0);
         // SAFETY: the program has so many instructions, which the kernel only reads, and lives as long as the
         // call.
-        match unsafe { libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program) }).map(drop)
     }
 }
 

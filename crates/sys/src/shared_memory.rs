@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 use rustix::fs::{MemfdFlags, Mode};
 use rustix::shm;
 
+use crate::error::checked;
 use crate::memory::{Mapping, page_bytes};
 
 /// A segment of System V.
@@ -21,10 +22,7 @@ pub struct AttachedSegment(NonNull<u64>);
 impl SystemVSegment {
     fn get(key: u32, bytes: usize, flags: libc::c_int) -> io::Result<SystemVSegment> {
         // SAFETY: it takes numbers only.
-        match unsafe { libc::shmget(key.cast_signed(), bytes, flags) } {
-            -1 => Err(io::Error::last_os_error()),
-            number => Ok(SystemVSegment(number)),
-        }
+        checked(unsafe { libc::shmget(key.cast_signed(), bytes, flags) }).map(SystemVSegment)
     }
 
     /// One shmget(2) that makes a new segment.
@@ -71,10 +69,7 @@ impl SystemVSegment {
     #[inline]
     pub fn remove(self) -> io::Result<()> {
         // SAFETY: this command uses no memory of ours.
-        match unsafe { libc::shmctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
+        checked(unsafe { libc::shmctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) }).map(drop)
     }
 
     /// Reads the list of all segments, as ipcs(1) does. `buffer` is used again.
@@ -108,10 +103,7 @@ impl AttachedSegment {
     pub fn detach(self) -> io::Result<()> {
         let address = std::mem::ManuallyDrop::new(self).0.as_ptr();
         // SAFETY: it was attached there, and nothing uses it after this.
-        match unsafe { libc::shmdt(address.cast()) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
+        checked(unsafe { libc::shmdt(address.cast()) }).map(drop)
     }
 }
 

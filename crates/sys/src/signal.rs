@@ -1,5 +1,7 @@
 //! Signals as flags, for programs that stop gracefully.
 
+#[cfg(unix)]
+pub(crate) use platform::set_handler;
 pub use platform::{ignore_file_size_signal, ignores_hangup, send_nudge, send_stop, watch, watch_nudges};
 #[cfg(target_os = "linux")]
 pub use target::SignalTarget;
@@ -33,9 +35,10 @@ mod platform {
     use std::io;
     use std::sync::atomic::Ordering;
 
-    use rustix::process::{Pid, Signal};
+    use rustix::process::Signal;
 
     use super::{REPORTS, STOP};
+    use crate::error::checked;
 
     /// Makes SIGTERM and SIGINT set the order to stop, and SIGUSR1 count the requests for reports.
     ///
@@ -55,19 +58,30 @@ mod platform {
     }
 
     fn handle(signals: &[libc::c_int]) -> io::Result<()> {
-        for &signal in signals {
-            // SAFETY: a zeroed sigaction is one without flags and with an empty mask; the handler only stores
-            // into atomics, which signal-safety(7) allows, and lives as long as the program.
-            let answer = unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
-                libc::sigaction(signal, &raw const action, std::ptr::null_mut())
-            };
-            if answer != 0 {
-                return Err(io::Error::last_os_error());
-            }
-        }
-        Ok(())
+        // SAFETY: the handler only stores into atomics.
+        signals.iter().try_for_each(|&signal| unsafe { set_handler(signal, on_signal, 0) })
+    }
+
+    /// Makes a signal execute the handler, by sigaction(2), with no other signal blocked meanwhile.
+    ///
+    /// # Errors
+    /// Those of sigaction(2).
+    ///
+    /// # Safety
+    /// The handler does only what signal-safety(7) allows.
+    pub(crate) unsafe fn set_handler(
+        signal: libc::c_int,
+        handler: extern "C" fn(libc::c_int),
+        flags: libc::c_int,
+    ) -> io::Result<()> {
+        // SAFETY: a zeroed sigaction has an empty mask, and the handler lives as long as the program.
+        let answer = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_flags = flags;
+            action.sa_sigaction = handler as libc::sighandler_t;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut())
+        };
+        checked(answer).map(drop)
     }
 
     extern "C" fn on_signal(signal: libc::c_int) {
@@ -101,7 +115,7 @@ mod platform {
     /// # Errors
     /// Those of kill(2).
     pub fn send_stop(process: u32) -> io::Result<()> {
-        send(process, Signal::TERM)
+        crate::process::terminate(process)
     }
 
     /// Nudges a process to stop, by SIGURG: a process that does not watch for it ignores it, so a program
@@ -110,13 +124,7 @@ mod platform {
     /// # Errors
     /// Those of kill(2).
     pub fn send_nudge(process: u32) -> io::Result<()> {
-        send(process, Signal::URG)
-    }
-
-    fn send(process: u32, signal: Signal) -> io::Result<()> {
-        let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-        let process = process.ok_or_else(|| io::Error::other("no process has that number"))?;
-        Ok(rustix::process::kill_process(process, signal)?)
+        crate::process::send_signal(process, Signal::URG)
     }
 }
 
@@ -192,6 +200,9 @@ mod target {
     use std::io;
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use super::set_handler;
+    use crate::error::checked;
+
     /// Nothing else here uses this signal. It is not queued: while it is pending, another one is dropped.
     const SIGNAL: libc::c_int = libc::SIGUSR2;
 
@@ -237,10 +248,7 @@ mod target {
         #[inline]
         pub fn send(&self) -> io::Result<()> {
             // SAFETY: the call takes numbers only, and the signal has a handler in this program.
-            match unsafe { libc::syscall(libc::SYS_tgkill, self.process, self.thread, SIGNAL) } {
-                0 => Ok(()),
-                _ => Err(io::Error::last_os_error()),
-            }
+            checked(unsafe { libc::syscall(libc::SYS_tgkill, self.process, self.thread, SIGNAL) }).map(drop)
         }
 
         /// Whether a thread of this process has handled the signal.
@@ -259,15 +267,8 @@ mod target {
     }
 
     fn handle() -> io::Result<()> {
-        // SAFETY: a zeroed sigaction has an empty mask; the handler only accesses an atomic, which
-        // signal-safety(7) allows, and lives as long as the program.
-        let answer = unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
-            action.sa_flags = libc::SA_RESTART;
-            libc::sigaction(SIGNAL, &raw const action, std::ptr::null_mut())
-        };
-        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        // SAFETY: the handler only accesses an atomic.
+        unsafe { set_handler(SIGNAL, on_signal, libc::SA_RESTART) }
     }
 
     extern "C" fn on_signal(_: libc::c_int) {

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 
+use crate::error::checked;
+
 /// A timer that expires once.
 #[derive(Debug)]
 pub enum KernelTimer {
@@ -146,10 +148,9 @@ impl TimerSignal {
         // SAFETY: all zero is a valid `siginfo_t`.
         let mut information: libc::siginfo_t = unsafe { std::mem::zeroed() };
         // SAFETY: the set, the time and the memory for the answer live as long as the call.
-        if unsafe { libc::sigtimedwait(&raw const self.set, &raw mut information, &raw const WAIT_MAX) } == -1
-        {
-            return Err(io::Error::last_os_error());
-        }
+        checked(unsafe {
+            libc::sigtimedwait(&raw const self.set, &raw mut information, &raw const WAIT_MAX)
+        })?;
         // SAFETY: the signal comes from a timer, so that the kernel has filled this part of the union.
         let value = unsafe { information.si_value() };
         if value.sival_ptr.addr() == timer.number {
@@ -182,10 +183,8 @@ impl PosixTimer {
         event.sigev_value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(number) };
         let mut timer = std::ptr::null_mut();
         // SAFETY: the event and the memory for the timer live as long as the call.
-        match unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) } {
-            0 => Ok(PosixTimer { timer, number }),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) })?;
+        Ok(PosixTimer { timer, number })
     }
 
     #[inline]
@@ -194,30 +193,23 @@ impl PosixTimer {
         let value = libc::timespec { tv_sec: after.as_secs() as _, tv_nsec: after.subsec_nanos() as _ };
         let once = libc::itimerspec { it_interval: zero, it_value: value };
         // SAFETY: the timer exists as long as this, and the value lives as long as the call.
-        match unsafe { libc::timer_settime(self.timer, 0, &raw const once, std::ptr::null_mut()) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::timer_settime(self.timer, 0, &raw const once, std::ptr::null_mut()) })
+            .map(drop)
     }
 
     fn remaining(&self) -> io::Result<Duration> {
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let mut value = libc::itimerspec { it_interval: zero, it_value: zero };
         // SAFETY: the timer exists as long as this, and the memory for the answer lives as long as the call.
-        match unsafe { libc::timer_gettime(self.timer, &raw mut value) } {
-            0 => Ok(duration(value.it_value.tv_sec, value.it_value.tv_nsec)),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::timer_gettime(self.timer, &raw mut value) })?;
+        Ok(duration(value.it_value.tv_sec, value.it_value.tv_nsec))
     }
 
     #[inline]
     fn delete(self) -> io::Result<()> {
         let timer = std::mem::ManuallyDrop::new(self);
         // SAFETY: we owned the timer, which nothing uses after this.
-        match unsafe { libc::timer_delete(timer.timer) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::timer_delete(timer.timer) }).map(drop)
     }
 }
 

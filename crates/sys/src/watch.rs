@@ -11,6 +11,7 @@ mod platform {
 
     use rustix::fs::inotify;
 
+    use crate::error::checked;
     use crate::file::Path;
 
     /// Room for all events that are read at once: a record of fanotify has 24 bytes, one of inotify 16 and a
@@ -51,11 +52,9 @@ mod platform {
             let flags = libc::FAN_CLASS_NOTIF | libc::FAN_CLOEXEC | libc::FAN_NONBLOCK;
             let opened = (libc::O_RDONLY | libc::O_CLOEXEC) as libc::c_uint;
             // SAFETY: it takes numbers only.
-            match unsafe { libc::fanotify_init(flags, opened) } {
-                -1 => Err(io::Error::last_os_error()),
-                // SAFETY: the call has just opened it, and nothing else owns it.
-                number => Ok(Watcher::new(unsafe { OwnedFd::from_raw_fd(number) }, true)),
-            }
+            let number = checked(unsafe { libc::fanotify_init(flags, opened) })?;
+            // SAFETY: the call has just opened it, and nothing else owns it.
+            Ok(Watcher::new(unsafe { OwnedFd::from_raw_fd(number) }, true))
         }
 
         /// Watches a file, by one inotify_add_watch(2) or fanotify_mark(2).
@@ -157,15 +156,15 @@ mod platform {
             let (instance, path) = (self.instance.as_raw_fd(), path.as_c_str().as_ptr());
             // SAFETY: the descriptor is open, and the path ends with a zero byte and lives as long as the
             // call.
-            let marked =
-                unsafe { libc::fanotify_mark(instance, flags, libc::FAN_OPEN, libc::AT_FDCWD, path) };
-            if marked == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+            checked(unsafe { libc::fanotify_mark(instance, flags, libc::FAN_OPEN, libc::AT_FDCWD, path) })
+                .map(drop)
         }
     }
 }
 
 /// Other systems: kqueue(2) watches open descriptors, which `ready` measures.
 #[cfg(not(target_os = "linux"))]
+#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
 mod platform {
     use std::io;
 
@@ -174,67 +173,37 @@ mod platform {
 
     const LINUX_ONLY: Unsupported = Unsupported("files are watched by their paths on Linux only");
 
-    /// Unsupported.
     #[derive(Debug)]
     pub struct Watcher(());
 
-    /// Unsupported.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct FileWatch(u64);
 
     impl Watcher {
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn inotify() -> io::Result<Watcher> {
             Err(LINUX_ONLY.into())
         }
 
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn fanotify() -> io::Result<Watcher> {
             Err(LINUX_ONLY.into())
         }
 
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn add(&self, _path: &Path) -> io::Result<FileWatch> {
             Err(LINUX_ONLY.into())
         }
 
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn name(&self, _added: FileWatch, _path: &Path) -> io::Result<FileWatch> {
             Err(LINUX_ONLY.into())
         }
 
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn remove(&self, _watch: FileWatch, _path: &Path) -> io::Result<()> {
             Err(LINUX_ONLY.into())
         }
 
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn read(&mut self) -> io::Result<usize> {
             Err(LINUX_ONLY.into())
         }
 
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn opened(&self, _length: usize) -> io::Result<Vec<FileWatch>> {
             Err(LINUX_ONLY.into())
         }

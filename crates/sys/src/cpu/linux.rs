@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::topology::KnownProcessors;
 use super::{Cache, CacheKind, Cpu, ProcessorBounds, Topology};
 use crate::Unsupported;
+use crate::error::checked;
 use crate::pseudo_file::{cpu_list, number, text};
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -47,10 +48,7 @@ pub(super) fn confine(cpus: &[u32]) -> io::Result<()> {
     }
     let bytes = words.len() * size_of::<u64>();
     // SAFETY: the call reads `bytes` of the mask, which has as many.
-    match unsafe { libc::sched_setaffinity(0, bytes, words.as_ptr().cast()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::sched_setaffinity(0, bytes, words.as_ptr().cast()) }).map(drop)
 }
 
 pub(super) fn topology() -> Result<Topology, Unsupported> {

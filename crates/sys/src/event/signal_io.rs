@@ -19,6 +19,7 @@ use super::poll::poll;
 use super::{
     BROKEN, ByDescriptor, EVENTS_MAX, Event, Interest, Poller, event_from_revents, narrow, poll_events,
 };
+use crate::error::checked;
 
 /// From <asm-generic/fcntl.h>; the libc crate has them for one system only.
 const F_SETSIG: libc::c_int = 10;
@@ -261,10 +262,6 @@ fn set_async(number: RawFd, on: bool) -> io::Result<()> {
         checked(libc::fcntl(number, libc::F_SETFL, flags))?;
     }
     Ok(())
-}
-
-fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
 /// One sigtimedwait(2).

@@ -88,15 +88,9 @@ unsafe impl GlobalAlloc for Allocator {
 /// Makes an abort after refused memory end the program with a message and exit code 1. Needs [`Allocator`].
 pub fn explain_abort() {
     #[cfg(unix)]
-    // SAFETY: a zeroed sigaction has an empty mask. The handler lives as long as the program, and calls only
-    // what signal-safety(7) allows.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        // A signal that is raised again below ends the program as if there were no handler.
-        action.sa_flags = libc::SA_RESETHAND;
-        action.sa_sigaction = on_abort as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
-    }
+    // SAFETY: the handler calls only what signal-safety(7) allows. A signal that it raises again ends the program
+    // as if there were no handler.
+    let _ = unsafe { crate::signal::set_handler(libc::SIGABRT, on_abort, libc::SA_RESETHAND) };
 }
 
 /// Any other SIGABRT, of an abort or of kill(2), ends the program as it always does.

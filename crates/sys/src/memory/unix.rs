@@ -142,9 +142,7 @@ impl Mapping {
                 let mut pages = vec![0_u8; self.0.bytes.div_ceil(page_bytes())];
                 // SAFETY: the range is this mapping, and `pages` has a byte for each page of it.
                 let told = unsafe { libc::mincore(self.0.start.as_ptr(), self.0.bytes, pages.as_mut_ptr()) };
-                if told != 0 {
-                    return Err(io::Error::last_os_error());
-                }
+                crate::error::checked(told)?;
                 Ok(pages.into_iter().filter(|page| page & 1 == 1).count())
             }
             _ => { Err(crate::Unsupported("which pages are in memory is asked on Linux only").into()) }

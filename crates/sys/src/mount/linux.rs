@@ -14,6 +14,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_chang
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::table::mounts;
+use crate::error::checked;
 use crate::file;
 use crate::process_table::proc_text;
 
@@ -117,9 +118,7 @@ pub fn number(folder: &file::Path) -> io::Result<MountNumber> {
     let done = unsafe {
         libc::statx(libc::AT_FDCWD, folder.as_c_str().as_ptr(), 0, STATX_MNT_ID_UNIQUE, answer.as_mut_ptr())
     };
-    if done < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(done)?;
     // SAFETY: zeros are a value of this type, and the call has written it.
     let answer = unsafe { answer.assume_init() };
     if answer.stx_mask & STATX_MNT_ID_UNIQUE == 0 {
@@ -160,7 +159,8 @@ pub fn describe(mount: MountNumber) -> io::Result<MountNumber> {
             0 as libc::c_uint,
         )
     };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(MountNumber(answer[MOUNT_NUMBER_WORD])) }
+    checked(done)?;
+    Ok(MountNumber(answer[MOUNT_NUMBER_WORD]))
 }
 
 /// An image as a block device. The kernel removes the device when it is neither open nor mounted, be it
@@ -237,10 +237,7 @@ impl LoopDevice {
         let mut tries = 0;
         loop {
             // SAFETY: the request has no argument and returns the number of a device.
-            let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
-            if number < 0 {
-                return Err(io::Error::last_os_error());
-            }
+            let number = checked(unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) })?;
             match LoopDevice::configure(PathBuf::from(format!("/dev/loop{number}")), image) {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) && tries < TRIES => {
                     tries += 1;
@@ -260,10 +257,7 @@ impl LoopDevice {
             reserved: [0; 8],
         };
         // SAFETY: the argument is the structure that this request reads, and lives until it returns.
-        let configured = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
-        if configured < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) })?;
         Ok(LoopDevice { path, device })
     }
 
@@ -279,10 +273,7 @@ impl LoopDevice {
     pub fn is_direct(&self) -> io::Result<bool> {
         let mut info = NO_INFO;
         // SAFETY: the argument is the structure that this request fills, and nobody else has it.
-        let told = unsafe { libc::ioctl(self.device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) };
-        if told < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(unsafe { libc::ioctl(self.device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) })?;
         Ok(info.flags & LO_FLAGS_DIRECT_IO != 0)
     }
 }

@@ -11,6 +11,7 @@ pub use platform::{
 
 /// Systems where mounts belong to all processes.
 #[cfg(not(target_os = "linux"))]
+#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
 mod platform {
     use std::fs::File;
     use std::io;
@@ -20,96 +21,53 @@ mod platform {
 
     const REASON: Unsupported = Unsupported("a process has mounts of its own on Linux only");
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn own_namespace() -> io::Result<()> {
         Err(REASON.into())
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn mount(_source: &Path, _folder: &Path, _kind: &str, _options: &[String]) -> io::Result<()> {
         Err(REASON.into())
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn expect_unused(_device: &Path) -> io::Result<()> {
         Err(REASON.into())
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn bind(_source: &crate::file::Path, _folder: &crate::file::Path) -> io::Result<()> {
         Err(REASON.into())
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn mount_memory(_folder: &crate::file::Path) -> io::Result<()> {
         Err(REASON.into())
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn unmount(_folder: &crate::file::Path) -> io::Result<()> {
         Err(REASON.into())
     }
 
-    /// There is none.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum MountNumber {}
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
     pub fn number(_folder: &crate::file::Path) -> io::Result<MountNumber> {
         Err(REASON.into())
     }
 
-    /// Not reached: there is no number.
-    ///
-    /// # Errors
-    /// None.
     pub fn describe(mount: MountNumber) -> io::Result<MountNumber> {
         match mount {}
     }
 
-    /// There is none.
     #[derive(Debug)]
     pub enum LoopDevice {}
 
     impl LoopDevice {
-        /// Unsupported.
-        ///
-        /// # Errors
-        /// Always.
         pub fn attach(_image: &File) -> io::Result<LoopDevice> {
             Err(REASON.into())
         }
 
-        /// Not reached: there is no device.
         pub fn path(&self) -> &Path {
             match *self {}
         }
 
-        /// Not reached: there is no device.
-        ///
-        /// # Errors
-        /// None.
         pub fn is_direct(&self) -> io::Result<bool> {
             match *self {}
         }

@@ -277,7 +277,7 @@ impl SpawnedProgram {
             let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
             libc::clone(child, top.cast(), flags, (&raw mut self.path).cast())
         };
-        if child < 0 { Err(io::Error::last_os_error()) } else { Ok(child) }
+        crate::error::checked(child)
     }
 
     #[cfg(target_os = "linux")]

@@ -10,6 +10,7 @@ use std::process::ExitStatus;
 use rustix::process::{Signal, WaitOptions};
 
 use super::platform::pid;
+use crate::error::checked;
 
 /// The exit code of a worker that panicked; no errno is that large.
 pub const PANICKED: u8 = 255;
@@ -94,7 +95,7 @@ pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
 /// # Errors
 /// Those of kill(2).
 pub fn kill(process: u32) -> io::Result<()> {
-    send(process, Signal::KILL)
+    send_signal(process, Signal::KILL)
 }
 
 /// Asks a process to end at once, by SIGQUIT, but to end its own children first.
@@ -102,7 +103,7 @@ pub fn kill(process: u32) -> io::Result<()> {
 /// # Errors
 /// Those of kill(2).
 pub fn quit(process: u32) -> io::Result<()> {
-    send(process, Signal::QUIT)
+    send_signal(process, Signal::QUIT)
 }
 
 /// Asks a process to end, by SIGTERM.
@@ -110,10 +111,10 @@ pub fn quit(process: u32) -> io::Result<()> {
 /// # Errors
 /// Those of kill(2).
 pub fn terminate(process: u32) -> io::Result<()> {
-    send(process, Signal::TERM)
+    send_signal(process, Signal::TERM)
 }
 
-fn send(process: u32, signal: Signal) -> io::Result<()> {
+pub(crate) fn send_signal(process: u32, signal: Signal) -> io::Result<()> {
     let process = pid(process).ok_or_else(|| io::Error::other("no process has that number"))?;
     Ok(rustix::process::kill_process(process, signal)?)
 }
@@ -133,9 +134,7 @@ pub fn bequeath(file: &File) -> io::Result<i32> {
 /// `EBADF` when there is none.
 pub fn inherited(number: i32) -> io::Result<File> {
     // SAFETY: fcntl only asks whether the number is open.
-    if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::fcntl(number, libc::F_GETFD) })?;
     // SAFETY: it is open, and by the agreement with the executing program nothing else here owns it.
     Ok(unsafe { File::from_raw_fd(number) })
 }

@@ -26,6 +26,8 @@ use platform as user;
 pub use execution::{
     Amount, Executed, ExecutionUsage, Making, ProgramLauncher, RunningProgram, SpawnMeans, SpawnedProgram,
 };
+#[cfg(unix)]
+pub(crate) use fork::send_signal;
 pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};
 #[cfg(unix)]
 pub use fork::{quit, terminate, try_fork};

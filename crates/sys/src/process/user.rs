@@ -7,6 +7,8 @@ use std::mem::MaybeUninit;
 use std::process::Command;
 use std::ptr;
 
+use crate::error::checked;
+
 /// Room for the strings of one entry of passwd(5).
 const ENTRY_BYTES: usize = 16 << 10;
 
@@ -47,9 +49,9 @@ pub fn become_user(name: &str) -> io::Result<()> {
     // The groups first: without root's power they could not be changed any more.
     // SAFETY: the name is a C string that lives as long as the call; the others take numbers.
     unsafe {
-        done(libc::initgroups(c_name.as_ptr(), group as _))?;
-        done(libc::setgid(group))?;
-        done(libc::setuid(user))?;
+        checked(libc::initgroups(c_name.as_ptr(), group as _))?;
+        checked(libc::setgid(group))?;
+        checked(libc::setuid(user))?;
     }
     // SAFETY: takes a number; it is meant to fail.
     if user != 0 && unsafe { libc::setuid(0) } == 0 {
@@ -107,10 +109,6 @@ pub fn confined_user() -> io::Result<String> {
 
 fn unknown(name: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("there is no user {name:?}"))
-}
-
-fn done(answer: libc::c_int) -> io::Result<()> {
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(target_os = "linux")]

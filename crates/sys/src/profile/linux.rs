@@ -8,6 +8,7 @@ use super::descendants::Descendants;
 use super::perf_event::{Attributes, Record, Ring, parse_records};
 use super::{COUNTERS, CodeMapping, Holding, KernelSymbols, Sample, parse_mappings};
 use crate::clock::reading::read_ns;
+use crate::error::checked;
 use crate::{process_table, pseudo_file};
 
 /// Takes samples of a process: of its first thread with counters, and of its other threads and its
@@ -45,8 +46,7 @@ impl SampledEvent {
 
     fn enable(&self) -> io::Result<()> {
         // SAFETY: the event is open; the request takes no argument.
-        let done = unsafe { libc::ioctl(self.event.as_raw_fd(), ENABLE, 0) };
-        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        checked(unsafe { libc::ioctl(self.event.as_raw_fd(), ENABLE, 0) }).map(drop)
     }
 
     /// Hands over the records since the last time, and returns how many were lost.
@@ -194,11 +194,8 @@ fn open(attributes: &Attributes, of: Sampled, group: Option<&OwnedFd>) -> io::Re
             CLOSE_ON_EXEC,
         )
     };
-    if opened < 0 {
-        return Err(io::Error::last_os_error());
-    }
     // SAFETY: the kernel has just given us this descriptor, and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) })
+    checked(opened).map(|number| unsafe { OwnedFd::from_raw_fd(number as i32) })
 }
 
 /// The exact privilege that the user lacks.

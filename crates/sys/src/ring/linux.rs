@@ -13,6 +13,7 @@ use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use super::memory::{Buffers, GROUP, Kind, Slots};
 use super::{Completion, OperationId, RingSettings};
 use crate::Unsupported;
+use crate::error::checked;
 use crate::event::Interest;
 
 /// Marks the completions of closing and cancelling, whose results are not used.
@@ -462,7 +463,7 @@ impl Door {
                 size_of::<SubmitArgs<'_, '_>>(),
             )
         };
-        if submitted < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(submitted).map(drop)
     }
 }
 

@@ -108,6 +108,7 @@ pub struct Completion<'ring, A = OwnedHandle> {
         any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
     ))
 ))]
+#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
 mod platform {
     use std::convert::Infallible;
     use std::io;
@@ -118,23 +119,14 @@ mod platform {
     use crate::Unsupported;
     use crate::event::Interest;
 
-    /// There is none on this system.
     #[derive(Debug)]
     pub struct Ring(Infallible);
 
     impl Ring {
-        /// Reports that this system has no io_uring.
-        ///
-        /// # Errors
-        /// Always [`Unsupported`].
         pub fn new(_settings: RingSettings) -> io::Result<Ring> {
             Err(Unsupported("io_uring is of Linux, on x86-64, Arm64 and RISC-V").into())
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn accept_multishot(
             &mut self,
             _listener: BorrowedFd<'_>,
@@ -143,18 +135,10 @@ mod platform {
             match self.0 {}
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn recv_multishot(&mut self, _socket: BorrowedFd<'_>, _token: u64) -> io::Result<OperationId> {
             match self.0 {}
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn send(
             &mut self,
             _socket: BorrowedFd<'_>,
@@ -164,10 +148,6 @@ mod platform {
             match self.0 {}
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn read_at(
             &mut self,
             _file: BorrowedFd<'_>,
@@ -178,10 +158,6 @@ mod platform {
             match self.0 {}
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn poll_once(
             &mut self,
             _descriptor: BorrowedFd<'_>,
@@ -191,10 +167,6 @@ mod platform {
             match self.0 {}
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn poll_multishot(
             &mut self,
             _descriptor: BorrowedFd<'_>,
@@ -204,41 +176,26 @@ mod platform {
             match self.0 {}
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn cancel(&mut self, _operation: OperationId) -> io::Result<()> {
             match self.0 {}
         }
 
-        /// Not here.
         pub fn close(&mut self, _descriptor: OwnedFd) {
             match self.0 {}
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn submit(&mut self) -> io::Result<()> {
             match self.0 {}
         }
 
-        /// Not here.
-        ///
-        /// # Errors
-        /// None, for there is no ring.
         pub fn wait(&mut self, _timeout: Option<Duration>) -> io::Result<usize> {
             match self.0 {}
         }
 
-        /// Not here.
         pub fn completion(&mut self) -> Option<Completion<'_>> {
             match self.0 {}
         }
 
-        /// Not here.
         pub fn in_flight(&self) -> usize {
             match self.0 {}
         }

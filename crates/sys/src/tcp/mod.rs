@@ -145,6 +145,7 @@ mod info {
     use std::os::fd::{AsRawFd, BorrowedFd};
 
     use super::ReceivedBytes;
+    use crate::error::checked;
 
     /// `tcpi_bytes_acked` of `struct tcp_info` in linux/tcp.h, since Linux 4.1: eight bytes and 24 numbers of
     /// four come first, then two of eight.
@@ -179,7 +180,7 @@ mod info {
         let mut length = size_of_val(info) as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes into `info`, and how many into `length`; both live
         // as long as the call.
-        let answer = unsafe {
+        let answered = unsafe {
             libc::getsockopt(
                 connection.as_raw_fd(),
                 libc::IPPROTO_TCP,
@@ -188,9 +189,7 @@ mod info {
                 &raw mut length,
             )
         };
-        if answer != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(answered)?;
         if (length as usize) < size_of_val(info) {
             return Err(crate::Unsupported("this kernel is older than Linux 4.2, which counts them").into());
         }

@@ -445,7 +445,7 @@ fn only_loopback(socket: &OwnedFd) -> io::Result<()> {
             device.count_bytes() as libc::socklen_t,
         )
     };
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::error::checked(answer).map(drop)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -467,7 +467,7 @@ fn choose_port_late(socket: &OwnedFd) -> io::Result<()> {
             size_of::<libc::c_int>() as libc::socklen_t,
         )
     };
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::error::checked(answer).map(drop)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
