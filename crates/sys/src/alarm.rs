@@ -48,7 +48,7 @@ mod platform {
 
 /// Systems without timers that are descriptors.
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
+#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::io;
     use std::time::Duration;

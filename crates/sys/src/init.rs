@@ -91,7 +91,7 @@ mod platform {
 
 /// Systems that are not booted as guests.
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
+#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::fs::File;
     use std::io;

@@ -1,93 +1,15 @@
 //! Counts that the kernel keeps of a process and of the whole system.
 
-use std::io;
-use std::path::Path;
-
 #[cfg(target_os = "linux")]
-use linux as system;
-
+pub use linux::{
+    ProcessIo, available_bytes, connections_opened, device_written_bytes, loopback_bytes, processor_busy_ns,
+    resident_bytes,
+};
 #[cfg(not(target_os = "linux"))]
-use other as system;
-
-/// The kernel's counters of reads and writes of this process. The file stays open, so that a reading is one
-/// call.
-#[derive(Debug)]
-pub struct ProcessIo(system::ProcessIo);
-
-impl ProcessIo {
-    /// Opens the counters of the calling process.
-    ///
-    /// # Errors
-    /// Those of open(2), where the kernel has no such counters; unsupported.
-    pub fn open() -> io::Result<ProcessIo> {
-        system::ProcessIo::open().map(ProcessIo)
-    }
-
-    /// Calls of read(2) and its relatives, including those that read this counter.
-    ///
-    /// # Errors
-    /// Those of pread(2).
-    pub fn read_calls(&self) -> io::Result<u64> {
-        self.0.field("syscr")
-    }
-
-    /// Bytes that went to a device, or will; without those that a file system keeps in memory.
-    ///
-    /// # Errors
-    /// Those of pread(2).
-    pub fn written_bytes(&self) -> io::Result<u64> {
-        self.0.field("write_bytes")
-    }
-}
-
-/// Processor time of one processor that was not idle, of all processes and the kernel, in nanoseconds; most
-/// kernels sample it at their ticks.
-///
-/// # Errors
-/// There is no such processor; unsupported.
-pub fn processor_busy_ns(processor: u32) -> io::Result<u64> {
-    system::processor_busy_ns(processor)
-}
-
-/// Bytes that the loopback interface of this network namespace has sent, with their headers.
-///
-/// # Errors
-/// Unsupported.
-pub fn loopback_bytes() -> io::Result<u64> {
-    system::loopback_bytes()
-}
-
-/// TCP connections that were opened from this network namespace.
-///
-/// # Errors
-/// Unsupported.
-pub fn connections_opened() -> io::Result<u64> {
-    system::connections_opened()
-}
-
-/// Bytes that were written to the device which has the folder.
-///
-/// # Errors
-/// The file system of the folder is on no device of its own; unsupported.
-pub fn device_written_bytes(folder: &Path) -> io::Result<u64> {
-    system::device_written_bytes(folder)
-}
-
-/// Memory of this process that is resident, in bytes.
-///
-/// # Errors
-/// Unsupported.
-pub fn resident_bytes() -> io::Result<u64> {
-    system::resident_bytes()
-}
-
-/// Memory that can be taken without swapping, in bytes.
-///
-/// # Errors
-/// Unsupported.
-pub fn available_bytes() -> io::Result<u64> {
-    system::available_bytes()
-}
+pub use other::{
+    ProcessIo, available_bytes, connections_opened, device_written_bytes, loopback_bytes, processor_busy_ns,
+    resident_bytes,
+};
 
 /// Linux: files of /proc and /sys (proc(5), Documentation/block/stat).
 #[cfg(target_os = "linux")]
@@ -103,15 +25,37 @@ mod linux {
     /// Longer than /proc/PID/io.
     const IO_BYTES: usize = 512;
 
+    /// The kernel's counters of reads and writes of this process. The file stays open, so that a reading is
+    /// one call.
     #[derive(Debug)]
-    pub(super) struct ProcessIo(File);
+    pub struct ProcessIo(File);
 
     impl ProcessIo {
-        pub(super) fn open() -> io::Result<ProcessIo> {
+        /// Opens the counters of the calling process.
+        ///
+        /// # Errors
+        /// Those of open(2), where the kernel has no such counters; unsupported.
+        pub fn open() -> io::Result<ProcessIo> {
             File::open("/proc/self/io").map(ProcessIo)
         }
 
-        pub(super) fn field(&self, name: &str) -> io::Result<u64> {
+        /// Calls of read(2) and its relatives, including those that read this counter.
+        ///
+        /// # Errors
+        /// Those of pread(2).
+        pub fn read_calls(&self) -> io::Result<u64> {
+            self.field("syscr")
+        }
+
+        /// Bytes that went to a device, or will; without those that a file system keeps in memory.
+        ///
+        /// # Errors
+        /// Those of pread(2).
+        pub fn written_bytes(&self) -> io::Result<u64> {
+            self.field("write_bytes")
+        }
+
+        fn field(&self, name: &str) -> io::Result<u64> {
             let mut content = [0; IO_BYTES];
             let bytes = self.0.read_at(&mut content, 0)?;
             let content = String::from_utf8_lossy(&content[..bytes]);
@@ -121,7 +65,12 @@ mod linux {
         }
     }
 
-    pub(super) fn processor_busy_ns(processor: u32) -> io::Result<u64> {
+    /// Processor time of one processor that was not idle, of all processes and the kernel, in nanoseconds;
+    /// most kernels sample it at their ticks.
+    ///
+    /// # Errors
+    /// There is no such processor; unsupported.
+    pub fn processor_busy_ns(processor: u32) -> io::Result<u64> {
         let stat = text("/proc/stat").ok_or(Unsupported("there is no /proc/stat"))?;
         let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         busy_ticks(&stat, processor)
@@ -140,7 +89,11 @@ mod linux {
         Some(user + nice + system + irq + softirq)
     }
 
-    pub(super) fn loopback_bytes() -> io::Result<u64> {
+    /// Bytes that the loopback interface of this network namespace has sent, with their headers.
+    ///
+    /// # Errors
+    /// Unsupported.
+    pub fn loopback_bytes() -> io::Result<u64> {
         text("/proc/self/net/dev")
             .and_then(|devices| sent_bytes(&devices, "lo"))
             .ok_or_else(|| Unsupported("/proc/net/dev has no interface lo").into())
@@ -151,13 +104,21 @@ mod linux {
         field(devices, interface)?.split_whitespace().nth(8)?.parse().ok()
     }
 
-    pub(super) fn connections_opened() -> io::Result<u64> {
+    /// TCP connections that were opened from this network namespace.
+    ///
+    /// # Errors
+    /// Unsupported.
+    pub fn connections_opened() -> io::Result<u64> {
         let table = text("/proc/self/net/snmp").ok_or(Unsupported("there is no /proc/net/snmp"))?;
         column(&table, "Tcp:", "ActiveOpens")
             .ok_or_else(|| Unsupported("/proc/net/snmp lacks the counter").into())
     }
 
-    pub(super) fn device_written_bytes(folder: &Path) -> io::Result<u64> {
+    /// Bytes that were written to the device which has the folder.
+    ///
+    /// # Errors
+    /// The file system of the folder is on no device of its own; unsupported.
+    pub fn device_written_bytes(folder: &Path) -> io::Result<u64> {
         /// Of the counters of a block device, whatever the size of its sectors.
         const SECTOR_BYTES: u64 = 512;
         /// Reads, their merges, sectors and time come first, then writes and their merges.
@@ -173,12 +134,20 @@ mod linux {
             .ok_or_else(|| Unsupported("the device counts no writes").into())
     }
 
-    pub(super) fn resident_bytes() -> io::Result<u64> {
+    /// Memory of this process that is resident, in bytes.
+    ///
+    /// # Errors
+    /// Unsupported.
+    pub fn resident_bytes() -> io::Result<u64> {
         let status = text("/proc/self/status").ok_or(Unsupported("there is no /proc/PID/status"))?;
         field_bytes(&status, "VmRSS").ok_or_else(|| Unsupported("/proc/PID/status lacks VmRSS").into())
     }
 
-    pub(super) fn available_bytes() -> io::Result<u64> {
+    /// Memory that can be taken without swapping, in bytes.
+    ///
+    /// # Errors
+    /// Unsupported.
+    pub fn available_bytes() -> io::Result<u64> {
         let memory = text("/proc/meminfo").ok_or(Unsupported("there is no /proc/meminfo"))?;
         field_bytes(&memory, "MemAvailable")
             .ok_or_else(|| Unsupported("/proc/meminfo lacks MemAvailable").into())
@@ -187,6 +156,7 @@ mod linux {
 
 /// Systems whose counters are not read yet.
 #[cfg(not(target_os = "linux"))]
+#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod other {
     use std::io;
     use std::path::Path;
@@ -196,44 +166,49 @@ mod other {
     const REASON: Unsupported = Unsupported("this counter of the kernel is read on Linux only");
 
     #[derive(Debug)]
-    pub(super) enum ProcessIo {}
+    pub enum ProcessIo {}
 
     impl ProcessIo {
-        pub(super) fn open() -> io::Result<ProcessIo> {
+        pub fn open() -> io::Result<ProcessIo> {
             Err(REASON.into())
         }
 
-        pub(super) fn field(&self, _name: &str) -> io::Result<u64> {
+        pub fn read_calls(&self) -> io::Result<u64> {
+            match *self {}
+        }
+
+        pub fn written_bytes(&self) -> io::Result<u64> {
             match *self {}
         }
     }
 
-    pub(super) fn processor_busy_ns(_processor: u32) -> io::Result<u64> {
+    pub fn processor_busy_ns(_processor: u32) -> io::Result<u64> {
         Err(REASON.into())
     }
 
-    pub(super) fn loopback_bytes() -> io::Result<u64> {
+    pub fn loopback_bytes() -> io::Result<u64> {
         Err(REASON.into())
     }
 
-    pub(super) fn connections_opened() -> io::Result<u64> {
+    pub fn connections_opened() -> io::Result<u64> {
         Err(REASON.into())
     }
 
-    pub(super) fn device_written_bytes(_folder: &Path) -> io::Result<u64> {
+    pub fn device_written_bytes(_folder: &Path) -> io::Result<u64> {
         Err(REASON.into())
     }
 
-    pub(super) fn resident_bytes() -> io::Result<u64> {
+    pub fn resident_bytes() -> io::Result<u64> {
         Err(REASON.into())
     }
 
-    pub(super) fn available_bytes() -> io::Result<u64> {
+    pub fn available_bytes() -> io::Result<u64> {
         Err(REASON.into())
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;

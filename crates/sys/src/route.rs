@@ -148,7 +148,7 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
+#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod other {
     use std::io;
 

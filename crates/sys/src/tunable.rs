@@ -2,39 +2,10 @@
 //!
 //! Writing one changes the whole system. No measurement does so; only `tune` does, on request.
 
-use std::io;
-
 #[cfg(target_os = "linux")]
-use linux as system;
-
+pub use linux::{is_writable, network_namespace, read, write};
 #[cfg(not(target_os = "linux"))]
-use other as system;
-
-/// The value of a setting, with single spaces between its words.
-///
-/// # Errors
-/// An unknown name, and every refusal of the system.
-pub fn read(name: &str) -> io::Result<String> {
-    system::read(name)
-}
-
-/// Whether this process may change the setting, as far as can be said without changing it.
-pub fn is_writable(name: &str) -> bool {
-    system::is_writable(name)
-}
-
-/// Changes the setting. The system may round or cut the value: read it again.
-///
-/// # Errors
-/// Every refusal of the system.
-pub fn write(name: &str, value: &str) -> io::Result<()> {
-    system::write(name, value)
-}
-
-/// The network namespace of this process, which its `net.` settings belong to; `None` where there are none.
-pub fn network_namespace() -> Option<String> {
-    system::network_namespace()
-}
+pub use other::{is_writable, network_namespace, read, write};
 
 /// Linux: the files below /proc/sys, proc_sys(5).
 #[cfg(target_os = "linux")]
@@ -44,6 +15,37 @@ mod linux {
     use std::path::{Path, PathBuf};
 
     use rustix::fs::{Access, access};
+
+    /// The value of a setting, with single spaces between its words.
+    ///
+    /// # Errors
+    /// An unknown name, and every refusal of the system.
+    pub fn read(name: &str) -> io::Result<String> {
+        let text = std::fs::read_to_string(file(name)?)?;
+        Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    /// Whether this process may change the setting, as far as can be said without changing it.
+    pub fn is_writable(name: &str) -> bool {
+        // Without opening it, which may wait.
+        file(name).is_ok_and(|file| file.is_file() && access(file, Access::WRITE_OK).is_ok())
+    }
+
+    /// Changes the setting. The system may round or cut the value: read it again.
+    ///
+    /// # Errors
+    /// Every refusal of the system.
+    pub fn write(name: &str, value: &str) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).truncate(true).open(file(name)?)?;
+        // In one call, because the kernel takes each write as a whole value.
+        file.write_all(format!("{value}\n").as_bytes())
+    }
+
+    /// The network namespace of this process, which its `net.` settings belong to; `None` where there are
+    /// none.
+    pub fn network_namespace() -> Option<String> {
+        Some(std::fs::read_link("/proc/self/ns/net").ok()?.to_string_lossy().into_owned())
+    }
 
     /// The file of a setting. A name is words with dots between, so the path stays below /proc/sys.
     fn file(name: &str) -> io::Result<PathBuf> {
@@ -55,25 +57,33 @@ mod linux {
         }
         Ok(Path::new("/proc/sys").join(name.replace('.', "/")))
     }
+}
 
-    pub(super) fn read(name: &str) -> io::Result<String> {
-        let text = std::fs::read_to_string(file(name)?)?;
-        Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+/// Systems on which osdyno changes no settings.
+#[cfg(not(target_os = "linux"))]
+#[allow(missing_docs, reason = "the names are documented for Linux")]
+mod other {
+    use std::io;
+
+    use crate::Unsupported;
+
+    const REASON: Unsupported =
+        Unsupported("settings are changed on Linux only; `osdyno doctor --os` prints those of this system");
+
+    pub fn read(_: &str) -> io::Result<String> {
+        Err(REASON.into())
     }
 
-    /// Without opening it, which may wait.
-    pub(super) fn is_writable(name: &str) -> bool {
-        file(name).is_ok_and(|file| file.is_file() && access(file, Access::WRITE_OK).is_ok())
+    pub fn is_writable(_: &str) -> bool {
+        false
     }
 
-    pub(super) fn write(name: &str, value: &str) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).truncate(true).open(file(name)?)?;
-        // In one call, because the kernel takes each write as a whole value.
-        file.write_all(format!("{value}\n").as_bytes())
+    pub fn write(_: &str, _: &str) -> io::Result<()> {
+        Err(REASON.into())
     }
 
-    pub(super) fn network_namespace() -> Option<String> {
-        Some(std::fs::read_link("/proc/self/ns/net").ok()?.to_string_lossy().into_owned())
+    pub fn network_namespace() -> Option<String> {
+        None
     }
 }
 
@@ -129,33 +139,6 @@ pub(crate) mod sysctl {
         target_os = "netbsd"
     )))]
     fn bytes(_: &CStr) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-/// Systems on which osdyno changes no settings.
-#[cfg(not(target_os = "linux"))]
-mod other {
-    use std::io;
-
-    use crate::Unsupported;
-
-    const REASON: Unsupported =
-        Unsupported("settings are changed on Linux only; `osdyno doctor --os` prints those of this system");
-
-    pub(super) fn read(_: &str) -> io::Result<String> {
-        Err(REASON.into())
-    }
-
-    pub(super) fn is_writable(_: &str) -> bool {
-        false
-    }
-
-    pub(super) fn write(_: &str, _: &str) -> io::Result<()> {
-        Err(REASON.into())
-    }
-
-    pub(super) fn network_namespace() -> Option<String> {
         None
     }
 }

@@ -164,7 +164,7 @@ mod platform {
 
 /// Other systems: kqueue(2) watches open descriptors, which `ready` measures.
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
+#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::io;
 

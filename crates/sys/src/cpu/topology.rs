@@ -1,4 +1,5 @@
-//! The processors of a machine, the caches that they share, and why a process may use fewer of them, as values.
+//! The processors of a machine, the caches that they share, and why a process may use fewer of them, as
+//! values.
 
 /// The machine's processors and their caches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

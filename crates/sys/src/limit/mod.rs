@@ -311,7 +311,8 @@ mod unix {
     }
 }
 
-/// The BSDs, macOS and illumos: the limits of the process and, where sysctl(3) has names, those of the system.
+/// The BSDs, macOS and illumos: the limits of the process and, where sysctl(3) has names, those of the
+/// system.
 #[cfg(all(unix, not(target_os = "linux")))]
 mod bsd {
     use super::{Bound, DESCRIPTORS_RESERVED, Kind, Resource, get};

@@ -88,8 +88,8 @@ unsafe impl GlobalAlloc for Allocator {
 /// Makes an abort after refused memory end the program with a message and exit code 1. Needs [`Allocator`].
 pub fn explain_abort() {
     #[cfg(unix)]
-    // SAFETY: the handler calls only what signal-safety(7) allows. A signal that it raises again ends the program
-    // as if there were no handler.
+    // SAFETY: the handler calls only what signal-safety(7) allows. A signal that it raises again ends the
+    // program as if there were no handler.
     let _ = unsafe { crate::signal::set_handler(libc::SIGABRT, on_abort, libc::SA_RESETHAND) };
 }
 

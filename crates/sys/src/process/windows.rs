@@ -1,9 +1,8 @@
 //! Processes on Windows: there is no fork, and job objects do what process groups do elsewhere.
 
-use std::fs::File;
 use std::io;
 use std::os::windows::process::CommandExt;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -18,65 +17,12 @@ use windows_sys::Win32::System::Threading::{
     PROCESS_TERMINATE, TerminateProcess, WaitForSingleObject,
 };
 
+pub use missing::{
+    Child, Family, become_user, bequeath, ended_child, fork, fork_in_two, inherited, is_root, parent,
+    replace_by,
+};
+
 use super::ProcessTreeUsage;
-use crate::Unsupported;
-
-const NO_FORK: Unsupported = Unsupported("Windows has no fork");
-const NO_HEIRS: Unsupported = Unsupported("leaving open files to other programs waits for the port");
-
-/// The number of the parent; there is no such call.
-pub fn parent() -> i32 {
-    0
-}
-
-/// Forked children.
-#[derive(Debug)]
-pub struct Family(());
-
-/// A child of a [`Family`].
-#[derive(Debug)]
-pub struct Child(());
-
-impl Family {
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn new() -> io::Result<Family> {
-        Err(NO_FORK.into())
-    }
-
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn fork(&self) -> io::Result<Child> {
-        Err(NO_FORK.into())
-    }
-
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn fork_with_reply(&self, _byte: &u8) -> io::Result<(Child, u8)> {
-        Err(NO_FORK.into())
-    }
-}
-
-impl Child {
-    /// There is no child.
-    pub fn number(&self) -> u32 {
-        0
-    }
-
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn reap(self) -> io::Result<()> {
-        Err(NO_FORK.into())
-    }
-}
 
 /// Starts the command in a group of its own, so that the console's Ctrl-C does not reach it.
 pub fn lead_group(command: &mut Command) {
@@ -138,38 +84,9 @@ fn with_process<T>(number: u32, access: u32, work: impl FnOnce(HANDLE) -> io::Re
     done
 }
 
-/// Unsupported.
-pub fn replace_by(_command: &mut Command) -> io::Error {
-    crate::Unsupported("no program takes the place of another on this system").into()
-}
-
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn fork(_work: impl FnOnce() -> u8) -> io::Result<u32> {
-    Err(NO_FORK.into())
-}
-
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn fork_in_two() -> io::Result<Option<u32>> {
-    Err(NO_FORK.into())
-}
-
 /// Ends the process.
 pub fn end_now(code: u8) -> ! {
     std::process::exit(i32::from(code))
-}
-
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
-    Err(NO_FORK.into())
 }
 
 /// Kills a process.
@@ -212,35 +129,6 @@ pub fn process_tree_usage() -> io::Result<ProcessTreeUsage> {
 /// Times of Windows are counted in tenths of a microsecond.
 const SECONDS_PER_TICK: f64 = 1e-7;
 
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn bequeath(_file: &File) -> io::Result<i32> {
-    Err(NO_HEIRS.into())
-}
-
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn inherited(_number: i32) -> io::Result<File> {
-    Err(NO_HEIRS.into())
-}
-
-/// Not known here.
-pub fn is_root() -> bool {
-    false
-}
-
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn become_user(_name: &str) -> io::Result<()> {
-    Err(Unsupported("becoming another user waits for the port").into())
-}
-
 /// The exit code of a worker that panicked.
 pub const PANICKED: u8 = 255;
 
@@ -274,4 +162,83 @@ fn join() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// What Windows lacks: fork(2), execve(2), and calls that wait for the port.
+#[allow(missing_docs, reason = "the names are documented for Unix")]
+mod missing {
+    use std::fs::File;
+    use std::io;
+    use std::process::{Command, ExitStatus};
+
+    use crate::Unsupported;
+
+    const NO_FORK: Unsupported = Unsupported("Windows has no fork");
+    const NO_HEIRS: Unsupported = Unsupported("leaving open files to other programs waits for the port");
+
+    pub fn parent() -> i32 {
+        0
+    }
+
+    #[derive(Debug)]
+    pub struct Family(());
+
+    #[derive(Debug)]
+    pub struct Child(());
+
+    impl Family {
+        pub fn new() -> io::Result<Family> {
+            Err(NO_FORK.into())
+        }
+
+        pub fn fork(&self) -> io::Result<Child> {
+            Err(NO_FORK.into())
+        }
+
+        pub fn fork_with_reply(&self, _byte: &u8) -> io::Result<(Child, u8)> {
+            Err(NO_FORK.into())
+        }
+    }
+
+    impl Child {
+        pub fn number(&self) -> u32 {
+            0
+        }
+
+        pub fn reap(self) -> io::Result<()> {
+            Err(NO_FORK.into())
+        }
+    }
+
+    pub fn replace_by(_command: &mut Command) -> io::Error {
+        Unsupported("no program takes the place of another on this system").into()
+    }
+
+    pub fn fork(_work: impl FnOnce() -> u8) -> io::Result<u32> {
+        Err(NO_FORK.into())
+    }
+
+    pub fn fork_in_two() -> io::Result<Option<u32>> {
+        Err(NO_FORK.into())
+    }
+
+    pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
+        Err(NO_FORK.into())
+    }
+
+    pub fn bequeath(_file: &File) -> io::Result<i32> {
+        Err(NO_HEIRS.into())
+    }
+
+    pub fn inherited(_number: i32) -> io::Result<File> {
+        Err(NO_HEIRS.into())
+    }
+
+    pub fn is_root() -> bool {
+        false
+    }
+
+    pub fn become_user(_name: &str) -> io::Result<()> {
+        Err(Unsupported("becoming another user waits for the port").into())
+    }
 }

@@ -1,5 +1,5 @@
-//! The code at an address: the functions of the kernel, from the lines of /proc/kallsyms, and the mappings of a
-//! process, from those of /proc/PID/maps (proc_pid_maps(5)).
+//! The code at an address: the functions of the kernel, from the lines of /proc/kallsyms, and the mappings of
+//! a process, from those of /proc/PID/maps (proc_pid_maps(5)).
 
 /// The functions of a kernel, by address.
 #[derive(Clone, Debug, Default)]

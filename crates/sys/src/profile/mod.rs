@@ -68,7 +68,7 @@ const MISS: u64 = 1 << 16;
 
 /// Systems without perf_event_open(2).
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
+#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::io;
     use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The memory that the kernel works on: that of the operations in flight, each in a slot, and provided buffers,
-//! where the kernel puts input, with the ring that passes them to it.
+//! The memory that the kernel works on: that of the operations in flight, each in a slot, and provided
+//! buffers, where the kernel puts input, with the ring that passes them to it.
 
 use std::io;
 use std::mem;

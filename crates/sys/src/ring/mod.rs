@@ -108,7 +108,7 @@ pub struct Completion<'ring, A = OwnedHandle> {
         any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
     ))
 ))]
-#[allow(missing_docs, reason = "they are those of Linux; nothing makes a value of them here")]
+#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::convert::Infallible;
     use std::io;
