@@ -16,7 +16,7 @@ pub enum AddressFamily {
 mod platform {
     use std::io;
     use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
-    use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+    use std::os::fd::{AsRawFd, OwnedFd};
 
     use rustix::net::{self, SocketType, bind, getsockname, socket};
 
@@ -81,9 +81,7 @@ mod platform {
         /// Those of close(2).
         #[inline]
         pub fn close(self) -> io::Result<()> {
-            let number = self.0.into_raw_fd();
-            // SAFETY: we owned the descriptor and have just given up the only handle to it.
-            Ok(unsafe { rustix::io::try_close(number) }?)
+            crate::file::close(self.0.into())
         }
     }
 }

@@ -19,9 +19,9 @@ use linux as bound;
 #[cfg(not(unix))]
 use other as bound;
 #[cfg(not(unix))]
-use other as process;
+pub use other::{get, raise_soft_to_hard};
 #[cfg(unix)]
-use unix as process;
+pub use unix::{get, raise_soft_to_hard};
 
 /// A limit of the process, getrlimit(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -185,24 +185,6 @@ pub struct Bound {
 /// Descriptors that a trial needs for itself: the standard three, its clocks, its files, and some to spare.
 pub const DESCRIPTORS_RESERVED: u64 = 32;
 
-/// Reads one limit of this process. See getrlimit(2).
-///
-/// # Errors
-/// [`Unsupported`] where the system has no such limit.
-pub fn get(kind: Kind) -> Result<Limit, Unsupported> {
-    process::get(kind)
-}
-
-/// Raises the soft limits of descriptors and processes to their hard limits, as far as the system lets it.
-/// Children inherit them. No privilege is needed, and nothing outside this process changes.
-/// See setrlimit(2).
-///
-/// # Errors
-/// [`Unsupported`] where processes have no such limits. A refusal is no error but part of the answer.
-pub fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
-    process::raise_soft_to_hard()
-}
-
 /// All the limits that bound a resource, the tightest first. Read anew at every call, since usage changes;
 /// call it after [`raise_soft_to_hard`], because the soft limits bind.
 ///
@@ -276,12 +258,22 @@ mod unix {
         }
     }
 
-    pub(super) fn get(kind: Kind) -> Result<Limit, Unsupported> {
+    /// Reads one limit of this process. See getrlimit(2).
+    ///
+    /// # Errors
+    /// [`Unsupported`] where the system has no such limit.
+    pub fn get(kind: Kind) -> Result<Limit, Unsupported> {
         let limit = getrlimit(rlimit(kind)?);
         Ok(Limit { soft: limit.current, hard: limit.maximum })
     }
 
-    pub(super) fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
+    /// Raises the soft limits of descriptors and processes to their hard limits, as far as the system lets it.
+    /// Children inherit them. No privilege is needed, and nothing outside this process changes.
+    /// See setrlimit(2).
+    ///
+    /// # Errors
+    /// [`Unsupported`] where processes have no such limits. A refusal is no error but part of the answer.
+    pub fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
         let mut raises = Vec::new();
         for kind in [Kind::Descriptors, Kind::Processes] {
             let Ok(resource) = rlimit(kind) else { continue };
@@ -387,15 +379,16 @@ mod bsd {
 
 /// Systems without POSIX resource limits, such as Windows: handles and processes are bounded by memory only.
 #[cfg(not(unix))]
+#[allow(missing_docs, reason = "the names are documented for Unix")]
 mod other {
     use super::{Bound, Kind, Limit, Raise, Resource};
     use crate::Unsupported;
 
-    pub(super) fn get(_: Kind) -> Result<Limit, Unsupported> {
+    pub fn get(_: Kind) -> Result<Limit, Unsupported> {
         Err(Unsupported("processes have no resource limits on this system"))
     }
 
-    pub(super) fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
+    pub fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
         Err(Unsupported("processes have no resource limits on this system"))
     }
 

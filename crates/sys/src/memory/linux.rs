@@ -125,7 +125,7 @@ impl MemoryRegion {
             PagePolicy::Huge => Advice::LinuxHugepage,
         };
         // SAFETY: the range is ours, and the advice changes neither its content nor its place.
-        let advised = unsafe { madvise(self.0.start.as_ptr(), self.0.bytes, advice) };
+        let advised = unsafe { madvise(self.0.start.as_ptr().cast(), self.0.bytes, advice) };
         match advised {
             // There are small pages only, which is what was wanted.
             Err(_) if policy == PagePolicy::Small => Ok(()),
@@ -170,7 +170,7 @@ impl MemoryRegion {
     /// Those of madvise(2).
     pub fn discard(&mut self) -> io::Result<()> {
         // SAFETY: the range is ours alone, and zero is valid content.
-        unsafe { madvise(self.0.start.as_ptr(), self.0.bytes, Advice::LinuxDontNeed)? };
+        unsafe { madvise(self.0.start.as_ptr().cast(), self.0.bytes, Advice::LinuxDontNeed)? };
         Ok(())
     }
 
@@ -204,6 +204,6 @@ impl MemoryRegion {
     fn place(&self, page: usize) -> *mut u8 {
         assert!(page * page_bytes() < self.0.bytes, "no page {page}");
         // SAFETY: the page is inside of the mapping.
-        unsafe { self.0.start.as_ptr().cast::<u8>().add(page * page_bytes()) }
+        unsafe { self.0.start.as_ptr().add(page * page_bytes()) }
     }
 }

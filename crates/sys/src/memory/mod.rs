@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(target_os = "linux")]
 pub use linux::{MemoryRegion, PagePolicy, ProgramBreak, kernel_object_bytes};
+#[cfg(target_os = "linux")]
+pub(crate) use platform::MappedRange;
 pub use platform::{Mapping, Private, Shared, keep_freed, mapping_granularity, page_bytes};
 
 /// An empty vector of the given capacity whose pages have all been touched, so that filling it takes no

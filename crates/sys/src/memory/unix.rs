@@ -1,9 +1,8 @@
 //! Memory on Unix: mmap(2), and memfd_create(2) or shm_open(3) for the shared region.
 
-use std::ffi::c_void;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
 
@@ -34,26 +33,36 @@ pub fn keep_freed() {
 
 /// A mapped range of addresses, which ends with its owner.
 #[derive(Debug)]
-pub(super) struct MappedRange {
-    pub(super) start: NonNull<c_void>,
-    pub(super) bytes: usize,
+pub(crate) struct MappedRange {
+    pub(crate) start: NonNull<u8>,
+    pub(crate) bytes: usize,
 }
 
 impl MappedRange {
-    /// Of the address that mmap(2) has returned for so many bytes.
-    fn new(start: *mut c_void, bytes: usize) -> io::Result<MappedRange> {
-        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
-        Ok(MappedRange { start, bytes })
-    }
-
     /// Memory of this process alone, zero until it is written.
     #[inline]
-    pub(super) fn anonymous(bytes: usize, protection: ProtFlags) -> io::Result<MappedRange> {
+    pub(crate) fn anonymous(bytes: usize, protection: ProtFlags) -> io::Result<MappedRange> {
         // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
-        MappedRange::new(
-            unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)? },
-            bytes,
-        )
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)? };
+        MappedRange::new(start.cast(), bytes)
+    }
+
+    /// A part of a file, with all that other processes write to it.
+    #[inline]
+    pub(crate) fn shared(
+        file: impl AsFd,
+        protection: ProtFlags,
+        offset: u64,
+        bytes: usize,
+    ) -> io::Result<MappedRange> {
+        // SAFETY: as in `anonymous`.
+        let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, offset)? };
+        MappedRange::new(start.cast(), bytes)
+    }
+
+    fn new(start: *mut u8, bytes: usize) -> io::Result<MappedRange> {
+        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
+        Ok(MappedRange { start, bytes })
     }
 
     /// One munmap(2).
@@ -62,7 +71,7 @@ impl MappedRange {
         let (start, bytes) = (self.start, self.bytes);
         std::mem::forget(self);
         // SAFETY: the mapping was ours alone and nobody can use it any more.
-        unsafe { munmap(start.as_ptr(), bytes)? };
+        unsafe { munmap(start.as_ptr().cast(), bytes)? };
         Ok(())
     }
 }
@@ -70,7 +79,7 @@ impl MappedRange {
 impl Drop for MappedRange {
     fn drop(&mut self) {
         // SAFETY: as in `unmap`. An error could only mean that it is gone already.
-        let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 
@@ -86,9 +95,7 @@ impl Mapping {
     /// Those of mmap(2); `ENOMEM` also means that the process has too many mappings.
     #[inline]
     pub fn read_only(file: &File, offset: u64, bytes: usize) -> io::Result<Mapping> {
-        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
-        let start = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, file, offset)? };
-        MappedRange::new(start, bytes).map(Mapping)
+        MappedRange::shared(file, ProtFlags::READ, offset, bytes).map(Mapping)
     }
 
     /// Reads the first byte, which brings the page in if it is not there.
@@ -96,7 +103,7 @@ impl Mapping {
     pub fn first_byte(&self) -> u8 {
         // SAFETY: the mapping is at least one byte long and lives as long as self. Volatile: another
         // process may write the file, and the read must happen.
-        unsafe { self.0.start.as_ptr().cast::<u8>().read_volatile() }
+        unsafe { self.0.start.as_ptr().read_volatile() }
     }
 
     /// Reads the byte at `offset`; zero beyond the mapping's end.
@@ -105,7 +112,7 @@ impl Mapping {
             return 0;
         }
         // SAFETY: within the mapping, by the line above; volatile as in `first_byte`.
-        unsafe { self.0.start.as_ptr().cast::<u8>().add(offset).read_volatile() }
+        unsafe { self.0.start.as_ptr().add(offset).read_volatile() }
     }
 
     /// Writes all of it to the file, by write(2).
@@ -117,7 +124,7 @@ impl Mapping {
         while done < self.0.bytes {
             // SAFETY: `done` lies within the mapping, which lives as long as self; the kernel only reads it.
             let wrote = unsafe {
-                let from = self.0.start.as_ptr().cast::<u8>().add(done);
+                let from = self.0.start.as_ptr().add(done);
                 libc::write(file.as_raw_fd(), from.cast(), self.0.bytes - done)
             };
             match usize::try_from(wrote) {
@@ -141,7 +148,7 @@ impl Mapping {
             target_os = "linux" => {
                 let mut pages = vec![0_u8; self.0.bytes.div_ceil(page_bytes())];
                 // SAFETY: the range is this mapping, and `pages` has a byte for each page of it.
-                let told = unsafe { libc::mincore(self.0.start.as_ptr(), self.0.bytes, pages.as_mut_ptr()) };
+                let told = unsafe { libc::mincore(self.0.start.as_ptr().cast(), self.0.bytes, pages.as_mut_ptr()) };
                 crate::error::checked(told)?;
                 Ok(pages.into_iter().filter(|page| page & 1 == 1).count())
             }
@@ -175,17 +182,17 @@ impl Private {
             // Else the kernel may take one huge page for 512 small ones, or not, as it finds memory. A kernel
             // without huge pages refuses the advice and does not need it.
             // SAFETY: the range is ours, and the advice changes neither its content nor its place.
-            let _ = unsafe { madvise(range.start.as_ptr(), bytes, Advice::LinuxNoHugepage) };
+            let _ = unsafe { madvise(range.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage) };
         }
         // SAFETY: the mapping is that long, writable, and nobody else knows it yet.
-        unsafe { range.start.as_ptr().cast::<u8>().write_bytes(content, bytes) };
+        unsafe { range.start.as_ptr().write_bytes(content, bytes) };
         Ok(Private(range))
     }
 
     /// The last byte.
     pub fn last(&self) -> &u8 {
         // SAFETY: the kernel maps no empty range, all of it was written, and it lives as long as self.
-        unsafe { &*self.0.start.as_ptr().cast::<u8>().add(self.0.bytes - 1) }
+        unsafe { &*self.0.start.as_ptr().add(self.0.bytes - 1) }
     }
 
     /// Gives the memory back.
@@ -201,7 +208,7 @@ impl Private {
 /// Numbers that a child process writes and its parent can still read when the child has crashed.
 #[derive(Debug)]
 pub struct Shared {
-    start: NonNull<c_void>,
+    range: MappedRange,
     slots: usize,
     descriptor: Option<OwnedFd>,
 }
@@ -246,11 +253,8 @@ impl Shared {
 
     fn map(descriptor: OwnedFd, slots: usize) -> io::Result<Shared> {
         let bytes = slots.max(1) * size_of::<u64>();
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
-        let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, &descriptor, 0)? };
-        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
-        Ok(Shared { start, slots, descriptor: Some(descriptor) })
+        let range = MappedRange::shared(&descriptor, ProtFlags::READ | ProtFlags::WRITE, 0, bytes)?;
+        Ok(Shared { range, slots, descriptor: Some(descriptor) })
     }
 
     /// The number that `open` takes in the child; `None` in the child itself.
@@ -262,14 +266,7 @@ impl Shared {
     pub fn slots(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, holds `slots` numbers and lives as long as self; every
         // process reaches it through atomics only.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast::<AtomicU64>(), self.slots) }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: no slice of it outlives self. An error could only mean that it is gone already.
-        let _ = unsafe { munmap(self.start.as_ptr(), self.slots.max(1) * size_of::<u64>()) };
+        unsafe { std::slice::from_raw_parts(self.range.start.as_ptr().cast::<AtomicU64>(), self.slots) }
     }
 }
 

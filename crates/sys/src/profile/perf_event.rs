@@ -3,13 +3,13 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::ProtFlags;
 
 use super::{CodeMapping, CounterKind, SOFTWARE, Sample};
+use crate::memory::MappedRange;
 
 /// The fields of a sample, in their order.
 const SAMPLE_FIELDS: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_READ | SAMPLE_CALLCHAIN;
@@ -110,10 +110,10 @@ const TAIL: usize = 1032;
 /// less where that is refused.
 const PAGES: [usize; 4] = [128, 64, 16, 4];
 
-/// The memory into which the kernel writes the records of an event. The mapping ends with the value.
+/// The memory into which the kernel writes the records of an event.
 #[derive(Debug)]
 pub(super) struct Ring {
-    start: *mut u8,
+    memory: MappedRange,
     page: usize,
     data: usize,
 }
@@ -127,13 +127,9 @@ impl Ring {
         let mut last = io::Error::from(io::ErrorKind::OutOfMemory);
         for pages in PAGES {
             let protection = ProtFlags::READ | ProtFlags::WRITE;
-            let length = (1 + pages) * page;
-            // SAFETY: a new mapping, where the kernel has room for it.
-            match unsafe {
-                rustix::mm::mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, &event, 0)
-            } {
-                Ok(start) => return Ok(Ring { start: start.cast(), page, data: pages * page }),
-                Err(error) => last = error.into(),
+            match MappedRange::shared(&event, protection, 0, (1 + pages) * page) {
+                Ok(memory) => return Ok(Ring { memory, page, data: pages * page }),
+                Err(error) => last = error,
             }
         }
         Err(last)
@@ -150,7 +146,9 @@ impl Ring {
         for (from, length) in [(from, first), (0, unread - first)] {
             // SAFETY: the range is inside the data pages, behind the first one, and the kernel writes nothing
             // between tail and head.
-            let part = unsafe { std::slice::from_raw_parts(self.start.add(self.page + from), length) };
+            let part = unsafe {
+                std::slice::from_raw_parts(self.memory.start.as_ptr().add(self.page + from), length)
+            };
             bytes.extend_from_slice(part);
         }
         self.position(TAIL).store(head, Ordering::Release);
@@ -158,14 +156,7 @@ impl Ring {
 
     fn position(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: the first page holds an aligned number there, which both sides access atomically.
-        unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made in `map` with this length, and no reference into it lives.
-        let _ = unsafe { rustix::mm::munmap(self.start.cast(), self.page + self.data) };
+        unsafe { AtomicU64::from_ptr(self.memory.start.as_ptr().add(offset).cast()) }
     }
 }
 

@@ -3,14 +3,14 @@
 
 use std::io;
 use std::mem;
-use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::mm::{Advice, ProtFlags, madvise};
 
 use super::OperationId;
+use crate::memory::MappedRange;
 
 /// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +92,11 @@ pub(super) const GROUP: u16 = 0;
 
 const COUNT_MAX: u16 = 1 << 15;
 
-/// One mapping: the ring of entries, then the buffers. It must outlive every receive operation.
+/// One mapping: the ring of entries, then the buffers. It must outlive every receive operation, so the ring drops
+/// it only when nothing is in flight.
 #[derive(Debug)]
 pub(super) struct Buffers {
-    memory: NonNull<u8>,
-    mapped_bytes: usize,
+    memory: MappedRange,
     /// Where the buffers begin.
     first: usize,
     buffer_bytes: u32,
@@ -110,25 +110,16 @@ impl Buffers {
     pub(super) fn register(ring: &IoUring, count: u16, buffer_bytes: u32) -> io::Result<Buffers> {
         let count = count.min(COUNT_MAX).next_power_of_two();
         let first = usize::from(count) * size_of::<BufRingEntry>();
-        let mapped_bytes = first + usize::from(count) * buffer_bytes as usize;
-        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
-        let memory = unsafe {
-            mmap_anonymous(
-                ptr::null_mut(),
-                mapped_bytes,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )?
-        };
-        let memory =
-            NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
-        let mut buffers = Buffers { memory, mapped_bytes, first, buffer_bytes, count, tail: 0 };
+        let bytes = first + usize::from(count) * buffer_bytes as usize;
+        let memory = MappedRange::anonymous(bytes, ProtFlags::READ | ProtFlags::WRITE)?;
+        let start = memory.start.as_ptr();
+        let mut buffers = Buffers { memory, first, buffer_bytes, count, tail: 0 };
         // SAFETY: the mapping is ours and new; this only keeps it from children.
-        unsafe { madvise(memory.as_ptr().cast(), mapped_bytes, Advice::LinuxDontFork)? };
+        unsafe { madvise(start.cast(), bytes, Advice::LinuxDontFork)? };
         // SAFETY: a page-aligned mapping with room for `count` entries, which lives until nothing is in
         // flight.
         unsafe {
-            ring.submitter().register_buf_ring_with_flags(memory.as_ptr() as u64, count, GROUP, 0)?;
+            ring.submitter().register_buf_ring_with_flags(start as u64, count, GROUP, 0)?;
         }
         for id in 0..count {
             buffers.give(id);
@@ -145,7 +136,7 @@ impl Buffers {
         let start = self.first + usize::from(id) * self.buffer_bytes as usize;
         // SAFETY: inside the mapping, by the line above; zeroed at first, so always initialised; and the
         // kernel does not write a buffer that it handed out until it is given back, which takes `&mut self`.
-        Some(unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(start), bytes as usize) })
+        Some(unsafe { std::slice::from_raw_parts(self.memory.start.as_ptr().add(start), bytes as usize) })
     }
 
     /// Gives a buffer to the kernel.
@@ -155,25 +146,18 @@ impl Buffers {
         }
         let place = usize::from(self.tail & (self.count - 1));
         let start = self.first + usize::from(id) * self.buffer_bytes as usize;
-        let entries: *mut BufRingEntry = self.memory.as_ptr().cast();
+        let entries: *mut BufRingEntry = self.memory.start.as_ptr().cast();
         self.tail = self.tail.wrapping_add(1);
         // SAFETY: place and id are below count, so both are inside the mapping. The kernel reads an entry
         // only once the tail, which lies in the first entry's spare field and is ours to write, has passed
         // it.
         unsafe {
             let entry = &mut *entries.add(place);
-            entry.set_addr(self.memory.as_ptr().add(start) as u64);
+            entry.set_addr(self.memory.start.as_ptr().add(start) as u64);
             entry.set_len(self.buffer_bytes);
             entry.set_bid(id);
             let tail = BufRingEntry::tail(entries).cast_mut();
             AtomicU16::from_ptr(tail).store(self.tail, Ordering::Release);
         }
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours; the ring drops it only when nothing is in flight. Failure leaks it.
-        let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.mapped_bytes) };
     }
 }
