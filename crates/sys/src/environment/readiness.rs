@@ -143,8 +143,7 @@ impl Machine<'_> {
 
     fn loaded(&self) -> Option<String> {
         let load = self.now.get("load_1m")?;
-        // The load is that of the whole machine, however few of its processors are ours.
-        let cpus = self.number("cpu.online").or_else(|| self.number("cpu.count")).unwrap_or(1.0).max(1.0);
+        let cpus = self.processors();
         (load > cpus * LOAD_PER_CPU).then(|| {
             format!(
                 "The load is {load:.1} on {cpus:.0} processors, so trials share them with other work; wait \
@@ -155,8 +154,12 @@ impl Machine<'_> {
 
     /// A measurement is impossible where other programs already demand more than the machine has.
     fn is_overloaded(&self) -> bool {
-        let cpus = self.number("cpu.online").or_else(|| self.number("cpu.count")).unwrap_or(1.0).max(1.0);
-        self.now.get("load_1m").is_some_and(|load| load > cpus * OVERLOAD_PER_CPU)
+        self.now.get("load_1m").is_some_and(|load| load > self.processors() * OVERLOAD_PER_CPU)
+    }
+
+    /// Those of the whole machine, as the load is, however few of them are ours.
+    fn processors(&self) -> f64 {
+        self.number("cpu.online").or_else(|| self.number("cpu.count")).unwrap_or(1.0).max(1.0)
     }
 
     fn stolen(&self) -> Option<String> {

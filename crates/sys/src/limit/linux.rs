@@ -69,6 +69,13 @@ pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
     bounds.into_iter().flatten().collect()
 }
 
+impl Bound {
+    /// The same with so many in use, or kept for others.
+    fn less(self, count: u64) -> Bound {
+        Bound { usable: self.usable.saturating_sub(count), ..self }
+    }
+}
+
 fn sysctl_advice(name: &str, value: impl std::fmt::Display) -> String {
     format!("raise it as root with `sysctl -w {name}={value}`")
 }
@@ -85,9 +92,7 @@ fn descriptors_of_process() -> Option<Bound> {
 }
 
 fn descriptors_of_kernel() -> Option<Bound> {
-    let value = number("/proc/sys/fs/nr_open")?;
-    let usable = value.saturating_sub(DESCRIPTORS_RESERVED);
-    Some(Bound { usable, limit: "fs.nr_open".into(), value, advice: sysctl_advice("fs.nr_open", value * 2) })
+    plain("fs.nr_open").map(|bound| bound.less(DESCRIPTORS_RESERVED))
 }
 
 /// Linux counts those of a user against the limit on open ones, unless it is privileged: `too_many_unix_fds`
@@ -101,44 +106,29 @@ fn files_of_system() -> Option<Bound> {
     if capable(CAP_SYS_ADMIN) {
         return None;
     }
-    let value = number("/proc/sys/fs/file-max")?;
-    let used = number("/proc/sys/fs/file-nr")?;
-    let usable = value.saturating_sub(used).saturating_sub(FILES_SPARED);
-    let advice = sysctl_advice("fs.file-max", value.saturating_mul(2));
-    Some(Bound { usable, limit: "fs.file-max".into(), value, advice })
+    let used = number(file_of("fs.file-nr"))?;
+    plain("fs.file-max").map(|bound| bound.less(used).less(FILES_SPARED))
 }
 
 /// Processes and threads are both tasks to the kernel and share their limits.
 fn tasks() -> [Option<Bound>; 4] {
     let alive = tasks_alive();
-    let room = |value: u64| value.saturating_sub(alive).saturating_sub(PROCESSES_SPARED);
-
     let limit = get(Kind::Processes).ok().and_then(|limit| limit.soft);
     let of_user = limit.filter(|_| !exempt_from_process_limit()).map(|value| Bound {
         // Where the user's tasks cannot be told apart, counting all errs to the safe side.
-        usable: value.saturating_sub(tasks_of_user().unwrap_or(alive)).saturating_sub(PROCESSES_SPARED),
+        usable: value.saturating_sub(tasks_of_user().unwrap_or(alive)),
         limit: "RLIMIT_NPROC".into(),
         value,
         advice: "raise it with `ulimit -u`, or with LimitNPROC= of the service that starts this".into(),
     });
-    let numbers = number("/proc/sys/kernel/pid_max").map(|value| Bound {
-        // It is that of the PID namespace (since Linux 6.14), which has fewer tasks than the system.
-        usable: value
-            .saturating_sub(tasks_of_namespace().unwrap_or(alive))
-            .saturating_sub(PROCESSES_SPARED)
-            .saturating_sub(PIDS_RESERVED),
-        limit: "kernel.pid_max".into(),
-        value,
+    let numbers = plain("kernel.pid_max").map(|bound| Bound {
         advice: sysctl_advice("kernel.pid_max", 4_194_304),
+        // It is that of the PID namespace (since Linux 6.14), which has fewer tasks than the system.
+        ..bound.less(tasks_of_namespace().unwrap_or(alive)).less(PIDS_RESERVED)
     });
-    let of_system = number("/proc/sys/kernel/threads-max").map(|value| Bound {
-        usable: room(value),
-        limit: "kernel.threads-max".into(),
-        value,
-        advice: sysctl_advice("kernel.threads-max", value * 2),
-    });
+    let of_system = plain("kernel.threads-max").map(|bound| bound.less(alive));
     let of_group = control_group::pids().map(|cap| Bound {
-        usable: cap.limit.saturating_sub(cap.used).saturating_sub(PROCESSES_SPARED),
+        usable: cap.limit.saturating_sub(cap.used),
         limit: "pids.max".into(),
         value: cap.limit,
         advice: format!(
@@ -146,14 +136,13 @@ fn tasks() -> [Option<Bound>; 4] {
             cap.file.display()
         ),
     });
-    [of_user, numbers, of_system, of_group]
+    [of_user, numbers, of_system, of_group].map(|bound| bound.map(|bound| bound.less(PROCESSES_SPARED)))
 }
 
 fn mappings() -> Option<Bound> {
-    let value = number("/proc/sys/vm/max_map_count")?;
-    let usable = value.saturating_sub(MAPPINGS_RESERVED);
-    let advice = sysctl_advice("vm.max_map_count", 1_048_576.max(value * 2));
-    Some(Bound { usable, limit: "vm.max_map_count".into(), value, advice })
+    let bound = plain("vm.max_map_count")?.less(MAPPINGS_RESERVED);
+    let advice = sysctl_advice("vm.max_map_count", 1_048_576.max(bound.value * 2));
+    Some(Bound { advice, ..bound })
 }
 
 /// A tenth stays free: a machine driven into its last page measures the page daemon, or the OOM killer ends a
@@ -210,7 +199,7 @@ fn plain(name: &str) -> Option<Bound> {
 fn tracked_connections() -> Option<Bound> {
     let bound = plain("net.netfilter.nf_conntrack_max")?;
     let used = number(file_of("net.netfilter.nf_conntrack_count")).unwrap_or(0);
-    Some(Bound { usable: bound.value.saturating_sub(used), ..bound })
+    Some(bound.less(used))
 }
 
 /// A limit on objects of System V in this IPC namespace, less those that exist: sysvipc(7).
@@ -218,7 +207,7 @@ fn system_v(name: &str, kind: &str, amount: fn(&str) -> Option<u64>) -> Option<B
     let bound = plain(name)?;
     let table = text(format!("/proc/sysvipc/{kind}"))?;
     let used: u64 = table.lines().skip(1).filter_map(amount).sum();
-    Some(Bound { usable: bound.value.saturating_sub(used), ..bound })
+    Some(bound.less(used))
 }
 
 /// The fourth column of /proc/sysvipc/shm has the bytes.
@@ -263,14 +252,14 @@ fn posix_messages() -> Option<Bound> {
 fn terminals() -> Option<Bound> {
     let bound = plain("kernel.pty.max")?;
     let used = number(file_of("kernel.pty.nr"))? + number(file_of("kernel.pty.reserve")).unwrap_or(0);
-    Some(Bound { usable: bound.value.saturating_sub(used), ..bound })
+    Some(bound.less(used))
 }
 
 /// Those of one mount namespace; a new one begins as a copy of ours.
 fn mounts() -> Option<Bound> {
     let bound = plain("fs.mount-max")?;
     let used = text("/proc/self/mountinfo")?.lines().count() as u64;
-    Some(Bound { usable: bound.value.saturating_sub(used).saturating_sub(MOUNTS_SPARED), ..bound })
+    Some(bound.less(used).less(MOUNTS_SPARED))
 }
 
 fn file_of(sysctl: &str) -> String {
@@ -286,25 +275,22 @@ fn tasks_alive() -> u64 {
 /// Tasks of this user, which the kernel counts against the limit by their real user ID: field `Uid` of
 /// proc_pid_status(5). Processes of other users may be hidden, ours are not.
 fn tasks_of_user() -> Option<u64> {
-    let user = rustix::process::getuid().as_raw();
-    let tasks = |entry: std::fs::DirEntry| {
-        let status = text(entry.path().join("status"))?;
-        let real = field(&status, "Uid")?.split_whitespace().next()?.parse::<u32>().ok()?;
-        let threads = field(&status, "Threads")?.parse::<u64>().ok()?;
-        (real == user).then_some(threads)
-    };
-    let tasks: u64 = std::fs::read_dir("/proc").ok()?.flatten().filter_map(tasks).sum();
+    let user = rustix::process::getuid().as_raw().to_string();
     // This process is one of them, unless this /proc is another namespace's.
-    (tasks > 0).then_some(tasks)
+    tasks_shown(|status| field(status, "Uid").and_then(|ids| ids.split_whitespace().next()) == Some(&user))
 }
 
 /// Tasks that this /proc shows, where it is not that of the first PID namespace; there are few then.
 fn tasks_of_namespace() -> Option<u64> {
-    if in_first_pid_namespace() {
-        return None;
-    }
-    let threads =
-        |entry: std::fs::DirEntry| field(&text(entry.path().join("status"))?, "Threads")?.parse::<u64>().ok();
+    if in_first_pid_namespace() { None } else { tasks_shown(|_| true) }
+}
+
+/// The threads of the processes in /proc that are counted, by their status; `None` where there are none.
+fn tasks_shown(is_counted: impl Fn(&str) -> bool) -> Option<u64> {
+    let threads = |entry: std::fs::DirEntry| {
+        let status = text(entry.path().join("status")).filter(|status| is_counted(status))?;
+        field(&status, "Threads")?.parse::<u64>().ok()
+    };
     let tasks: u64 = std::fs::read_dir("/proc").ok()?.flatten().filter_map(threads).sum();
     (tasks > 0).then_some(tasks)
 }

@@ -267,9 +267,9 @@ mod unix {
         Ok(Limit { soft: limit.current, hard: limit.maximum })
     }
 
-    /// Raises the soft limits of descriptors and processes to their hard limits, as far as the system lets it.
-    /// Children inherit them. No privilege is needed, and nothing outside this process changes.
-    /// See setrlimit(2).
+    /// Raises the soft limits of descriptors and processes to their hard limits, as far as the system lets
+    /// it. Children inherit them. No privilege is needed, and nothing outside this process changes. See
+    /// setrlimit(2).
     ///
     /// # Errors
     /// [`Unsupported`] where processes have no such limits. A refusal is no error but part of the answer.

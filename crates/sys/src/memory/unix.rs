@@ -147,9 +147,9 @@ impl Mapping {
         cfg_select! {
             target_os = "linux" => {
                 let mut pages = vec![0_u8; self.0.bytes.div_ceil(page_bytes())];
+                let (start, bytes) = (self.0.start.as_ptr().cast(), self.0.bytes);
                 // SAFETY: the range is this mapping, and `pages` has a byte for each page of it.
-                let told = unsafe { libc::mincore(self.0.start.as_ptr().cast(), self.0.bytes, pages.as_mut_ptr()) };
-                crate::error::checked(told)?;
+                crate::error::checked(unsafe { libc::mincore(start, bytes, pages.as_mut_ptr()) })?;
                 Ok(pages.into_iter().filter(|page| page & 1 == 1).count())
             }
             _ => { Err(crate::Unsupported("which pages are in memory is asked on Linux only").into()) }

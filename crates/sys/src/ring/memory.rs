@@ -92,8 +92,8 @@ pub(super) const GROUP: u16 = 0;
 
 const COUNT_MAX: u16 = 1 << 15;
 
-/// One mapping: the ring of entries, then the buffers. It must outlive every receive operation, so the ring drops
-/// it only when nothing is in flight.
+/// One mapping: the ring of entries, then the buffers. It must outlive every receive operation, so the ring
+/// drops it only when nothing is in flight.
 #[derive(Debug)]
 pub(super) struct Buffers {
     memory: MappedRange,

@@ -368,10 +368,7 @@ impl Connection {
     /// Those of close(2).
     #[inline]
     pub fn close(self) -> io::Result<()> {
-        use std::os::fd::IntoRawFd;
-        let number = self.0.into_raw_fd();
-        // SAFETY: we owned the descriptor and have just given up the only handle to it.
-        Ok(unsafe { rustix::io::try_close(number) }?)
+        crate::file::close(File::from(self.0))
     }
 }
 
