@@ -6,15 +6,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use background::HeldLoads;
 use host::{CommandRefusal, Deadline, Host, NoReply, Process};
-use record::{Background, Examination, Line, Outcome, SentLine, System, Trial, TrialParameters};
+use record::{Background, Examination, Line, SentLine, System, TrialParameters};
 use workload::Workload;
 
-use crate::lines::unsupported;
+use crate::examine::DateOffset;
+use crate::lines::{crashed, received, unsupported};
 use crate::noise_floor::ENGINE;
-use crate::probe::DateOffset;
-use crate::programs::Programs;
 use crate::target::{OWN_PROGRAM, SCRATCH};
-use crate::{Entry, Error, Executor, Target, received};
+use crate::{Entry, Error, Executor, Programs, Target};
 
 /// How much longer than its time-out the supervisor of a trial may take before it counts as hung itself.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(20);
@@ -216,7 +215,7 @@ impl Executor for Launcher<'_> {
         order.scratch = self.files.to_string_lossy().into_owned();
         let program = match self.programs.measuring(workload) {
             Ok(program) => program,
-            Err(reason) => return Ok(Some(vec![unsupported(&order, reason).into()])),
+            Err(reason) => return Ok(Some(vec![unsupported(&order, reason)])),
         };
         let (begun, mut has_begun) = (Instant::now(), false);
         let lines = host::until_loaded(|| {
@@ -235,7 +234,7 @@ impl Executor for Launcher<'_> {
             Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Ok(None),
             // A host of a fleet that cannot be reached is tried again.
             Err(error) if error.no_reply().is_some() && (has_begun || self.target.fleet.is_none()) => {
-                Ok(Some(vec![crashed(&order, begun, error.to_string()).into()]))
+                Ok(Some(vec![crashed(&order, begun, error.to_string())]))
             }
             // A program that cannot start now will not start for the next trial.
             Err(error) => Err(self.unusable(error)),
@@ -272,13 +271,11 @@ fn receive(
         bytes += message.len();
         messages.push(message);
         if bytes > TRIAL_BYTES_MAX {
-            return Ok(vec![
-                crashed(order, begun, "it sent more than a trial can measure".to_owned()).into(),
-            ]);
+            return Ok(vec![crashed(order, begun, "it sent more than a trial can measure".to_owned())]);
         }
     }
     let lost = || crashed(order, begun, "its own line cannot be read".to_owned());
-    let mut lines = received::lines(messages, order, lost);
+    let mut lines = received(messages, order, lost);
     let stderr = supervisor.stderr();
     for trial in lines.iter_mut().filter_map(SentLine::trial_mut) {
         trial.warnings.extend(remark(&stderr));
@@ -289,18 +286,4 @@ fn receive(
 /// The standard error of a program, as a remark.
 fn remark(stderr: &str) -> Option<String> {
     (!stderr.is_empty()).then(|| format!("Standard error of the system: {stderr}."))
-}
-
-fn crashed(order: &TrialParameters, begun: Instant, reason: String) -> Line {
-    Line::Trial(Trial {
-        order: order.clone(),
-        started_seconds: 0.0,
-        elapsed_seconds: begun.elapsed().as_secs_f64(),
-        clock: None,
-        outcome: Outcome::Crashed { n: 0, reason },
-        checks: Vec::new(),
-        held_background: Vec::new(),
-        activity: std::collections::BTreeMap::new(),
-        warnings: Vec::new(),
-    })
 }

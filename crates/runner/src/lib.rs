@@ -6,59 +6,39 @@
 //! Must never: draw, print, or judge beyond "are more trials needed".
 
 mod blame;
-mod boots;
 mod error;
-mod event;
 mod examine;
-mod executor;
 mod file_system;
-mod first_trials;
-mod functions;
 mod hosts;
 mod launch;
 mod lines;
 mod looks;
 mod noise_floor;
-mod offered;
 mod plan;
 mod preset;
-mod probe;
-mod programs;
 mod progress;
-mod received;
 mod run;
-mod run_file;
 mod run_loop;
-mod sample;
 mod schedule;
 mod scratch;
 mod select;
-mod server;
 mod settings;
-mod system_plan;
 mod systems;
 mod target;
 mod timeouts;
 
 pub use blame::BlameOptions;
-pub use boots::Boots;
 pub use error::Error;
-pub use event::{Ran, RunEvent, TimeLeft};
-pub use examine::{Examined, GuestBoot, boot_guest, examine};
-pub use executor::{CreateRecord, Executor, Outside, RunClock};
+pub use examine::{DateOffset, Examined, GuestBoot, Probe, ProbedHost, boot_guest, examine, probe};
 pub use file_system::FileSystem;
+pub use host::janitor;
 pub use hosts::FleetOptions;
 pub use lines::{definitions, rfc3339};
 pub use plan::{GateOptions, Item, OwnVariant, OwnVariants, RunOptions, RunPlan, StepOptions};
 pub use preset::{Preset, Trials};
-pub use probe::{DateOffset, Probe, ProbedHost, probe};
-pub use programs::{CARRIED, Carried, OWN, Programs};
-pub use run::{OnEvent, run, run_with};
-pub use scratch::{JANITOR, Removal, janitor};
+pub use run::{CreateRecord, Executor, OnEvent, Outside, Ran, RunClock, RunEvent, TimeLeft, run, run_with};
+pub use schedule::Boots;
+pub use scratch::{CARRIED, Carried, JANITOR, OWN, Programs, Removal};
 pub use select::{GROUPS, find, nearest, select, workloads};
-pub use server::parse_server;
-pub use settings::parse_setting;
+pub use settings::{parse_server, parse_setting};
 pub use target::{Entry, MOUNTED, OWN_PROGRAM, SCRATCH, Target};
-
-/// Compiler, target and profile of this build.
-pub(crate) const BUILD: &str = env!("OSDYNO_BUILD");

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use judge::MeasuredVariant;
 
 use crate::Executor;
-use crate::event::RunEvent;
 use crate::plan::{GateOptions, Item};
+use crate::run::RunEvent;
 use crate::run_loop::RunLoop;
 use crate::schedule::{self, Step};
 

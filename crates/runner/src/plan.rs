@@ -12,10 +12,10 @@ use workload::server_workers::GENERATORS;
 use workload::{Variant, Workload};
 
 use crate::blame::BlameOptions;
-use crate::boots::Boots;
 use crate::hosts::{FleetOptions, Turns};
 use crate::preset::{Preset, Reach, Trials};
-use crate::{Error, Target, select, server, settings};
+use crate::schedule::Boots;
+use crate::{Error, Target, select, settings};
 
 /// The options of the user.
 #[derive(Clone, Debug, Default)]
@@ -243,9 +243,9 @@ impl RunPlan {
             return Err(Error::FewTrials { trials, least });
         }
         if let Some(server) = options.server.as_ref().filter(|_| !options.allow_public) {
-            server::refuse_public(server)?;
+            settings::refuse_public_server(server)?;
         }
-        server::refuse_unreachable(options.server.as_ref(), &options.clients)?;
+        settings::refuse_unreachable(options.server.as_ref(), &options.clients)?;
         let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
         let items = items(options, &selected, &settings.common)?;
         let is_scaling = |item: &Item| item.workload.shape == Shape::Scaling;
@@ -330,7 +330,7 @@ fn items(
             let chosen: Vec<_> = settings.iter().chain(&own.settings).cloned().collect();
             let settings = settings::chosen_for(workload, &chosen)?;
             if !options.allow_public {
-                settings::refuse_public(workload, &settings)?;
+                settings::refuse_public_url(workload, &settings)?;
             }
             // As long as the process lives, as those that are declared do.
             let variant = Variant { name: own.name.clone().leak(), summary: own.summary.clone().leak() };

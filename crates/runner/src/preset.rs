@@ -48,7 +48,7 @@ pub enum Trials {
 const LOOKS: &[u32] = &[5, 10, 20, 40, 80, 160];
 
 /// All presets, shortest first.
-pub(crate) const PRESETS: &[Preset] = &[
+const PRESETS: &[Preset] = &[
     Preset {
         name: "quick",
         summary: "n to 5 000, within 60 s for each system: a first look",

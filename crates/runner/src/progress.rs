@@ -1,6 +1,19 @@
-//! The progress of each item of a plan, on each system.
+//! What trials teach for the next ones: how far each item goes on each system, and the load that all rivals
+//! of a workload are offered.
+//!
+//! That load is chosen once, from the first trials of all. The rate is half of the throughput of the slowest
+//! in a closed loop, so that none is overloaded for long: the cost of a response under overload differs from
+//! that otherwise. Within a burst the load generator begins requests at no more than half of the rate that it
+//! can, so that it is not late. Both are rounded to one digit, rates down and times up, so that runs on one
+//! machine mostly offer much the same.
+//!
+//! Where the load generator or others on its processor were the limit, the measured rate is a lower bound:
+//! the slowest is selected among servers without such a limit, if there are any.
 
-use record::Outcome;
+use std::collections::BTreeMap;
+
+use judge::{LoadVerdict, load_verdict};
+use record::{GeneratorLevel, OfferedLevel, Outcome, Purpose};
 
 use crate::schedule::Blocks;
 
@@ -128,8 +141,64 @@ impl SystemProgress {
     }
 }
 
+/// The offered share of the smallest capacity.
+const SHARE: f64 = 0.5;
+/// A burst has this many times the processor time that the load generator needs.
+const SPACE: f64 = 2.0;
+
+/// By level the load that the rivals of a workload are offered on all systems, after the first trial of each.
+/// Empty where none of them answered.
+pub(crate) fn offered(observed: &[GeneratorLevel], workload: &str) -> Vec<OfferedLevel> {
+    let mut levels: BTreeMap<u64, Vec<&GeneratorLevel>> = BTreeMap::new();
+    for level in observed.iter().filter(|level| level.of.workload == workload && is_closed_loop(level)) {
+        levels.entry(level.n).or_default().push(level);
+    }
+    levels.into_iter().filter_map(|(n, rivals)| of_level(n, &rivals)).collect()
+}
+
+fn is_closed_loop(level: &GeneratorLevel) -> bool {
+    level.purpose == Purpose::Level && level.intended_per_second.is_none() && level.completed_per_second > 0.0
+}
+
+fn of_level(n: u64, rivals: &[&GeneratorLevel]) -> Option<OfferedLevel> {
+    let by_rate = |a: &&&GeneratorLevel, b: &&&GeneratorLevel| {
+        a.completed_per_second.total_cmp(&b.completed_per_second)
+    };
+    let is_limited = |level: &&&GeneratorLevel| matches!(load_verdict(level), LoadVerdict::Limited(..));
+    let measured = rivals.iter().filter(|level| !is_limited(level)).min_by(by_rate);
+    let slowest = measured.or_else(|| rivals.iter().min_by(by_rate))?;
+    let several = rivals.iter().any(|level| level.of.system != slowest.of.system);
+    let name = match several {
+        true => format!("{} on {}", slowest.of.variant, slowest.of.system),
+        false => slowest.of.variant.clone(),
+    };
+    let mut costs: Vec<f64> =
+        rivals.iter().map(|level| level.cpu_share / level.completed_per_second).collect();
+    costs.sort_by(f64::total_cmp);
+    let generator_seconds = costs[costs.len() / 2];
+    let per_second = one_digit_below(SHARE * slowest.completed_per_second);
+    Some(OfferedLevel {
+        n,
+        per_second,
+        // Bursts do not overlap.
+        spacing_seconds: (1.0 / one_digit_below(1.0 / (SPACE * generator_seconds))).min(1.0 / per_second),
+        slowest: name,
+        slowest_per_second: slowest.completed_per_second,
+        generator_seconds,
+    })
+}
+
+/// The largest number with one digit that is not zero, and not above this one.
+fn one_digit_below(value: f64) -> f64 {
+    let decade = 10_f64.powf(value.log10().floor());
+    // A number that is almost 2 because of rounding is 2.
+    (value / decade + 1e-9).floor() * decade
+}
+
 #[cfg(test)]
 mod tests {
+    use record::{Tester, TrialKey};
+
     use super::*;
 
     fn reached(progress: &Progress) -> Vec<u64> {
@@ -158,5 +227,101 @@ mod tests {
         progress.shorten(1, 20, true);
         progress.shorten(2, 50, true);
         assert_eq!(reached(&progress), [20; 3]);
+    }
+
+    fn answered(system: &str, variant: &str, n: u64, per_second: f64) -> GeneratorLevel {
+        GeneratorLevel {
+            of: TrialKey {
+                system: system.into(),
+                workload: "race".into(),
+                variant: variant.into(),
+                trial: 1,
+            },
+            n,
+            purpose: Purpose::Level,
+            tester: Tester::Generator,
+            client_cpu_share: None,
+            series: vec!["throughput".into()],
+            generators: 1,
+            connections: n,
+            elapsed_seconds: 1.0,
+            intended_per_second: None,
+            started_per_second: per_second,
+            completed_per_second: per_second,
+            unanswered: 0,
+            timed_out: 0,
+            // 31 microseconds for each.
+            cpu_share: 31e-6 * per_second,
+            run_delay_share: None,
+            latency_seconds_p50: Some(1e-3),
+            lateness_seconds_p99: None,
+            failures: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    fn offered_in_a_race(levels: Vec<GeneratorLevel>) -> Vec<OfferedLevel> {
+        offered(&levels, "race")
+    }
+
+    #[test]
+    fn the_slowest_decides_at_each_level() {
+        let offered = offered_in_a_race(vec![
+            answered("local", "epoll", 1, 7000.0),
+            answered("local", "inetd", 1, 900.0),
+            answered("local", "epoll", 1000, 27_000.0),
+            answered("local", "inetd", 1000, 430.0),
+        ]);
+        let rates: Vec<(u64, f64, &str)> =
+            offered.iter().map(|level| (level.n, level.per_second, level.slowest.as_str())).collect();
+        assert_eq!(rates, [(1, 400.0, "inetd"), (1000, 200.0, "inetd")]);
+        assert_eq!(offered[0].slowest_per_second, 900.0);
+        // 62 microseconds, which is 16 129 per second, and so 10 000.
+        assert!((offered[0].spacing_seconds - 100e-6).abs() < 1e-9, "{offered:?}");
+    }
+
+    /// A rate that a saturated load generator measured is no capacity.
+    #[test]
+    fn a_lower_bound_is_not_the_slowest() {
+        let disturbed =
+            |variant| GeneratorLevel { run_delay_share: Some(0.9), ..answered("local", variant, 10, 80.0) };
+        let offered = offered_in_a_race(vec![disturbed("pool"), answered("local", "inetd", 10, 900.0)]);
+        assert_eq!((offered[0].slowest.as_str(), offered[0].per_second), ("inetd", 400.0));
+        let offered = offered_in_a_race(vec![disturbed("pool")]);
+        assert_eq!((offered[0].slowest.as_str(), offered[0].per_second), ("pool", 40.0));
+    }
+
+    #[test]
+    fn an_open_loop_or_a_capacity_decides_nothing() {
+        let open = GeneratorLevel { intended_per_second: Some(10.0), ..answered("local", "fork", 1, 10.0) };
+        let capacity = GeneratorLevel { purpose: Purpose::Capacity, ..answered("local", "fork", 1, 10.0) };
+        let none = answered("local", "pool", 1, 0.0);
+        assert!(offered_in_a_race(vec![open.clone(), capacity, none]).is_empty());
+        let offered = offered_in_a_race(vec![open, answered("local", "epoll", 1, 1000.0)]);
+        assert_eq!((offered[0].per_second, offered[0].slowest.as_str()), (500.0, "epoll"));
+    }
+
+    #[test]
+    fn all_systems_are_offered_the_same() {
+        let both = vec![answered("old", "fork", 10, 3000.0), answered("new", "fork", 10, 4500.0)];
+        let offered = offered_in_a_race(both);
+        assert_eq!((offered[0].per_second, offered[0].slowest.as_str()), (1000.0, "fork on old"));
+    }
+
+    /// A generator that is no faster than the server would begin a burst before the last one is over.
+    #[test]
+    fn bursts_do_not_overlap() {
+        let slow = GeneratorLevel { cpu_share: 0.9, ..answered("local", "epoll", 10, 1000.0) };
+        assert_eq!(offered_in_a_race(vec![slow])[0].spacing_seconds, 1.0 / 500.0);
+    }
+
+    #[test]
+    fn rates_have_one_digit() {
+        for (value, expected) in
+            [(1.0, 1.0), (1.99, 1.0), (2.0, 2.0), (499.9, 400.0), (0.69, 0.6), (9.9e4, 9e4)]
+        {
+            let digit = one_digit_below(value);
+            assert!((digit / expected - 1.0).abs() < 1e-6, "{value}: {digit}");
+        }
     }
 }

@@ -1,25 +1,195 @@
 //! Measures a plan and writes the record as it goes.
+//!
+//! [`run`](crate::run()) takes the programs, the clock and the disk of this machine. Simulations of a run
+//! bring their own [`Outside`], so every order of events can be produced, without a process and without
+//! waiting.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
-use judge::Judgements;
-use record::{End, EndStatus, Line, Recording, Run, System, Writer};
+use judge::{Findings, Judgements};
+use record::{
+    Background, End, EndStatus, Line, Outcome, Recording, Run, SentLine, System, TrialParameters, Writer,
+};
+use workload::Workload;
 
 use crate::blame::{BlameOptions, refuse_others};
-use crate::event::{Ran, RunEvent};
-use crate::executor::{Executor, MachineClock, Outside, RunClock};
 use crate::hosts::Turn;
 use crate::launch::Launcher;
-use crate::lines::{definitions, head};
-use crate::plan::RunPlan;
-use crate::run_file::RunFile;
-use crate::run_loop::{Measured, RunLoop};
+use crate::lines::{RunFile, definitions, head};
+use crate::plan::{Item, RunPlan};
+use crate::preset::Trials;
+use crate::run_loop::{LoopOutside, Measured, RunLoop};
 use crate::scratch::{Folder, Removal, Scratch};
 use crate::systems::{MeasuredSystem, describe};
 use crate::{Error, Target, noise_floor};
+
+/// A report of a run while it goes on.
+#[derive(Debug)]
+pub enum RunEvent<'a> {
+    /// The systems are known and measuring begins.
+    Begun {
+        /// The systems, also those that cannot be measured.
+        systems: &'a [System],
+    },
+    /// A trial begins.
+    Trial {
+        /// The item that is measured.
+        item: &'a Item,
+        /// Name of the system.
+        system: &'a str,
+        /// Number of the trial.
+        trial: u32,
+        /// How many the item gets, as planned by now.
+        of: u32,
+        /// Share of the whole run that is done.
+        done: f64,
+        /// How long the run will go on, if that is known.
+        left: Option<TimeLeft>,
+    },
+    /// Items were judged, and more trials would decide no more of them.
+    Decided {
+        /// The findings of their workload.
+        findings: &'a Findings,
+        /// The variants that are decided.
+        variants: &'a [&'static str],
+    },
+    /// All items that stand at a planned number of trials were judged.
+    Looked {
+        /// The items that are not decided.
+        open: &'a [&'a Item],
+        /// Of so many items.
+        of: usize,
+    },
+    /// All trials on a host of a fleet are over.
+    HostEnded {
+        /// Name of the host.
+        host: &'a str,
+        /// How its part of the run ended.
+        status: &'a EndStatus,
+        /// Why the rest of its trials are lost; `None` where they are not.
+        lost: Option<&'a str>,
+        /// Hosts that have ended.
+        ended: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// A trial did not go well.
+    Trouble {
+        /// The item that was measured.
+        item: &'a Item,
+        /// Name of the system.
+        system: &'a str,
+        /// Number of the trial.
+        trial: u32,
+        /// How it ended.
+        outcome: &'a Outcome,
+    },
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Ran {
+    /// All of it, as the record has it.
+    pub recording: Recording,
+    /// The findings.
+    pub findings: Findings,
+    /// The number of judgements for that and at earlier looks, one per series and look.
+    pub judgements: usize,
+    /// The error that kept the record from being written to its end; the findings above are complete all the
+    /// same.
+    pub unwritten: Option<Error>,
+    /// The user wanted it to stop.
+    pub interrupted: bool,
+    /// Where the noise floor is kept that an A/A run found; `None` where it found none.
+    pub floor_kept: Option<Result<PathBuf, Error>>,
+    /// The scratch folder on its way out; `None` where there was none.
+    pub removal: Option<Removal>,
+}
+
+/// How long a run will go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeLeft {
+    /// The number of trials is fixed: as long as these take.
+    About(Duration),
+    /// Trials go on until all is decided: no longer than the budget.
+    AtMost(Duration),
+}
+
+impl TimeLeft {
+    /// The time of all trials that are planned by now; or all that the budget leaves, where looks may plan
+    /// more, in proportion to the share that is done.
+    pub(crate) fn new(plan: &RunPlan, remaining: Duration, planned_seconds: f64) -> TimeLeft {
+        let planned = Duration::from_secs_f64(planned_seconds);
+        match (&plan.trials, plan.budget) {
+            (Trials::Looks(_), Some(_)) => TimeLeft::AtMost(remaining.max(planned)),
+            _ => TimeLeft::About(planned),
+        }
+    }
+
+    /// The time.
+    pub fn time(self) -> Duration {
+        match self {
+            TimeLeft::About(time) | TimeLeft::AtMost(time) => time,
+        }
+    }
+}
+
+/// Executes the trials of one system. Hosts of a fleet are measured at once, each in a thread.
+pub trait Executor: Send {
+    /// Makes the system describe itself.
+    ///
+    /// # Errors
+    /// Why nothing can be measured there.
+    fn describe(&mut self) -> Result<System, Error>;
+
+    /// Checks that the loads beside trials can be held there.
+    ///
+    /// # Errors
+    /// Why not, with the rate that was reached.
+    fn try_background(&mut self, loads: &[Background]) -> Result<(), Error> {
+        let _ = loads;
+        Ok(())
+    }
+
+    /// Makes a system that the run boots boot anew before its next trial; any other goes on unchanged.
+    fn reboot(&mut self);
+
+    /// Executes one trial to its end; `None` when it was interrupted, which leaves nothing of it behind.
+    ///
+    /// # Errors
+    /// Why no trial of that workload can be executed there.
+    fn trial(&mut self, workload: &Workload, order: TrialParameters) -> Result<Option<Vec<SentLine>>, Error>;
+}
+
+/// The time as a run sees it.
+pub trait RunClock: Sync {
+    /// Time since a fixed moment; it never goes back.
+    fn now(&self) -> Duration;
+
+    /// Waits for so long, or until `interrupt` is set.
+    fn wait(&self, time: Duration, interrupt: &AtomicBool);
+
+    /// The date, which may be set to anything at any time.
+    fn date(&self) -> SystemTime;
+}
+
+/// Makes a record that begins with these lines.
+pub type CreateRecord<'a> = dyn Fn(Run, &[Line]) -> record::Result<Writer> + 'a;
+
+/// The outside of a run.
+pub struct Outside<'a, E> {
+    /// One for each system of the plan, in their order.
+    pub executors: Vec<E>,
+    /// Times the run.
+    pub clock: &'a dyn RunClock,
+    /// Makes the record.
+    pub create: &'a CreateRecord<'a>,
+    /// Ends the run early.
+    pub interrupt: &'a AtomicBool,
+}
 
 /// Takes the events of a run: from the threads of its hosts, one at a time.
 pub type OnEvent<'a> = dyn FnMut(RunEvent<'_>) + Send + 'a;
@@ -90,32 +260,15 @@ pub fn run_with<E: Executor>(
     let file = RunFile::new(create(head.clone(), &lines)?);
     on_event(RunEvent::Begun { systems: &systems });
     let begun = clock.now();
-    let (recording, ended) = match plan.is_of_fleet() {
+    let outside = (clock, interrupt, &file);
+    let measured = match plan.is_of_fleet() {
+        true => measure_hosts(plan, (head, lines, systems), measured, outside, on_event),
         false => {
             let recording = Recording::from_run(head, lines);
-            let one = RunLoop::new(plan, measured, (clock, interrupt), &file, recording)
-                .run(Turn::default(), on_event);
-            (one.recording, Ended { status: one.status, judgements: one.judgements })
-        }
-        true => {
-            let outside = FleetOutside { clock, interrupt, file: &file };
-            measure_hosts(plan, (head, lines, systems), measured, &outside, on_event)
+            RunLoop::new(plan, measured, outside, recording).run(Turn::default(), on_event)
         }
     };
-    Ok(finish(plan, file, recording, ended, clock.now().saturating_sub(begun)))
-}
-
-/// How the loops of all hosts ended.
-struct Ended {
-    status: EndStatus,
-    judgements: Judgements,
-}
-
-/// The outside of all hosts.
-struct FleetOutside<'a> {
-    clock: &'a dyn RunClock,
-    interrupt: &'a AtomicBool,
-    file: &'a RunFile,
+    Ok(finish(plan, file, measured, clock.now().saturating_sub(begun)))
 }
 
 /// Measures every host of a fleet, each in a loop of its own, and joins the results.
@@ -123,9 +276,9 @@ fn measure_hosts<E: Executor>(
     plan: &RunPlan,
     (head, lines, systems): (Run, Vec<Line>, Vec<System>),
     measured: Vec<MeasuredSystem<E>>,
-    outside: &FleetOutside<'_>,
+    outside: LoopOutside<'_>,
     on_event: &mut OnEvent<'_>,
-) -> (Recording, Ended) {
+) -> Measured {
     let hosts = plan.hosts();
     let mut first = 0;
     let mut plans = Vec::new();
@@ -139,7 +292,7 @@ fn measure_hosts<E: Executor>(
         let own: Vec<Line> = recorded.by_ref().take(plan.targets.len()).map(Line::System).collect();
         let recording = Recording::from_run(head.clone(), own.into_iter().chain(definitions()));
         let measured = measured.by_ref().take(plan.targets.len()).collect();
-        RunLoop::new(plan, measured, (outside.clock, outside.interrupt), outside.file, recording)
+        RunLoop::new(plan, measured, outside, recording)
     });
     let (shared, ended) = (Mutex::new(on_event), Mutex::new(0));
     let report = |event: RunEvent<'_>| {
@@ -161,27 +314,28 @@ fn measure_hosts<E: Executor>(
 }
 
 /// The results of all hosts as those of one run, which ended as the one that ended worst.
-fn join(mut recording: Recording, hosts: Vec<Measured>) -> (Recording, Ended) {
+fn join(recording: Recording, hosts: Vec<Measured>) -> Measured {
     let badness = |status: &EndStatus| match status {
         EndStatus::Complete => 0,
         EndStatus::Budget => 1,
         EndStatus::Interrupted => 2,
         EndStatus::Failed | EndStatus::Other(_) => 3,
     };
-    let mut ended = Ended { status: EndStatus::Complete, judgements: Judgements::default() };
+    let (status, judgements) = (EndStatus::Complete, Judgements::default());
+    let mut all = Measured { status, recording, judgements, lost: None };
     for host in hosts {
-        if badness(&host.status) > badness(&ended.status) {
-            ended.status = host.status;
+        if badness(&host.status) > badness(&all.status) {
+            all.status = host.status;
         }
-        ended.judgements.join(host.judgements);
-        recording.join(host.recording);
+        all.judgements.join(host.judgements);
+        all.recording.join(host.recording);
     }
-    (recording, ended)
+    all
 }
 
 /// Ends the record, and judges what was not judged yet.
-fn finish(plan: &RunPlan, file: RunFile, mut recording: Recording, ended: Ended, elapsed: Duration) -> Ran {
-    let Ended { status, mut judgements } = ended;
+fn finish(plan: &RunPlan, file: RunFile, measured: Measured, elapsed: Duration) -> Ran {
+    let Measured { status, mut recording, mut judgements, .. } = measured;
     if plan.aa
         && let Some(floor) = judge::noise_floor::measured(&recording)
     {
@@ -200,5 +354,35 @@ fn finish(plan: &RunPlan, file: RunFile, mut recording: Recording, ended: Ended,
         interrupted,
         floor_kept: None,
         removal: None,
+    }
+}
+
+/// How often a wait looks for an interrupt.
+const ATTENTION: Duration = Duration::from_millis(50);
+
+/// The clock of this machine.
+#[derive(Debug)]
+struct MachineClock(Instant);
+
+impl MachineClock {
+    fn start() -> MachineClock {
+        MachineClock(Instant::now())
+    }
+}
+
+impl RunClock for MachineClock {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn wait(&self, time: Duration, interrupt: &AtomicBool) {
+        let begun = Instant::now();
+        while begun.elapsed() < time && !interrupt.load(Ordering::Relaxed) {
+            std::thread::sleep(ATTENTION.min(time));
+        }
+    }
+
+    fn date(&self) -> SystemTime {
+        SystemTime::now()
     }
 }

@@ -4,22 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::boots::BootSchedule;
-use crate::event::{RunEvent, TimeLeft};
-use crate::executor::{Executor, RunClock};
-use crate::first_trials::FirstTrials;
-use crate::hosts::Turn;
-use crate::lines::{failed, not_begun, unsupported};
-use crate::offered::offered;
-use crate::plan::{Item, RunPlan};
-use crate::preset::Trials;
-use crate::progress::Progress;
-use crate::run_file::RunFile;
-use crate::systems::MeasuredSystem;
-use crate::timeouts::Timeouts;
-use crate::{Error, schedule, settings, system_plan};
 use judge::Judgements;
 use record::{EndStatus, Line, OfferedLevel, Outcome, Purpose, Recording, SentLine, TrialParameters};
+
+use crate::hosts::Turn;
+use crate::lines::{RunFile, failed, not_begun, unsupported};
+use crate::plan::{Item, RunPlan};
+use crate::preset::Trials;
+use crate::progress::{Progress, offered};
+use crate::run::{Executor, RunClock, RunEvent, TimeLeft};
+use crate::schedule::BootSchedule;
+use crate::systems::MeasuredSystem;
+use crate::timeouts::{FirstTrials, Timeouts};
+use crate::{Error, schedule, settings, systems};
+
+/// The clock, the interrupt and the file that all loops of a run share.
+pub(crate) type LoopOutside<'a> = (&'a dyn RunClock, &'a AtomicBool, &'a RunFile);
 
 /// One run in progress.
 pub(crate) struct RunLoop<'a, E> {
@@ -46,7 +46,7 @@ pub(crate) struct RunLoop<'a, E> {
     waited: Duration,
 }
 
-/// The result of a loop.
+/// The result of a loop, or of all loops of a fleet.
 pub(crate) struct Measured {
     pub(crate) status: EndStatus,
     pub(crate) recording: Recording,
@@ -69,8 +69,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
     pub(crate) fn new(
         plan: &'a RunPlan,
         systems: Vec<MeasuredSystem<E>>,
-        (clock, interrupt): (&'a dyn RunClock, &'a AtomicBool),
-        file: &'a RunFile,
+        (clock, interrupt, file): LoopOutside<'a>,
         recording: Recording,
     ) -> Self {
         RunLoop {
@@ -254,7 +253,7 @@ impl<'a, E: Executor> RunLoop<'a, E> {
         let mut lines = match self.attempt_again(index, system, &order) {
             Ok(Some(lines)) => lines,
             Ok(None) => return,
-            Err(error) => vec![failed(&order, error.to_string()).into()],
+            Err(error) => vec![failed(&order, error.to_string())],
         };
         self.give_up_host(&lines);
         let held = held_levels(&lines);
@@ -340,14 +339,14 @@ impl<'a, E: Executor> RunLoop<'a, E> {
     ) -> Result<Option<Vec<SentLine>>, Error> {
         let system = &mut self.systems[system];
         if let Some(outcome) = &system.unavailable {
-            return Ok(Some(vec![not_begun(order, outcome.clone()).into()]));
+            return Ok(Some(vec![not_begun(order, outcome.clone())]));
         }
         if let Some(reason) = system.plan.unavailable_reason(item) {
-            return Ok(Some(vec![unsupported(order, &reason).into()]));
+            return Ok(Some(vec![unsupported(order, &reason)]));
         }
         let planned = &self.plan.items[item];
         if planned.is_load() && !planned.can_have_clients() && !self.plan.clients.is_empty() {
-            return Ok(Some(vec![unsupported(order, ONE_CLIENT).into()]));
+            return Ok(Some(vec![unsupported(order, ONE_CLIENT)]));
         }
         system.executor.trial(planned.workload, order.clone())
     }
@@ -487,7 +486,7 @@ fn held_levels(lines: &[SentLine]) -> Vec<u64> {
 /// The progress of every item, at its beginning.
 fn progress<E>(plan: &RunPlan, systems: &[MeasuredSystem<E>]) -> Vec<Progress> {
     let plans = || systems.iter().map(|system| &system.plan);
-    let tops = (0..plan.items.len()).map(|item| system_plan::top(plans(), item));
+    let tops = (0..plan.items.len()).map(|item| systems::top(plans(), item));
     let of_item = |(item, top): (&Item, u64)| Progress {
         levels: item.workload.sizes.chosen().to_vec(),
         ..Progress::new(top, systems.len())

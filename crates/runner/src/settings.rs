@@ -1,7 +1,11 @@
-//! Parses `--set`: settings of workloads, and which workloads have them.
+//! Parses `--set` and `--server`: the settings of workloads, where the server of a load runs, and whether
+//! that address may be loaded and its clients can reach it.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use fleet::NamedHost;
+use record::Server;
 use workload::Workload;
 
 use crate::Error;
@@ -15,6 +19,25 @@ pub fn parse_setting(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write NAME=VALUE, such as per-folder=1000".to_owned()),
     }
+}
+
+/// Parses `ADDRESS`, where a server already runs, or `ADDRESS=COMMAND`, which starts programs there.
+/// The address is a number, with a port or without: a name may mean another machine tomorrow. The command is
+/// split into words as POSIX shells do.
+///
+/// # Errors
+/// [`Error::Server`].
+pub fn parse_server(text: &str) -> Result<Server, Error> {
+    let refused = |reason| Error::Server { text: text.to_owned(), reason };
+    let (address, command) = text.split_once('=').unwrap_or((text, ""));
+    if ip(address).is_none() {
+        return Err(refused("it is neither an IP address nor IP:PORT"));
+    }
+    let prefix = shlex::split(command).ok_or_else(|| refused("a quotation mark is not closed"))?;
+    if prefix.first().is_some_and(String::is_empty) {
+        return Err(refused("the command's first word is empty"));
+    }
+    Ok(Server { address: address.to_owned(), prefix })
 }
 
 /// The settings that the user chose for this workload. A default value is left out, so that equal settings
@@ -37,8 +60,7 @@ pub(crate) fn chosen_for(
         })?;
         settings.insert(name.clone(), parsed);
     }
-    settings.retain(|name, value| workload.setting(name).is_some_and(|setting| setting.default != value));
-    Ok(settings)
+    Ok(without_defaults(workload, settings))
 }
 
 /// The settings of the user, by the systems that have them.
@@ -105,6 +127,10 @@ pub(crate) fn on_system(
 ) -> BTreeMap<String, String> {
     let mut settings = common.clone();
     settings.extend(own.iter().cloned());
+    without_defaults(workload, settings)
+}
+
+fn without_defaults(workload: &Workload, mut settings: BTreeMap<String, String>) -> BTreeMap<String, String> {
     settings.retain(|name, value| workload.setting(name).is_some_and(|setting| setting.default != value));
     settings
 }
@@ -113,7 +139,7 @@ pub(crate) fn on_system(
 ///
 /// # Errors
 /// [`Error::PublicServer`].
-pub(crate) fn refuse_public(workload: &Workload, chosen: &BTreeMap<String, String>) -> Result<(), Error> {
+pub(crate) fn refuse_public_url(workload: &Workload, chosen: &BTreeMap<String, String>) -> Result<(), Error> {
     let urls = chosen.iter().filter_map(|(name, value)| workload.setting(name)?.values.url(value));
     match urls.map(|url| url.address).find(|&address| !sys::address::is_private(address)) {
         Some(address) => Err(Error::PublicServer { address: address.to_string() }),
@@ -143,6 +169,32 @@ pub(crate) fn refuse_unknown(
         Some((name, _)) => Err(Error::UnknownSetting { name: name.clone(), known: known.join(", ") }),
         None => Ok(()),
     }
+}
+
+/// Refuses an address beyond this machine and private networks, because a load there affects other people.
+pub(crate) fn refuse_public_server(server: &Server) -> Result<(), Error> {
+    match ip(&server.address) {
+        Some(ip) if sys::address::is_private(ip) => Ok(()),
+        _ => Err(Error::PublicServer { address: server.address.clone() }),
+    }
+}
+
+/// Refuses a server on loopback where its clients are on other machines: each would load itself.
+pub(crate) fn refuse_unreachable(server: Option<&Server>, clients: &[NamedHost]) -> Result<(), Error> {
+    let address = server.map_or(Some(Ipv4Addr::LOCALHOST.into()), |server| ip(&server.address));
+    let elsewhere = clients.iter().filter(|client| client.is_behind_ssh());
+    let elsewhere: Vec<&str> = elsewhere.map(|client| client.name.as_str()).collect();
+    match address.filter(IpAddr::is_loopback) {
+        Some(address) if !elsewhere.is_empty() => {
+            Err(Error::UnreachableServer { clients: elsewhere.join(", "), address })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn ip(address: &str) -> Option<IpAddr> {
+    let with_port = || address.parse::<SocketAddr>().ok().map(|address| address.ip());
+    address.parse().ok().or_else(with_port)
 }
 
 #[cfg(test)]
@@ -208,7 +260,8 @@ mod tests {
 
     #[test]
     fn a_server_must_be_near_and_a_password_is_not_repeated() {
-        let near = |text: &str| refuse_public(&SQL, &chosen_for(&SQL, &chosen(&[text])).expect("settings"));
+        let near =
+            |text: &str| refuse_public_url(&SQL, &chosen_for(&SQL, &chosen(&[text])).expect("settings"));
         assert!(near("url=mysql://a@10.0.0.2/b").is_ok() && near("url=private").is_ok());
         let error = near("url=mysql://a@9.9.9.9/b").expect_err("of others").to_string();
         assert!(error.contains("9.9.9.9") && error.contains("--allow-public"), "{error}");
@@ -228,5 +281,41 @@ mod tests {
         assert!(error.contains("folder") && error.contains("per-folder of files"), "{error}");
         let error = refuse_unknown(&chosen(&["folder=7"]), &[&BIND]).expect_err("unknown").to_string();
         assert!(error.contains("have no settings"), "{error}");
+    }
+
+    #[test]
+    fn addresses_and_commands_are_told_apart() {
+        let server = |text| parse_server(text).expect("a server");
+        assert_eq!(server("10.0.0.2").prefix, [""; 0]);
+        assert_eq!(server("[fd00::2]:8080").address, "[fd00::2]:8080");
+        let behind = server("10.0.0.2:25=ip netns exec 'the other'");
+        assert_eq!(
+            (behind.address.as_str(), &behind.prefix[..]),
+            ("10.0.0.2:25", &["ip", "netns", "exec", "the other"].map(str::to_owned)[..])
+        );
+        for wrong in ["", "localhost", "10.0.0", "10.0.0.2:", "=ssh", "10.0.0.2='ssh", "10.0.0.2='' ssh"] {
+            assert!(parse_server(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn public_addresses_are_refused() {
+        let is_refused = |text| refuse_public_server(&parse_server(text).expect("a server")).is_err();
+        assert!(!is_refused("192.168.0.1:80") && !is_refused("fd12::1"));
+        assert!(is_refused("[::ffff:9.9.9.9]:80") && is_refused("100.64.0.1"));
+    }
+
+    #[test]
+    fn clients_elsewhere_need_an_address_that_they_can_reach() {
+        let clients = |text| fleet::listed(&[text]).expect("hosts");
+        let refused = |server: Option<&str>, text| {
+            let server = server.map(|text| parse_server(text).expect("a server"));
+            refuse_unreachable(server.as_ref(), &clients(text)).err().map(|error| error.to_string())
+        };
+        let why = refused(None, "here=,n[1-2]").expect("a refusal");
+        assert!(why.contains("n1, n2") && why.contains("127.0.0.1") && why.contains("--server"), "{why}");
+        assert!(refused(Some("127.0.0.2:80=env"), "n1=timeout 9 ssh n1").is_some());
+        assert_eq!(refused(Some("10.0.0.2=env"), "n1"), None);
+        assert_eq!(refused(None, "n[1-2]=env X={}"), None, "commands on this machine");
     }
 }
