@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, BufRead, Write};
 
-use selftest::real::{TRIALS, UNIT, VALUES};
+use selftest::machine::{TRIALS, UNIT, VALUES};
 
 /// Workload and series of the residuals, in the order of the file.
 const SERIES: [(&str, &str); 3] = [("socket", "socket"), ("fork", "fork"), ("mmap", "mmap")];

@@ -3,12 +3,10 @@
 //! Not every combination is included: each group answers one question, under the noise that is hardest for
 //! it.
 
-use crate::designs::{DENSE, LOG8, LOG12, LOG20, LOG27, ONE, SweepDesign};
 use crate::noises::{self, BOOT_TRIALS, BootNoise, Noise};
 use crate::outside::OutsideCurve;
-use crate::races::Unequal;
-use crate::suites::{self, SharedNoise};
-use crate::truths::{Term, TrueShape, Truth};
+use crate::suites::{self, SharedNoise, Unequal};
+use crate::truths::{DENSE, LOG8, LOG12, LOG20, LOG27, ONE, SweepDesign, Term, TrueShape, Truth};
 
 /// One truth under one noise in one design with so many trials.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,27 +70,21 @@ impl TruthCell {
     /// `TRUTH/NOISE/DESIGN/TRIALS`; the seed of its sweeps comes from it.
     pub fn name(&self) -> String {
         let TruthCell { asked, truth, noise, design, trials } = self;
-        match asked {
-            Asked::Verdict => format!("{}/{}/{}/{trials}", truth.name, noise.name, design.name),
-            Asked::Comparison(ratio) => format!("compare-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
-            Asked::Pairs(ratio) => format!("pairs-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
-            Asked::Boots { ratio, in_pairs, noise: of_boot } => {
-                let how = if *in_pairs { "pairs" } else { "runs" };
-                let boots = trials / BOOT_TRIALS;
-                let name = of_boot.name;
-                format!("{boots}-boots-in-{how}-{name}-{ratio:.2}/{}/{}/{trials}", noise.name, design.name)
+        let rest = format!("{}/{}/{trials}", noise.name, design.name);
+        let how = |in_pairs: bool| if in_pairs { "pairs" } else { "runs" };
+        match *asked {
+            Asked::Verdict => format!("{}/{rest}", truth.name),
+            Asked::Comparison(ratio) => format!("compare-{ratio:.2}/{rest}"),
+            Asked::Pairs(ratio) => format!("pairs-{ratio:.2}/{rest}"),
+            Asked::Boots { ratio, in_pairs, noise: BootNoise { name, .. } } => {
+                format!("{}-boots-in-{}-{name}-{ratio:.2}/{rest}", trials / BOOT_TRIALS, how(in_pairs))
             }
-            Asked::Race { ratio, unequal } => {
-                format!("race-{}-{ratio:.2}/{}/{}/{trials}", unequal.name(), noise.name, design.name)
-            }
+            Asked::Race { ratio, unequal } => format!("race-{}-{ratio:.2}/{rest}", unequal.name()),
             Asked::Build { ratio, in_pairs, machine } => {
-                let how = if *in_pairs { "pairs" } else { "runs" };
-                let machine = machine.name;
-                format!("build-{ratio:.2}-of-{how}-{machine}/{}/{}/{trials}", noise.name, design.name)
+                format!("build-{ratio:.2}-of-{}-{}/{rest}", how(in_pairs), machine.name)
             }
             Asked::Mean { in_pairs, shared } => {
-                let how = if *in_pairs { "pairs" } else { "runs" };
-                format!("mean-of-{how}-{}-1.00/{}/{}/{trials}", shared.name, noise.name, design.name)
+                format!("mean-of-{}-{}-1.00/{rest}", how(in_pairs), shared.name)
             }
         }
     }
@@ -160,6 +152,11 @@ fn cross(
         }
     }
     cells
+}
+
+/// The same cells with another question.
+fn asked(cells: &[TruthCell], asked: Asked) -> Vec<TruthCell> {
+    cells.iter().map(|cell| TruthCell { asked, ..cell.clone() }).collect()
 }
 
 /// Is a cost that does not change called anything else?
@@ -370,9 +367,6 @@ fn comparisons() -> Vec<TruthCell> {
     same.extend(cross(&[TrueShape::Constant], &machines, &[DENSE], &[5, 20]));
     same.extend(cross(&[TrueShape::Constant], &[noises::COMMON], &[DENSE], &[10]));
     let other = cross(&[TrueShape::Constant], &[noises::LOW, noises::OFFSETS], &[LOG8], &[10, 40]);
-    let asked = |cells: &[TruthCell], asked: Asked| -> Vec<TruthCell> {
-        cells.iter().map(|cell| TruthCell { asked, ..cell.clone() }).collect()
-    };
     let mut cells = [asked(&same, Asked::Comparison(1.0)), asked(&same, Asked::Pairs(1.0))].concat();
     for ratio in [1.05, 1.10, 1.20] {
         cells.extend(asked(&other, Asked::Comparison(ratio)));
@@ -387,16 +381,14 @@ fn over_boots() -> Vec<TruthCell> {
         let trials: Vec<usize> = boots.iter().map(|boots| boots * BOOT_TRIALS).collect();
         cross(&[TrueShape::Constant], &[noises::LOW], &[LOG8], &trials)
     };
-    let asked =
-        |cells: Vec<TruthCell>, asked: Asked| cells.into_iter().map(move |cell| TruthCell { asked, ..cell });
     let same = |noise, in_pairs| Asked::Boots { ratio: 1.0, in_pairs, noise };
     let mut all = Vec::new();
     for noise in noises::BOOTS {
-        all.extend(asked(cells(&[3, 4, 5, 10]), same(noise, true)));
-        all.extend(asked(cells(&[5]), same(noise, false)));
+        all.extend(asked(&cells(&[3, 4, 5, 10]), same(noise, true)));
+        all.extend(asked(&cells(&[5]), same(noise, false)));
     }
     let other = |ratio| Asked::Boots { ratio, in_pairs: true, noise: noises::NORMAL_BOOTS };
-    all.extend([1.10, 1.20].into_iter().flat_map(|ratio| asked(cells(&[5, 10]), other(ratio))));
+    all.extend([1.10, 1.20].into_iter().flat_map(|ratio| asked(&cells(&[5, 10]), other(ratio))));
     all
 }
 
@@ -404,45 +396,36 @@ fn over_boots() -> Vec<TruthCell> {
 /// together?
 fn means() -> Vec<TruthCell> {
     let machine = cross(&[TrueShape::Constant], &[noises::OFFSETS], &[LOG8], &[10, 40]);
-    let asked = |in_pairs: bool, shared: SharedNoise| -> Vec<TruthCell> {
-        let asked = Asked::Mean { in_pairs, shared };
-        machine.iter().map(|cell| TruthCell { asked, ..cell.clone() }).collect()
-    };
-    suites::ALL
-        .into_iter()
-        .flat_map(|shared| [true, false].map(|pairs| asked(pairs, shared)).concat())
-        .collect()
+    let both =
+        |shared| [true, false].map(|in_pairs| asked(&machine, Asked::Mean { in_pairs, shared })).concat();
+    suites::ALL.into_iter().flat_map(both).collect()
 }
 
 /// Do few trials distinguish contenders from their equals, and from one that costs far more?
 fn races() -> Vec<TruthCell> {
     let cells = |trials: &[usize]| cross(&[TrueShape::Constant], &[noises::LOW], &[ONE], trials);
-    let asked =
-        |cells: Vec<TruthCell>, asked: Asked| cells.into_iter().map(move |cell| TruthCell { asked, ..cell });
     let same = Unequal::ALL
         .into_iter()
-        .flat_map(|unequal| asked(cells(&[2, 3, 5, 10]), Asked::Race { ratio: 1.0, unequal }));
-    let far = asked(cells(&[2, 3]), Asked::Race { ratio: GROSS_RATIO, unequal: Unequal::Nowhere });
+        .flat_map(|unequal| asked(&cells(&[2, 3, 5, 10]), Asked::Race { ratio: 1.0, unequal }));
+    let far = asked(&cells(&[2, 3]), Asked::Race { ratio: GROSS_RATIO, unequal: Unequal::Nowhere });
     same.chain(far).collect()
 }
 
 /// Does a gate fail a build that changed nothing, and does it find what one changed?
 fn builds() -> Vec<TruthCell> {
     let cells = |noises: &[Noise]| cross(&[TrueShape::Constant], noises, &[LOG8], &[10]);
-    let asked =
-        |cells: Vec<TruthCell>, asked: Asked| cells.into_iter().map(move |cell| TruthCell { asked, ..cell });
     let mut all = Vec::new();
     for machine in suites::ALL {
         for in_pairs in [true, false] {
             let build = |ratio| Asked::Build { ratio, in_pairs, machine };
-            all.extend(asked(cells(&[noises::LOW]), build(1.0)));
-            all.extend(asked(cells(&[noises::LOW]), build(1.05)));
+            all.extend(asked(&cells(&[noises::LOW]), build(1.0)));
+            all.extend(asked(&cells(&[noises::LOW]), build(1.05)));
         }
     }
     let others = [noises::OFFSETS, noises::HIGH, noises::AR6, noises::STUDENT, noises::NEIGHBOUR];
     for in_pairs in [true, false] {
         let build = Asked::Build { ratio: 1.0, in_pairs, machine: suites::ALL[2] };
-        all.extend(asked(cells(&others), build));
+        all.extend(asked(&cells(&others), build));
     }
     all
 }

@@ -4,28 +4,19 @@
 
 #![forbid(unsafe_code)]
 
-pub mod builds;
-mod chance;
-pub mod machine;
-mod promises;
-mod rate;
-
 pub mod cells;
-pub mod claims;
 pub mod counts;
-pub mod designs;
-pub mod noises;
-pub mod outcome;
-pub mod outside;
-pub mod races;
-pub mod real;
-pub mod replicate;
-pub mod rivals;
+pub mod machine;
+mod noises;
+mod outside;
+mod promises;
+mod replicate;
+mod rivals;
 pub mod run;
 pub mod scalings;
 pub mod sheets;
-pub mod suites;
+mod suites;
 pub mod table;
 pub mod text;
-pub mod truths;
+mod truths;
 pub mod years;

@@ -4,12 +4,10 @@ use stats::Class;
 
 use crate::cells::{Asked, GROSS_RATIO, TruthCell};
 use crate::counts::CellCounts;
-use crate::designs::ONE;
-use crate::noises;
-use crate::noises::BOOT_TRIALS;
-use crate::rate::{Rate, RateTarget};
-use crate::replicate::JudgedFigure;
-use crate::truths::{MARGIN, Term, TrueShape};
+use crate::counts::JudgedFigure;
+use crate::noises::{self, BOOT_TRIALS};
+use crate::table::{Rate, RateTarget};
+use crate::truths::{MARGIN, ONE, Term, TrueShape};
 
 /// One promise.
 pub(crate) struct Promise {

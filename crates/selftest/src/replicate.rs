@@ -5,21 +5,17 @@ use std::borrow::Cow;
 use fastrand::Rng;
 use stats::{
     Answer, Class, Contrast, Design, Interval, JudgeSettings, PerClaim, REDUCED_FROM, Sweep, Verdict,
-    compare, geometric_mean, judge, reduced_values,
+    compare, judge, reduced_values,
 };
 
-use crate::builds::BuildOutcome;
 use crate::cells::{Asked, TruthCell};
-use crate::claims::TrueCurve;
+use crate::counts::{Answered, FIGURES, JudgedFigure, ReplicateOutcome, only};
 use crate::machine::References;
 use crate::noises::{BOOT_TRIALS, BootNoise};
-pub(crate) use crate::outcome::FIGURES;
-use crate::outcome::only;
-pub use crate::outcome::{Answered, JudgedFigure, ReplicateOutcome};
-use crate::races::{self, CONTENDERS, Unequal};
-use crate::suites::{SERIES, SharedNoise};
+use crate::outside::TrueCurve;
+use crate::suites::{self, BuildOutcome, CONTENDERS, RACE_SERIES, SUITE_SERIES, SharedNoise, Unequal};
 use crate::truths::{MARGIN, Term, TrueShape};
-use crate::{builds, chance, rivals};
+use crate::{noises, rivals};
 
 /// The cost of the cheapest operation.
 const BASE_SECONDS: f64 = 1e-6;
@@ -72,7 +68,7 @@ impl<'a> Setup<'a> {
     /// Makes the sweeps of this replicate, of one system or of two; of a suite those of one series after the
     /// other, each of the first system and then of the second.
     pub(crate) fn systems(&self, seed: u64, replicate: u64) -> (Vec<Vec<SimulatedTrial>>, JudgeSettings) {
-        let mut rng = chance::rng(seed, &self.name, replicate);
+        let mut rng = noises::rng(seed, &self.name, replicate);
         let settings = |rng: &mut Rng, margin: f64| {
             let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
             JudgeSettings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..), whole: false }
@@ -140,7 +136,7 @@ impl<'a> Setup<'a> {
     /// Trials of each series and side, whose levels are those of `sides` and of the series' own.
     fn suite(&self, rng: &mut Rng, sides: &[Vec<f64>; 2], in_pairs: bool) -> Vec<Vec<SimulatedTrial>> {
         let mut systems = Vec::new();
-        for _ in 0..SERIES {
+        for _ in 0..SUITE_SERIES {
             let own: Vec<f64> = sides[0].iter().map(|_| self.cell.noise.level(rng)).collect();
             for side in sides {
                 let trial = |(level, own): (&f64, &f64)| {
@@ -155,7 +151,7 @@ impl<'a> Setup<'a> {
 
     /// Trials of each series and contender; the last contender costs so many times as much.
     fn race(&self, rng: &mut Rng, ratio: f64, unequal: Unequal) -> Vec<Vec<SimulatedTrial>> {
-        let mut systems: Vec<Vec<SimulatedTrial>> = (0..races::SERIES * CONTENDERS).map(|_| vec![]).collect();
+        let mut systems: Vec<Vec<SimulatedTrial>> = (0..RACE_SERIES * CONTENDERS).map(|_| vec![]).collect();
         for _ in 0..self.cell.trials {
             for contender in 0..CONTENDERS {
                 let cost = if contender + 1 == CONTENDERS { ratio.ln() } else { 0.0 };
@@ -175,11 +171,11 @@ impl<'a> Setup<'a> {
         in_pairs: bool,
         machine: &SharedNoise,
     ) -> Vec<Vec<SimulatedTrial>> {
-        let levels = builds::levels(machine, rng, self.cell.trials, in_pairs);
+        let levels = suites::build_levels(machine, rng, self.cell.trials, in_pairs);
         let mut systems = Vec::new();
         for (series, sides) in levels.iter().enumerate() {
             for (side, of_side) in sides.iter().enumerate() {
-                let cost = if (series, side) == (builds::CHANGED, 1) { ratio.ln() } else { 0.0 };
+                let cost = if (series, side) == (suites::CHANGED, 1) { ratio.ln() } else { 0.0 };
                 let trial = |level: &f64| {
                     let own = self.cell.noise.level(rng);
                     self.trial(rng, level + own + cost)
@@ -200,7 +196,7 @@ impl<'a> Setup<'a> {
         let mut logs = self.cell.noise.trial(rng, &self.cell.design, &self.sizes);
         let references = self.cell.noise.references;
         let references = references.map_or_else(Vec::new, |of| of.add(rng, &mut logs, &self.sizes));
-        let drift = if shape == TrueShape::Drift { DRIFT * chance::normal(rng) } else { 0.0 };
+        let drift = if shape == TrueShape::Drift { DRIFT * noises::normal(rng) } else { 0.0 };
         let sticks_to_upper = matches!(shape, TrueShape::TwoLines(share, true) if rng.f64() < share);
         let ticks = self.cell.noise.ticks;
         let count = logs.len();
@@ -265,7 +261,7 @@ impl<'a> Setup<'a> {
         let setup = Setup::new(cell);
         match cell.truth.shape {
             TrueShape::Outside(curve) => {
-                let mut rng = chance::rng(seed, &format!("curve of {}", setup.name), replicate);
+                let mut rng = noises::rng(seed, &format!("curve of {}", setup.name), replicate);
                 let costs = curve.costs(&mut rng, &setup.sizes, cell.design.range());
                 Setup { costs, ..setup }
             }
@@ -307,12 +303,12 @@ impl<'a> Setup<'a> {
                 }
             }
             (Asked::Race { ratio, .. }, _) => {
-                let is_found = races::is_found(&sweeps, *ratio, &settings);
+                let is_found = suites::is_race_decided(&sweeps, *ratio, &settings);
                 let answer = if is_found { Answer::Slower } else { Answer::Unresolved };
                 ReplicateOutcome::answered(Answered::Answer(answer))
             }
             (Asked::Build { ratio, in_pairs, .. }, _) => {
-                let build = builds::outcome(&sweeps, *ratio, *in_pairs, &settings);
+                let build = suites::build_outcome(&sweeps, *ratio, *in_pairs, &settings);
                 let answer = match build {
                     BuildOutcome { is_found, is_false, .. } if is_found || is_false => Answer::Slower,
                     BuildOutcome { is_passed: true, .. } => Answer::Equivalent,
@@ -323,7 +319,7 @@ impl<'a> Setup<'a> {
                     ..ReplicateOutcome::answered(Answered::Answer(answer))
                 }
             }
-            (Asked::Mean { in_pairs, .. }, _) => mean(&sweeps, *in_pairs, &settings),
+            (Asked::Mean { in_pairs, .. }, _) => suites::mean_outcome(&sweeps, *in_pairs, &settings),
             (_, [trials, ..]) => match judge(trials, &settings) {
                 Some(verdict) => {
                     // Other rules need several n.
@@ -466,27 +462,7 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// The mean of the ratios of a suite, whose true ratios are 1.
-fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &JudgeSettings) -> ReplicateOutcome {
-    let design = if in_pairs { Design::Paired } else { Design::Independent };
-    let contrast = |sides: &[Vec<Sweep<'_>>]| Contrast::new(&sides[0], &sides[1], design, 0.0, settings);
-    let contrasts: Vec<Contrast> = sweeps.chunks_exact(2).filter_map(contrast).collect();
-    let contrasts: Vec<&Contrast> = contrasts.iter().collect();
-    let Some(ratio) = geometric_mean(&contrasts, settings.alpha, settings.seed) else {
-        return ReplicateOutcome::new(None);
-    };
-    let answer = match ratio {
-        Interval { low, .. } if low > 1.0 => Answer::Slower,
-        Interval { high, .. } if high < 1.0 => Answer::Faster,
-        _ => Answer::Unresolved,
-    };
-    let covered = ratio.high.is_finite().then(|| holds(ratio, 1.0));
-    ReplicateOutcome {
-        covered: only(JudgedFigure::Ratio, covered),
-        ..ReplicateOutcome::answered(Answered::Answer(answer))
-    }
-}
-
-fn holds(interval: Interval, truth: f64) -> bool {
+/// Whether an interval holds the truth.
+pub(crate) fn holds(interval: Interval, truth: f64) -> bool {
     interval.low <= truth && truth <= interval.high
 }

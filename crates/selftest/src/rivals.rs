@@ -55,7 +55,10 @@ impl Complexity {
 
 /// Share of the values at either end that a t-test of the ends compares.
 const END: usize = 20;
+/// Error rate of a rule, for each series.
 const ALPHA: f64 = 0.05;
+/// A rule of thumb: a build fails if a mean is a tenth above the one before.
+const THRESHOLD: f64 = 1.10;
 
 /// The rules for one series; the n of the values of a trial are `sizes`, rising.
 pub(crate) fn of_one(sizes: &[u64], trials: &[&[f64]]) -> Rivals {
@@ -71,14 +74,21 @@ pub(crate) fn of_one(sizes: &[u64], trials: &[&[f64]]) -> Rivals {
     Rivals {
         complexity: Some(complexity(sizes, trials, from)),
         slope: Some(slope_differs(sizes, trials, from)),
-        t_test: welch(&part(from..from + end), &part(shortest - end..shortest)),
+        t_test: welch(&part(from..from + end), &part(shortest - end..shortest)).is_some(),
     }
 }
 
 /// The rule for two systems: all measurements of each.
 pub(crate) fn of_two(systems: &[Vec<&[f64]>]) -> Rivals {
     let all = |system: usize| systems[system].concat();
-    Rivals { complexity: None, slope: None, t_test: welch(&all(0), &all(1)) }
+    Rivals { complexity: None, slope: None, t_test: welch(&all(0), &all(1)).is_some() }
+}
+
+/// The rules for a build, by the costs of each series on both sides: whether a series fails it by Welch's
+/// t-test at 5 %, by a threshold of 10 %, and by benchstat's rule, Mann and Whitney's U at 5 %.
+pub(crate) fn of_build(series: &[[Vec<f64>; 2]]) -> [bool; 3] {
+    let fails = |rule: fn(&[Vec<f64>; 2]) -> bool| series.iter().any(rule);
+    [fails(t_test), fails(threshold), fails(benchstat)]
 }
 
 /// The rule of google/benchmark (`src/complexity.cc`): one coefficient by least squares, no intercept; the
@@ -87,7 +97,7 @@ pub(crate) fn of_two(systems: &[Vec<&[f64]>]) -> Rivals {
 fn complexity(sizes: &[u64], trials: &[&[f64]], from: usize) -> Complexity {
     let mean = |place: usize| {
         let values: Vec<f64> = trials.iter().filter_map(|values| values.get(place).copied()).collect();
-        (!values.is_empty()).then(|| (sizes[place] as f64, values.iter().sum::<f64>() / values.len() as f64))
+        (!values.is_empty()).then(|| (sizes[place] as f64, self::mean(&values)))
     };
     let points: Vec<(f64, f64)> = (from..sizes.len()).filter_map(mean).collect();
     let error = |complexity: Complexity| {
@@ -124,23 +134,63 @@ fn slope_differs(sizes: &[u64], trials: &[&[f64]], from: usize) -> bool {
     differs(slope, (residual / spread).sqrt(), count - 2.0)
 }
 
-/// Welch's t-test (Biometrika 34, 1947).
-fn welch(first: &[f64], second: &[f64]) -> bool {
+/// Welch's t-test (Biometrika 34, 1947): whether the second values are higher, if they differ.
+pub(crate) fn welch(first: &[f64], second: &[f64]) -> Option<bool> {
     let moments = |values: &[f64]| {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
+        let (count, mean) = (values.len() as f64, mean(values));
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         (mean, squares / (count - 1.0) / count, count)
     };
     let ((a, a_error, a_count), (b, b_error, b_count)) = (moments(first), moments(second));
     let freedom =
         (a_error + b_error).powi(2) / (a_error.powi(2) / (a_count - 1.0) + b_error.powi(2) / (b_count - 1.0));
-    differs(b - a, (a_error + b_error).sqrt(), freedom)
+    differs(b - a, (a_error + b_error).sqrt(), freedom).then_some(b > a)
 }
 
 fn differs(estimate: f64, error: f64, freedom: f64) -> bool {
     let student = StudentsT::new(0.0, 1.0, freedom).ok();
     student.is_some_and(|student| 2.0 * student.sf((estimate / error).abs()) < ALPHA)
+}
+
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn t_test([first, second]: &[Vec<f64>; 2]) -> bool {
+    welch(first, second) == Some(true)
+}
+
+fn threshold([first, second]: &[Vec<f64>; 2]) -> bool {
+    mean(second) > THRESHOLD * mean(first)
+}
+
+/// Mann & Whitney, Annals of Mathematical Statistics 18, 1947, by the exact distribution, as in benchstat.
+fn benchstat([first, second]: &[Vec<f64>; 2]) -> bool {
+    let above = |one: &f64| first.iter().filter(|other| *other < one).count();
+    let u: usize = second.iter().map(above).sum();
+    2 * u > first.len() * second.len() && exact(first.len(), second.len(), u) < ALPHA
+}
+
+/// The two-sided chance that U is so far from its middle, or further.
+fn exact(first: usize, second: usize, u: usize) -> f64 {
+    // ways[j][u]: how many orders of i values of one side and j of the other have that U.
+    let most = first * second;
+    let mut ways = vec![vec![0.0_f64; most + 1]; second + 1];
+    ways.iter_mut().for_each(|row| row[0] = 1.0);
+    for _ in 0..first {
+        let mut next: Vec<Vec<f64>> = vec![vec![0.0; most + 1]; second + 1];
+        for j in 0..=second {
+            for value in 0..=most {
+                let with = if j == 0 { 0.0 } else { next[j - 1][value] };
+                let without = if value >= j { ways[j][value - j] } else { 0.0 };
+                next[j][value] = with + without;
+            }
+        }
+        ways = next;
+    }
+    let far = u.max(most - u);
+    let tail: f64 = ways[second][far..].iter().sum();
+    (2.0 * tail / ways[second].iter().sum::<f64>()).min(1.0)
 }
 
 #[cfg(test)]
@@ -182,5 +232,24 @@ mod tests {
         let (same, other) = (trials(|_| 1.0).1, trials(|_| 1.1).1);
         assert!(!of_two(&[slices(&same), slices(&same)]).t_test);
         assert!(of_two(&[slices(&same), slices(&other)]).t_test);
+    }
+
+    /// By hand: of all orders of four and four, and of five and five, so many are as far apart or further.
+    #[test]
+    fn the_rank_test_counts_orders() {
+        assert!((exact(4, 4, 16) - 2.0 / 70.0).abs() < 1e-12);
+        assert!((exact(5, 5, 25) - 2.0 / 252.0).abs() < 1e-12);
+        assert!((exact(5, 5, 4) - 24.0 / 252.0).abs() < 1e-12);
+        assert_eq!(exact(3, 3, 4), 1.0);
+    }
+
+    #[test]
+    fn the_rules_of_others_fail_what_is_slower_and_nothing_that_is_faster() {
+        let slow: Vec<f64> = (0..10).map(|place| 1.2 + 0.001 * f64::from(place)).collect();
+        let fast: Vec<f64> = (0..10).map(|place| 1.0 + 0.001 * f64::from(place)).collect();
+        for rule in [t_test, threshold, benchstat] {
+            assert!(rule(&[fast.clone(), slow.clone()]));
+            assert!(!rule(&[slow.clone(), fast.clone()]) && !rule(&[fast.clone(), fast.clone()]));
+        }
     }
 }

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use stats::{Interval, JudgeSettings, Scaling, ScalingClass, ScalingTrial, scaling};
 
-use crate::chance::{normal, rng};
+use crate::noises::{normal, rng};
 use crate::promises::ERROR;
 use crate::run::Plan;
 use crate::table::{CellRow, Rate, RateTarget, row};
@@ -172,21 +172,14 @@ impl ScalingCell {
             counts.is_false += usize::from(self.is_false(&scaling));
             let holds = |interval: Interval, truth: f64| (interval.low..=interval.high).contains(&truth);
             match (self.truth, scaling.law, scaling.loss) {
-                (ScalingTruth::Law(serial, _), Some(law), _) => counts.cover(holds(law.serial, serial)),
+                (ScalingTruth::Law(serial, _), Some(law), _) => counts.covered.add(holds(law.serial, serial)),
                 (ScalingTruth::Law(serial, coherence), _, Some(loss)) => {
-                    counts.cover(holds(loss, serial + 2.0 * coherence));
+                    counts.covered.add(holds(loss, serial + 2.0 * coherence));
                 }
                 _ => {}
             }
         }
         counts
-    }
-}
-
-impl ScalingCounts {
-    fn cover(&mut self, is_held: bool) {
-        self.covered.of += 1;
-        self.covered.count += usize::from(is_held);
     }
 }
 

@@ -4,10 +4,9 @@ use stats::Class;
 
 use crate::cells::{Asked, GROWTHS, LADDER};
 use crate::counts::{BuildCounts, CLASSES, CellCounts};
-use crate::designs::LOG20;
 use crate::noises::{self, Noise};
 use crate::table::{CellRow, Rate, RateTarget, Standing, table};
-use crate::truths::{Term, TrueShape};
+use crate::truths::{LOG20, Term, TrueShape};
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]

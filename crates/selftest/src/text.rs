@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::counts::JudgedFigure;
 use crate::counts::{CLASSES, CellCounts};
-use crate::replicate::JudgedFigure;
 use crate::sheets::Sheet;
 
 /// One line a cell: shares of the words in percent, and the other figures.

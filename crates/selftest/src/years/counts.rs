@@ -2,15 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fastrand::Rng;
-use stats::{Cluster, Decision, HistorySettings, YearlyDrift, share_reach};
+use stats::{Cluster, Decision, YearlyDrift, share_reach};
 
-use super::others::OtherRule;
+use super::rules::{YearRule, decides};
 use super::year::{Planted, Year, YearTruth};
-use super::{nightly, others};
-use crate::chance::rng;
-use crate::rate::Rate;
+use crate::noises::rng;
 use crate::run::on_every_processor;
+use crate::table::Rate;
 
 /// An alarm of any rule; nights are those of the year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +49,7 @@ impl RateOfYears {
 
     /// Over all years.
     pub fn all(&self) -> Rate {
-        self.0.iter().fold(Rate::default(), |mut all, year| {
-            all.join(*year);
-            all
-        })
+        self.0.iter().copied().sum()
     }
 
     /// Its 95 % interval, with years as clusters.
@@ -110,7 +105,7 @@ const EARLY: usize = 14;
 
 impl YearCounts {
     /// Adds a year.
-    pub(super) fn add_year(&mut self, year: &Year, outcome: &YearOutcome) {
+    fn add_year(&mut self, year: &Year, outcome: &YearOutcome) {
         let is_about = |planted: &Planted, alarm: &YearAlarm| {
             planted.series == alarm.series
                 && (planted.change > 0.0) == alarm.is_up
@@ -128,7 +123,7 @@ impl YearCounts {
             (0..about.len()).filter(|at| is_new(*at)).for_each(|at| is_explained[about[at]] = true);
             let first = about.first().map(|place| &outcome.alarms[*place]);
             self.add_planted(planted, first);
-            if planted.series.is_some_and(|series| nightly::decides(year.series[series])) {
+            if planted.series.is_some_and(|series| decides(year.series[series])) {
                 self.found_decidable.add(first.is_some_and(|alarm| alarm.raised <= planted.night + IN_TIME));
             }
         }
@@ -197,59 +192,6 @@ impl YearCounts {
         self.drift_wrong.join(&other.drift_wrong);
         self.drift_covered.join(&other.drift_covered);
     }
-}
-
-/// A rule for alarms.
-#[derive(Clone, Copy, Debug)]
-pub struct YearRule {
-    /// Its name.
-    pub name: &'static str,
-    method: YearMethod,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum YearMethod {
-    /// With these settings; whether suspicions are measured again.
-    Nightly(HistorySettings, bool),
-    Other(OtherRule),
-}
-
-impl YearRule {
-    /// Name of the nightly, which measures again.
-    pub const MEASURED: &str = "osdyno, measured again";
-    /// Name of the nightly that cannot reach the systems.
-    pub const NIGHTS: &str = "osdyno, nights alone";
-
-    /// The nightly, which measures again.
-    pub fn measured(settings: HistorySettings) -> YearRule {
-        YearRule { name: YearRule::MEASURED, method: YearMethod::Nightly(settings, true) }
-    }
-
-    /// The nightly without confirming measurements.
-    pub fn alone(settings: HistorySettings) -> YearRule {
-        YearRule { name: YearRule::NIGHTS, method: YearMethod::Nightly(settings, false) }
-    }
-
-    fn outcome(&self, year: &Year, rng: &mut Rng) -> YearOutcome {
-        match &self.method {
-            YearMethod::Nightly(settings, is_measured) => nightly::outcome(year, settings, *is_measured, rng),
-            YearMethod::Other(rule) => others::outcome(year, *rule),
-        }
-    }
-}
-
-/// The rules of the published table.
-pub fn rules() -> Vec<YearRule> {
-    let settings = HistorySettings::default();
-    let other = |name: &'static str, rule: OtherRule| YearRule { name, method: YearMethod::Other(rule) };
-    vec![
-        YearRule::measured(settings),
-        YearRule::alone(settings),
-        other("Otava", others::otava),
-        other("5 % from the night before", others::night_before),
-        other("5 % from the median of 7 nights", others::week_before),
-        other("t-test of 30 nights, 5 %", others::months),
-    ]
 }
 
 /// Simulates so many years of a kind, and counts the alarms of each rule; `done` is called for each year that
