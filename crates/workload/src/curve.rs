@@ -1,7 +1,9 @@
 //! The driver of a curve: operations timed at every n while objects pile up, and while they are taken away.
 //!
 //! Back-to-back operations share clock readings: the end of one is the beginning of the next, so that the
-//! harness adds one reading per measurement. `noop` shows its cost.
+//! harness adds one reading per measurement. `noop` shows its cost. For operations that take longer than a
+//! call by a pointer there are compact drivers, which are compiled once, not for each workload, because
+//! fork(2) copies the program.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use record::Direction;
 use sys::clock::Clock;
 
+use crate::definition::Operation;
 use crate::helpers::{Refused, Request};
-use crate::outcome::{EarlyEnd, TrialError};
 use crate::reference::{REFERENCE_STRIDE, References};
-use crate::trial::UNDECLARED;
-use crate::{Operation, Trial};
+use crate::trial::{EarlyEnd, Trial, TrialError, UNDECLARED};
 
 /// A batch takes at least this many ticks of the clock, which bounds the quantisation error of a value
 /// by one percent.
@@ -291,6 +292,73 @@ impl<'a> Trial<'a> {
     }
 }
 
+/// One step of the way down.
+type DownStep<'a> = &'a mut dyn FnMut(&mut Lap<'_>) -> io::Result<()>;
+
+impl Trial<'_> {
+    /// As [`Trial::timed_steps`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compact_steps<T>(
+        &mut self,
+        names: &[&'static str],
+        mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
+    ) -> Result<Vec<T>, TrialError> {
+        self.up_by_pointer(names, &mut step)
+    }
+
+    /// As [`Trial::timed_steps_back`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compact_steps_back<T>(
+        &mut self,
+        names: &[&'static str],
+        mut objects: impl ExactSizeIterator<Item = T>,
+        mut step: impl FnMut(T, &mut Lap<'_>) -> io::Result<()>,
+    ) -> Result<(), TrialError> {
+        let count = objects.len();
+        self.down_by_pointer(names, count, &mut |lap| objects.next().map_or(Ok(()), |one| step(one, lap)))
+    }
+
+    /// As [`Trial::timed_down`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compact_down<T>(
+        &mut self,
+        name: &'static str,
+        objects: impl ExactSizeIterator<Item = T>,
+        mut operation: impl FnMut(T) -> io::Result<()>,
+    ) -> Result<(), TrialError> {
+        self.compact_steps_back(&[name], objects, |object, lap| {
+            operation(object)?;
+            lap.mark();
+            Ok(())
+        })
+    }
+
+    #[inline(never)]
+    fn up_by_pointer<T>(
+        &mut self,
+        names: &[&'static str],
+        step: &mut dyn FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
+    ) -> Result<Vec<T>, TrialError> {
+        self.timed_steps(names, step)
+    }
+
+    #[inline(never)]
+    fn down_by_pointer(
+        &mut self,
+        names: &[&'static str],
+        count: usize,
+        step: DownStep<'_>,
+    ) -> Result<(), TrialError> {
+        self.timed_steps_back(names, 0..count, |_, lap| step(lap))
+    }
+}
+
 /// For `map_err`: a message between a trial and its helpers did not arrive.
 fn of_helpers() -> impl FnOnce(io::Error) -> TrialError {
     TrialError::at("to make objects in helper processes")
@@ -321,6 +389,7 @@ impl<'a> Lap<'a> {
             sampled: is_sampled.then_some([columns, ends]),
         }
     }
+
     /// Ends the present operation and begins the next.
     #[inline(always)]
     pub fn mark(&mut self) {

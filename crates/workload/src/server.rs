@@ -11,14 +11,13 @@ use net::worker::{Counter, Limits};
 use net::{Error, arch};
 use record::OfferedLevel;
 
+use crate::load::LoadVoid;
 use crate::load_facts::words;
 pub use crate::load_facts::{
-    SinkLevel, generator_level, latencies, percentile, record_capacity, record_latencies, record_load,
-    record_sink, record_times,
+    Memory, SinkLevel, generator_level, latencies, percentile, record_capacity, record_latencies,
+    record_load, record_sink, record_times,
 };
-use crate::outcome::LoadVoid;
-pub use crate::server_memory::Memory;
-pub use crate::web_files::{web, web_client, web_file, web_folder};
+pub use crate::server_workers::{web, web_client, web_file, web_folder};
 use crate::{LevelRecorder, ProgramEnded, Trial, TrialError};
 
 /// A server that closes idle connections would close some that are counted.

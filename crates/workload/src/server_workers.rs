@@ -1,12 +1,16 @@
 //! The workers of a server under test, and the load generators opposite them: how many, on which processors,
-//! and how workers get their connections.
+//! and how workers get their connections; with the files of a web server, and the client that requests one of
+//! them.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use net::client::http::HttpClientSettings;
 use net::load::coordinator::{Coordinator, WorkerHost, WorkerPlan};
 use net::load::{Generator, LoadSettings, OffersLoad};
 use net::server::ServerPlan;
+use net::service::http::HttpSettings;
 use net::worker::Accept;
 use net::{Error, arch};
 use record::ClientHost;
@@ -57,7 +61,7 @@ impl ServerWorkers {
     pub fn new(trial: &mut Trial<'_>) -> Result<ServerWorkers, TrialError> {
         let count = trial.number(WORKERS.name)? as usize;
         let accept = Accept::find(trial.setting(ACCEPT.name)?).unwrap_or_default();
-        let generators = match trial.has_setting(GENERATORS.name) {
+        let generators = match trial.workload.setting(GENERATORS.name).is_some() {
             true => trial.number(GENERATORS.name)? as usize,
             false => 1,
         };
@@ -236,6 +240,35 @@ impl ServerPlacement {
         }
         remarks
     }
+}
+
+/// The folder that is served, with nothing else in it: where the server runs elsewhere, it is sent there.
+pub fn web_folder(trial: &Trial<'_>) -> PathBuf {
+    trial.scratch().join("web")
+}
+
+/// Writes a file of this size into the folder that [`web`] serves. Returns its path in a request.
+pub fn web_file(trial: &Trial<'_>, bytes: usize) -> Result<String, TrialError> {
+    let mut random = fastrand::Rng::with_seed(trial.seed());
+    let content: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(bytes).collect();
+    let name = format!("{bytes}.bin");
+    let file = web_folder(trial).join(&name);
+    let written = std::fs::create_dir_all(web_folder(trial)).and_then(|()| std::fs::write(&file, content));
+    written.map_err(TrialError::at(format!("to write {}", file.display())))?;
+    Ok(format!("/{name}"))
+}
+
+/// A web server for the trial's folder.
+pub fn web(trial: &Trial<'_>, architecture: &str) -> ServerPlan {
+    let settings = HttpSettings { root: web_folder(trial), ..HttpSettings::default() };
+    ServerPlan::new(architecture, &settings)
+}
+
+/// Settings of a load generator that requests one file of a web server.
+pub fn web_client(address: SocketAddr, path: String) -> LoadSettings {
+    let client =
+        HttpClientSettings { host: address.to_string(), paths: vec![path], ..HttpClientSettings::default() };
+    LoadSettings::new(address, &client)
 }
 
 #[cfg(test)]

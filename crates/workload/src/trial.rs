@@ -1,18 +1,17 @@
-//! One trial of a workload: its parameters, checks and remarks. It measures through the driver of its shape:
-//! `curve.rs`, `load.rs` or `job.rs`.
+//! One trial of a workload: its parameters, checks and remarks, and how it can end. It measures through the
+//! driver of its shape: `curve.rs`, `load.rs` or `scaling/`.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use record::{Check, ClientHost, Line, OfferedLevel, Server};
 use sys::clock::Clock;
 
 use crate::definition::{Declaration, Variant};
 use crate::helpers::{Helpers, Link, Role};
-use crate::job::PhaseTime;
-use crate::outcome::{self, EarlyEnd, TrialError};
+use crate::load::PhaseTime;
 use crate::reference::References;
 use crate::slots::Slots;
 
@@ -37,6 +36,68 @@ const WINDOW: Duration = Duration::from_millis(500);
 const WINDOW_MIN: Duration = Duration::from_millis(20);
 const WINDOW_MAX: Duration = Duration::from_secs(2);
 
+/// Why the way up ended before n was reached; the measurements so far stay.
+#[derive(Debug)]
+pub enum EarlyEnd {
+    /// The system refused an operation.
+    Refused {
+        /// Live objects when it happened.
+        n: u64,
+        /// The operation.
+        operation: &'static str,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// The time allowed for the way up was used up.
+    Allowance {
+        /// Live objects when it happened.
+        n: u64,
+    },
+}
+
+/// A trial that cannot go on and whose measurements must not be trusted.
+#[derive(Debug)]
+pub struct TrialError {
+    /// The attempt.
+    pub attempted: String,
+    /// Its result.
+    pub error: io::Error,
+}
+
+impl TrialError {
+    /// For `map_err`: adds the attempt.
+    pub fn at(attempted: impl Into<String>) -> impl FnOnce(io::Error) -> TrialError {
+        let attempted = attempted.into();
+        move |error| TrialError { attempted, error }
+    }
+}
+
+impl fmt::Display for TrialError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.attempted, self.error)
+    }
+}
+
+/// A program under test has ended otherwise than it should: a server by itself, a command with an error. This
+/// is no limit, and no failed measurement.
+#[derive(Debug)]
+pub struct ProgramEnded(pub String);
+
+impl ProgramEnded {
+    /// How it ended, if that caused the error.
+    pub fn behind(error: &io::Error) -> Option<String> {
+        error.get_ref()?.downcast_ref::<ProgramEnded>().map(ToString::to_string)
+    }
+}
+
+impl fmt::Display for ProgramEnded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ProgramEnded {}
+
 /// How long to measure at each of `levels` levels, when they may take `allowed` together.
 pub fn window(allowed: Option<Duration>, levels: usize) -> Duration {
     let levels = u32::try_from(levels).unwrap_or(u32::MAX).max(1);
@@ -56,7 +117,7 @@ pub struct Trial<'a> {
     pub(crate) n: usize,
     pub(crate) scratch: &'a Path,
     seed: u64,
-    random: fastrand::Rng,
+    pub(crate) random: fastrand::Rng,
     pub(crate) clock: &'a Clock,
     pub(crate) tick_ticks: f64,
     pub(crate) slots: Slots<'a>,
@@ -185,7 +246,7 @@ impl<'a> Trial<'a> {
         ran?;
         let Some(helpers) = self.helpers.take() else { return Ok(()) };
         let checks = helpers.conclusions().map_err(TrialError::at("to end the helper processes"))?;
-        checks.into_iter().for_each(|check| outcome::merge(&mut self.checks, check));
+        checks.into_iter().for_each(|check| merge(&mut self.checks, check));
         Ok(())
     }
 
@@ -227,13 +288,6 @@ impl<'a> Trial<'a> {
         }
         self.settings = Some(chosen);
         Ok(())
-    }
-
-    /// Whether the workload has that setting.
-    // Only workloads with a server ask.
-    #[cfg(feature = "server")]
-    pub(crate) fn has_setting(&self, name: &str) -> bool {
-        self.workload.setting(name).is_some()
     }
 
     /// The value of a setting.
@@ -354,11 +408,6 @@ impl<'a> Trial<'a> {
         objects.into_iter()
     }
 
-    /// Puts them in random order.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        self.random.shuffle(items);
-    }
-
     /// The reason why the way up ended early, if it did.
     pub fn ended(&self) -> Option<&EarlyEnd> {
         self.ended.as_ref()
@@ -376,7 +425,7 @@ impl<'a> Trial<'a> {
 
     /// States something that must hold for the numbers to be numbers.
     pub fn check(&mut self, claim: &'static str, held: bool) {
-        outcome::note(&mut self.checks, claim, held);
+        note(&mut self.checks, claim, held);
     }
 
     /// Remarks that a reader of the numbers should see, each a whole sentence.
@@ -411,5 +460,18 @@ impl<'a> Trial<'a> {
             attempted: format!("to measure {name} in {}", self.workload.name),
             error: io::Error::other(why),
         }
+    }
+}
+
+/// Adds a claim, or a further result of a known one: a claim holds if it always held.
+pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
+    merge(checks, Check { claim: claim.to_owned(), held });
+}
+
+/// The same, for a claim that another process has made.
+fn merge(checks: &mut Vec<Check>, check: Check) {
+    match checks.iter_mut().find(|known| known.claim == check.claim) {
+        Some(known) => known.held &= check.held,
+        None => checks.push(check),
     }
 }

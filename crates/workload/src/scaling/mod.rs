@@ -7,17 +7,15 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
+use record::{Expect, Unit};
 use sys::clock::Clock;
 use sys::cpu::{Placed, Placement};
 
-use crate::definition::Variant;
-use crate::job::PhaseTime;
-use crate::operation::Operation;
-use crate::outcome::TrialError;
+use crate::definition::{Operation, Variant};
+use crate::load::PhaseTime;
 use crate::setting::{Setting, Values};
-use crate::trial::Trial;
+use crate::trial::{Trial, TrialError};
 use group::{Held, NotHeld, WorkerGroup, WorkerKind};
-use record::{Expect, Unit};
 use round::{Board, Member, MemberStep, Round, Usage};
 
 /// The values of each level, of every scaling.
@@ -229,7 +227,7 @@ impl Trial<'_> {
         let (kind, is_shared) = (self.worker_kind(), self.is_shared());
         let mut levels: Vec<(usize, u64)> = self.levels().into_iter().enumerate().collect();
         let top = levels.iter().map(|(_, level)| *level).max().unwrap_or(0);
-        self.shuffle(&mut levels);
+        self.random.shuffle(&mut levels);
         let mut refused = None;
         let mut rates = Vec::new();
         let are_emulated = sys::cpu::are_emulated();
