@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 
-use crate::noises::normal;
+use crate::noises::{autoregress, normal};
 
 /// Noise as it was measured on a shared virtual machine; shares are standard deviations of the logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ impl Machine {
         let mut drift = normal(rng);
         let mut logs: Vec<f64> = (0..count)
             .map(|_| {
-                drift = keep * drift + (1.0 - keep * keep).sqrt() * normal(rng);
+                drift = autoregress(rng, keep, drift);
                 let spike = if rng.f64() < self.spikes { SPIKE.ln() } else { 0.0 };
                 self.drift * drift + self.operation * normal(rng) + spike
             })

@@ -214,7 +214,7 @@ impl Noise {
             NoiseKind::Points(rho, spread) => {
                 let mut state = normal(rng);
                 let next = |_: &u64| {
-                    state = rho * state + (1.0 - rho * rho).sqrt() * normal(rng);
+                    state = autoregress(rng, rho, state);
                     spread * state
                 };
                 sizes.iter().map(next).collect()
@@ -265,8 +265,7 @@ fn stretch(rng: &mut Rng, rho: f64, contrast: f64, design: &SweepDesign, sizes: 
         .map(|n| {
             let now = stretch(*n);
             if now > at {
-                let keep = rho.powf(now - at);
-                state = keep * state + (1.0 - keep * keep).sqrt() * normal(rng);
+                state = autoregress(rng, rho.powf(now - at), state);
             }
             at = now;
             spread * state + beside * normal(rng)
@@ -350,6 +349,11 @@ pub(crate) fn normal(rng: &mut Rng) -> f64 {
             return x * (-2.0 * square.ln() / square).sqrt();
         }
     }
+}
+
+/// The next state of an autoregression of variance 1, which keeps so much of the last one.
+pub(crate) fn autoregress(rng: &mut Rng, keep: f64, state: f64) -> f64 {
+    keep * state + (1.0 - keep * keep).sqrt() * normal(rng)
 }
 
 /// Student's t with three degrees of freedom.

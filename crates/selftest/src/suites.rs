@@ -10,7 +10,7 @@ use stats::{
 };
 
 use crate::counts::{Answered, JudgedFigure, ReplicateOutcome, only};
-use crate::noises::normal;
+use crate::noises::{autoregress, normal};
 use crate::replicate::holds;
 use crate::rivals;
 
@@ -51,7 +51,7 @@ impl SharedNoise {
         let keep = (-1.0 / self.lasting).exp();
         let mut state = normal(rng);
         let mut next = |rng: &mut Rng| {
-            state = keep * state + (1.0 - keep * keep).sqrt() * normal(rng);
+            state = autoregress(rng, keep, state);
             self.spread * state
         };
         if !in_pairs {
@@ -195,8 +195,6 @@ const BUILD_SERIES: usize = 28;
 pub(crate) const CHANGED: usize = 13;
 /// The margin of `slower`, where the gate has no other.
 const BUILD_MARGIN: f64 = 0.03;
-/// A series responds to the machine by between half and one and a half times as much as the machine moves.
-const RESPONSE: [f64; 2] = [0.5, 1.5];
 
 /// The decisions of a gate and of other rules on one build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,8 +221,7 @@ pub(crate) fn build_levels(
     in_pairs: bool,
 ) -> Vec<[Vec<f64>; 2]> {
     let keep = (-1.0 / machine.lasting).exp();
-    let responses: Vec<f64> =
-        (0..BUILD_SERIES).map(|_| RESPONSE[0] + (RESPONSE[1] - RESPONSE[0]) * rng.f64()).collect();
+    let responses: Vec<f64> = (0..BUILD_SERIES).map(|_| response(rng)).collect();
     let mut state = normal(rng);
     let mut levels = vec![[Vec::new(), Vec::new()]; BUILD_SERIES];
     let mut firsts = [0; BUILD_SERIES];
@@ -237,7 +234,7 @@ pub(crate) fn build_levels(
             for series in order {
                 firsts[series] = if round % 2 == 0 { usize::from(rng.bool()) } else { 1 - firsts[series] };
                 for place in 0..sides.len() {
-                    state = keep * state + (1.0 - keep * keep).sqrt() * normal(rng);
+                    state = autoregress(rng, keep, state);
                     let side = sides[(place + firsts[series]) % sides.len()];
                     levels[series][side].push(responses[series] * (run + machine.spread * state));
                 }
@@ -245,6 +242,11 @@ pub(crate) fn build_levels(
         }
     }
     levels
+}
+
+/// A series responds to the machine by between half and one and a half times as much as the machine moves.
+pub(crate) fn response(rng: &mut Rng) -> f64 {
+    0.5 + rng.f64()
 }
 
 /// Gates the series, each as the sweeps of both sides, and applies the rules of other programs.

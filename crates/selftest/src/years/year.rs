@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use fastrand::Rng;
 
 use crate::noises::normal;
+use crate::suites::response;
 
 /// Series of a year: those of `osdyno run` on Linux, drawn from those of the real runs.
 pub(crate) const SERIES: usize = 28;
@@ -22,8 +23,6 @@ pub(crate) const CHANGE: f64 = 0.048_790_164_169_432;
 const SETTLED: usize = 20;
 /// Nights between two planted changes, and behind the last one.
 const APART: usize = 30;
-/// A series responds to the state of the machine by between half and one and a half times as much.
-const RESPONSE: [f64; 2] = [0.5, 1.5];
 /// A night with a neighbour costs so much more.
 const NEIGHBOUR: [f64; 2] = [0.03, 0.15];
 /// How often the next night has the same neighbour.
@@ -208,7 +207,7 @@ impl Moving {
     fn new(truth: &YearTruth, rng: &mut Rng) -> Moving {
         Moving {
             levels: (0..truth.models).map(|_| levels(MACHINE, rng)).collect(),
-            responses: (0..SERIES).map(|_| between(RESPONSE, rng)).collect(),
+            responses: (0..SERIES).map(|_| response(rng)).collect(),
             machine: 0.0,
             walks: vec![0.0; SERIES],
             neighbour: 0.0,
@@ -222,7 +221,11 @@ impl Moving {
         self.machine += truth.walks[0] * normal(rng);
         self.walks.iter_mut().for_each(|walk| *walk += truth.walks[1] * normal(rng));
         if self.neighbour == 0.0 || rng.f64() >= STAYS {
-            self.neighbour = if rng.f64() < truth.neighbours { between(NEIGHBOUR, rng) } else { 0.0 };
+            self.neighbour = if rng.f64() < truth.neighbours {
+                NEIGHBOUR[0] + (NEIGHBOUR[1] - NEIGHBOUR[0]) * rng.f64()
+            } else {
+                0.0
+            };
         }
     }
 }
@@ -259,10 +262,6 @@ fn levels(deviation: f64, rng: &mut Rng) -> Vec<f64> {
 
 fn add(levels: &mut [f64], moved: &[f64]) {
     levels.iter_mut().zip(moved).for_each(|(level, moved)| *level += moved);
-}
-
-fn between([low, high]: [f64; 2], rng: &mut Rng) -> f64 {
-    low + (high - low) * rng.f64()
 }
 
 /// Logarithms are stored in this unit.
