@@ -81,19 +81,19 @@ pub struct MachineHistory {
     pub machine: MachineKey,
     /// Its runs, in the order of time.
     pub nights: Vec<Night>,
-    /// Changes of something beside the system, in the order of time.
+    /// Changes beside the system, in the order of time.
     ///
     /// Costs before and after are not set against each other.
     pub boundaries: Vec<Boundary>,
     /// Changes of costs that were raised, the newest first.
     pub changes: Vec<CostChange>,
-    /// Series of the newest run to measure side by side, the most certain first.
+    /// Series to measure side by side, the most certain first.
     ///
     /// A run without any change has some of these.
     pub suspected: Vec<SuspectedSeries>,
     /// Slow change of the speed of the machine.
     pub drift: Option<CostDrift>,
-    /// Every series.
+    /// The series.
     pub series: Vec<SeriesHistory>,
 }
 
@@ -102,7 +102,7 @@ pub struct MachineHistory {
 pub struct Night {
     /// Its id.
     pub run: String,
-    /// Its file, below the folder.
+    /// Its file.
     pub file: String,
     /// When it began.
     pub started_at: String,
@@ -181,7 +181,7 @@ pub struct CostChange {
 /// One series over the runs of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesHistory {
-    /// Its name for a reader.
+    /// Name of the series.
     pub series: String,
     /// Name in addresses of pages.
     pub id: String,
@@ -189,7 +189,7 @@ pub struct SeriesHistory {
     pub workload: String,
     /// Name of the variant.
     pub variant: String,
-    /// Name of the operation.
+    /// Its name.
     pub name: String,
     /// Whether n rises or falls.
     pub direction: Direction,
@@ -199,7 +199,7 @@ pub struct SeriesHistory {
     pub version: u32,
     /// Unit of the values.
     pub unit: Unit,
-    /// Whether it was measured only because another operation was.
+    /// Whether it was measured only because another was.
     pub detail: bool,
     /// Class of its newest verdict.
     pub class: Option<Class>,
@@ -225,13 +225,13 @@ impl SeriesHistory {
 /// A series that looks changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuspectedSeries {
-    /// Its name for a reader.
+    /// Name of the series.
     pub series: String,
     /// Name of the workload.
     pub workload: String,
     /// Cost of the newest runs over that before.
     pub ratio: Interval,
-    /// The first run that looks changed, as its place among the runs of the machine.
+    /// First run that looks changed, as a place in `nights`.
     pub night: usize,
     /// A run of the old level.
     pub base: usize,
@@ -240,7 +240,7 @@ pub struct SuspectedSeries {
 /// A part of a history in which a cost did not change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistorySegment {
-    /// First run, as its place among the runs of the machine.
+    /// First run, as a place in `nights`.
     pub first: usize,
     /// Last run.
     pub last: usize,

@@ -2,8 +2,9 @@
 //!
 //! It is lines of JSON, each about one file as it was with a size and a time of change, and lines are only
 //! added. Two programs that add the same line, or one that is killed in the middle of a line, do no harm:
-//! the last whole line about a file counts, and a file without one is read again. A database would need locks
-//! for that, and Parquet is written as a whole.
+//! the last whole line about a file counts, and a file without one is read again. SQLite would need locks for
+//! that, which fail on network file systems, and Parquet is written as a whole. 10,000 runs of 40 series take
+//! about 80 MB.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};

@@ -30,7 +30,7 @@ pub struct HostAnswer {
     pub command: Vec<String>,
     /// Whether a run can use it.
     pub state: ProbeState,
-    /// Why it is lost or busy; `None` where it is free.
+    /// Why it is lost or busy.
     pub reason: Option<String>,
     /// Kernel with its release.
     pub kernel: Option<String>,

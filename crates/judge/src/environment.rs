@@ -1,4 +1,7 @@
 //! The facts of systems: their differences, their importance, and the engine that a system runs on.
+//!
+//! KVM is an engine of its own: its page tables have two levels, and its timers go through the host. All
+//! engines stay in one comparison, because their systems were measured together.
 
 use std::collections::BTreeSet;
 

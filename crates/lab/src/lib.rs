@@ -2,7 +2,9 @@
 //!
 //! A guest is a system behind a command, and this crate makes that command: it turns a process of osdyno into
 //! an emulator whose standard input and output are the second serial line of a machine. All that the guest
-//! needs is in an initramfs in memory, so no file is left, however the run ends.
+//! needs is in an initramfs in memory, so no file is left, however the run ends. Agent and programs are there
+//! from the start: a shell would need a userland, and the serial line would carry megabytes. They are linked
+//! dynamically, with the libraries of this machine, because static programs alone could not measure loads.
 //!
 //! - `kernel` reads the release of an image, and changes a kernel's settings; `debian` gets images;
 //! - `machine` is an emulated machine or User-mode Linux, and `accelerator` executes its instructions;

@@ -1,5 +1,6 @@
 //! A mail engine: it delivers one message to many recipients over SMTP (RFC 5321), or makes every step of a
-//! delivery but the message.
+//! delivery but the message. It is the client of the service `smtp`: the load generator has one target, sends
+//! first, and takes every status for a failure; in SMTP the server speaks first and a refusal is no failure.
 //!
 //! - `recipients` is the list, grouped by domain, with the names of a generated list;
 //! - `route` finds the hosts for the mail of a domain, by `dns` or as a relay;

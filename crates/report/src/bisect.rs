@@ -171,7 +171,7 @@ pub struct BisectChange<'a> {
 /// A series that differs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct BisectSeries<'a> {
-    /// Its name for a reader, such as `socket/v6 close`.
+    /// Name of the series.
     pub series: &'a str,
     /// Cost after the change divided by that before it.
     pub ratio: Interval,

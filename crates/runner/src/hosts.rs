@@ -2,7 +2,8 @@
 //!
 //! A host is a machine of its own. Its systems alternate, and hosts do not disturb each other, so all are
 //! measured at once, unless they share a machine below them: these form a group and take turns, trial by
-//! trial, so that a minute in which that machine is slow is a minute of all of them.
+//! trial, so that a minute in which that machine is slow is a minute of all of them. Each has a thread: a
+//! common order would make all wait for the slowest, and for one that hangs.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -5,7 +5,9 @@
 //! in a closed loop, so that none is overloaded for long: the cost of a response under overload differs from
 //! that otherwise. Within a burst the load generator begins requests at no more than half of the rate that it
 //! can, so that it is not late. Both are rounded to one digit, rates down and times up, so that runs on one
-//! machine mostly offer much the same.
+//! machine mostly offer much the same. A rate in the definition of a workload would suit one machine, and one
+//! for each trial would differ between rivals. Bursts of n have a number of simultaneous connections, which a
+//! fixed rate has not.
 //!
 //! Where the load generator or others on its processor were the limit, the measured rate is a lower bound:
 //! the slowest is selected among servers without such a limit, if there are any.

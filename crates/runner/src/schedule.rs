@@ -2,7 +2,7 @@
 //!
 //! A boot affects all of its trials alike, so boots are the observations of a comparison, and each should
 //! have about as many trials of every item as the others. All systems that the run boots boot together: the
-//! trials of a pair are then of boots of one time.
+//! trials of a pair are then of boots of one time. A boot for each trial would take longer than the trials.
 
 use std::time::Duration;
 

@@ -1,5 +1,9 @@
 //! Parses `--set` and `--server`: the settings of workloads, where the server of a load runs, and whether
 //! that address may be loaded and its clients can reach it.
+//!
+//! Several values of a setting are systems, because systems are interleaved, offered equal load and compared
+//! in pairs already. Variants would need names such as `epoll workers=2`, and a ranking of each against all
+//! others. A default stays out of the record, so that such a system can be compared with older runs.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

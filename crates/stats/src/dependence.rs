@@ -13,7 +13,7 @@
 //! Few boots limit what can be certain, whatever their trials look like. If two kernels are equal, each way
 //! to share out the boots is equally likely, and a claim cannot be surer than the most extreme of these
 //! (randomisation test; Fisher, The Design of Experiments, 1935, §21): 10 % with three boots of each, 2.9 %
-//! with four, 0.8 % with five.
+//! with four, 0.8 % with five. A model with two variances would estimate one of them from five values.
 
 use crate::block::{Rows, column};
 use crate::centre::{Centre, influences, mean, squares};

@@ -95,7 +95,7 @@ pub struct SeriesBlame {
     pub nameless: String,
     /// Where the processor time of the growth goes.
     pub place: GrowthPlace,
-    /// Innermost function that, with its callees, holds most of the growth.
+    /// Innermost function that holds most of the growth with its callees.
     ///
     /// `null` for none.
     pub holder: Option<FunctionShare>,
@@ -171,7 +171,7 @@ pub enum WaitingWeight {
 /// A function, and its part of a growth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionShare {
-    /// Name, or the module in brackets where only that is known.
+    /// Its name, else the module in brackets.
     #[serde(rename = "function")]
     pub name: String,
     /// `kernel`, a module of the kernel in brackets, or a file.

@@ -95,7 +95,7 @@ pub struct DoctorAnswer {
     /// Demand on the machine.
     #[serde(rename = "for")]
     pub demand: Option<MachineDemand>,
-    /// The systems, and the machine of the server.
+    /// The systems.
     pub systems: Vec<Diagnosis>,
 }
 
@@ -128,7 +128,7 @@ pub struct Diagnosis {
     ///
     /// `null` where it could not be repeated.
     pub steadiness: Option<Steadiness>,
-    /// Limits by resource.
+    /// Its limits.
     pub limits: BTreeMap<String, Vec<ResourceLimit>>,
     /// Facts by their keys, as in the run file.
     pub environment: BTreeMap<String, String>,

@@ -101,7 +101,7 @@ pub struct RecipeAnswer {
 /// One setting to raise.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepAnswer {
-    /// What it limits.
+    /// Objects that it limits.
     pub limits: &'static str,
     /// How to raise it now, and for good.
     pub now: String,

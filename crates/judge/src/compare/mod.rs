@@ -152,7 +152,7 @@ pub struct LevelValue {
     pub value: f64,
     /// How many trials.
     pub trials: usize,
-    /// Whether something else was the limit, so that it is not compared.
+    /// Whether it had another limit, and is not compared.
     ///
     /// In one trial at least.
     pub limited: bool,

@@ -23,12 +23,12 @@ pub struct Fleet {
     pub margin: f64,
     /// Error rate of each interval, and share of false ones among claims of a kind.
     pub alpha: f64,
-    /// Facts that differ between two runs, the most important first.
+    /// Facts that differ, the most important first.
     pub differences: Vec<FactChange>,
-    /// Workloads that two runs cannot compare, because they differ.
+    /// Workloads that cannot be compared.
     #[serde(serialize_with = "names")]
     pub refused: Vec<Refused>,
-    /// Costs over the n that the hosts have in common; none for two runs.
+    /// Over the n of all hosts; none for two runs.
     pub series: Vec<FleetSeries>,
     /// Series of which no host has a number.
     pub without_number: Vec<String>,
@@ -47,9 +47,9 @@ pub struct JudgedHost {
     pub name: String,
     /// How far it was measured.
     pub state: FleetHostState,
-    /// Kind of reason; `None` where all was measured, or no reason is known.
+    /// Its cause, if known.
     pub cause: Option<LostCause>,
-    /// The reason as it was recorded.
+    /// The reason.
     pub reason: Option<String>,
     /// Series in which it lies apart from the others.
     pub outlying: Vec<String>,
@@ -98,7 +98,7 @@ pub enum LostCause {
 /// The cost of one series over the hosts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetSeries {
-    /// Its name for a reader, such as `socket/v6 close`.
+    /// Name of the series.
     pub series: String,
     /// Its workload.
     pub workload: String,
@@ -120,7 +120,7 @@ pub struct FleetSeries {
     pub n_low: u64,
     /// Largest n that the hosts have in common.
     pub n_high: u64,
-    /// Mean of the hosts, with the interval of that mean.
+    /// Mean of the hosts.
     pub mean: Option<Interval>,
     /// Where a further host is expected.
     pub prediction: Option<Interval>,
@@ -134,7 +134,7 @@ pub struct FleetSeries {
     pub left_out: Vec<HostLeftOut>,
     /// Hosts that differ for certain, the furthest first.
     pub outliers: Vec<FleetOutlier>,
-    /// Facts that the outlying hosts have with one value, and no other host has.
+    /// Facts that all outlying hosts have, and no other host.
     pub shared: Vec<SharedFact>,
     /// Hosts by the class of their own verdict, the most frequent first.
     pub classes: Vec<ClassOnHosts>,
@@ -216,14 +216,14 @@ pub struct ClassOnHosts {
     pub class: Class,
     /// Names of the hosts.
     pub hosts: Vec<String>,
-    /// The largest upper bound of the change among them, a share.
+    /// Their largest upper bound of the change, a share.
     pub bound: Option<f64>,
 }
 
 /// The ratio of costs of one series over the hosts, each inside its host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetRatio {
-    /// Its name for a reader, such as `socket/v6 close`.
+    /// Name of the series.
     pub series: String,
     /// Its variant; may be empty.
     pub variant: String,
@@ -235,15 +235,15 @@ pub struct FleetRatio {
     pub configuration: String,
     /// Unit of its values; the ratio of a rate is one of times.
     pub unit: Unit,
-    /// Mean ratio over the hosts, with the interval of the error rate at which the answer was given.
+    /// Mean of the hosts; its interval has the error rate of the answer.
     pub mean: Option<Interval>,
     /// Where a further host is expected.
     pub prediction: Option<Interval>,
-    /// Standard deviation of the ratio between hosts, a share.
+    /// Standard deviation between hosts, a share, without the noise inside each.
     pub spread: Option<f64>,
-    /// I²: share of the variance of the hosts' ratios that is variance between hosts.
+    /// I²: share of the variance that is between hosts.
     pub between_share: Option<f64>,
-    /// The answer about the mean.
+    /// The answer.
     pub answer: Answer,
     /// How many hosts have each answer.
     pub counts: ClaimCounts,
@@ -251,9 +251,9 @@ pub struct FleetRatio {
     pub hosts: Vec<HostRatio>,
     /// Hosts without a ratio.
     pub left_out: Vec<String>,
-    /// Hosts whose ratio differs from the others for certain, the furthest first.
+    /// Hosts that differ for certain, the furthest first.
     pub outliers: Vec<FleetOutlier>,
-    /// Facts that the outlying hosts have with one value, and no other host has.
+    /// Facts that all outlying hosts have, and no other host.
     pub shared: Vec<SharedFact>,
     /// The mean for a gate.
     #[serde(skip)]
@@ -280,9 +280,9 @@ pub struct ClaimCounts {
 pub struct HostRatio {
     /// Name of the host.
     pub host: String,
-    /// Cost divided by that of the first configuration, or of the first run.
+    /// Cost over that of the first.
     pub ratio: Interval,
-    /// The answer, among those of all hosts and series.
+    /// Its answer.
     pub answer: Answer,
 }
 

@@ -50,7 +50,7 @@ pub struct ClaimAnswer {
 /// The decision on one series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GatedSeries {
-    /// Its name for a reader, such as `socket/v6 close`.
+    /// Name of the series.
     pub series: String,
     /// Its system.
     ///

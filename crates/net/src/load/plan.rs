@@ -229,7 +229,7 @@ pub struct Load {
     /// Requests that start together, 1 if absent.
     #[serde(skip_serializing_if = "is_one")]
     pub burst: u64,
-    /// From the start of a request to that of the next in its burst.
+    /// Between the starts of two requests of a burst.
     #[serde(rename = "spacing_seconds", with = "seconds", skip_serializing_if = "Duration::is_zero")]
     pub spacing: Duration,
     /// Offered before, and not measured.

@@ -254,7 +254,7 @@ pub(crate) struct RunListAnswer<'a> {
 pub(crate) struct ListedRun<'a> {
     /// Its id.
     run: &'a str,
-    /// Its file, below the folder.
+    /// Its file.
     file: &'a str,
     /// Size of the file.
     bytes: u64,

@@ -88,7 +88,7 @@ pub struct SystemAnswer<'a> {
 /// A growth that costs a user most, with the series that grow alike.
 #[derive(Clone, Debug, Serialize)]
 pub struct HighlightAnswer<'a> {
-    /// Its name for a reader, such as `socket/v6 close`.
+    /// Name of the series.
     pub series: &'a str,
     /// Its system.
     pub system: &'a str,
@@ -119,7 +119,7 @@ pub struct HighlightAnswer<'a> {
 /// Trials that stopped early in the same way.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialStopAnswer<'a> {
-    /// Kind of reason.
+    /// The cause.
     pub cause: StopCause,
     /// Smallest n.
     ///

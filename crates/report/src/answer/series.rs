@@ -16,7 +16,7 @@ use crate::sentences;
 /// `None`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeriesAnswer<'a> {
-    /// Its name for a reader, such as `socket/v6 close`.
+    /// Name of the series.
     pub series: &'a str,
     /// Its system.
     pub system: &'a str,

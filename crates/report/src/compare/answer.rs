@@ -32,7 +32,7 @@ pub struct ComparisonAnswer<'a> {
     ///
     /// `None` for systems.
     pub system: Option<&'a str>,
-    /// Names of the systems or variants, in the order given.
+    /// Systems or variants, in the order given.
     pub contenders: Vec<&'a str>,
     /// Smallest change that matters, a share.
     pub margin: f64,

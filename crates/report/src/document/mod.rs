@@ -1,5 +1,6 @@
 //! A document: an answer as headings, paragraphs, tables, figures and lists, before it is terminal, page or
-//! manual. A verb builds one from its answer and never writes text of its own.
+//! manual. A verb builds one from its answer and never writes text of its own: three writers for each verb
+//! would take the same decisions again and drift apart.
 //!
 //! - [`terminal`] writes one for people, as wide as their terminal and as long as their screen.
 //! - [`page`] writes one as a file for a browser.

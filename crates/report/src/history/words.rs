@@ -35,7 +35,7 @@ pub struct CheckAnswer {
     pub started_at: String,
     /// How long ago that was.
     pub age_seconds: f64,
-    /// Whether that is longer than wanted: the run of a night is missing.
+    /// Whether that is longer than wanted.
     pub is_overdue: bool,
     /// Certain changes that the newest run showed.
     pub alarms: Vec<CostAlarm>,
@@ -50,7 +50,7 @@ pub struct CheckAnswer {
 /// A machine of the newest run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckedMachine {
-    /// The machine, in words.
+    /// Its machine, in words.
     pub machine: String,
     /// Its kernel.
     pub kernel: String,

@@ -37,7 +37,7 @@ pub(super) struct LoadAnswer {
     /// Levels divided by those of the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) compared: Option<Vec<LevelComparison>>,
-    /// Decisions on the limits of `--max` and `--fail-on`, by level.
+    /// Limits of `--max` and `--fail-on`, by level.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) limits: Vec<LimitAnswer>,
     /// The file of the baseline.

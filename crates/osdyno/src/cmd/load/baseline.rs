@@ -33,7 +33,7 @@ pub(super) struct LevelComparison {
     /// Why there is no comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
-    /// Figures divided by those of the baseline.
+    /// The ratios.
     pub(super) ratios: Vec<FigureRatio>,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct MailAnswer {
     /// The hosts of `--clients`.
     #[serde(skip_serializing_if = "Option::is_none")]
     joint: Option<JointMail>,
-    /// Decisions on the limits of `--max`.
+    /// Limits of `--max`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) limits: Vec<LimitAnswer>,
     /// Whether no message was to be sent.
