@@ -227,13 +227,16 @@ impl Line {
         Line { name: name.into(), ..Line::default() }
     }
 
-    /// Counts this and all within that have no fields.
+    /// Counts all within that have no fields. A sentence about two fields needs both beside it.
     fn count<'a>(&'a self, meanings: &mut Meanings<'a>) {
-        if self.fields.is_empty() && !self.is_explained_before() {
-            let meaning = (&*self.kind, &*self.meaning);
-            *meanings.entry(&self.name).or_default().entry(meaning).or_insert(0) += 1;
+        for (place, line) in self.fields.iter().enumerate() {
+            let is_of_two = self.fields.get(place + 1).is_some_and(Line::is_explained_before);
+            if line.fields.is_empty() && !line.is_explained_before() && !is_of_two {
+                let places = meanings.entry(&line.name).or_default();
+                *places.entry((&line.kind, &line.meaning)).or_insert(0) += 1;
+            }
+            line.count(meanings);
         }
-        self.fields.iter().for_each(|line| line.count(meanings));
     }
 
     /// Whether the sentence of the field before is about both.
@@ -293,7 +296,7 @@ impl Reader<'_> {
         let found = self.types.get(&form);
         let name = serde(&field.attrs, "rename").unwrap_or_else(|| ident.to_string());
         let mut meaning = doc(&field.attrs);
-        if is_clear(&name) || only_repeats(&meaning, &name) {
+        if CLEAR.split_whitespace().any(|clear| clear == name) || only_repeats(&meaning, &name) {
             meaning.clear();
         }
         let name = format!("{name}{}", "[]".repeat(lists));
@@ -339,11 +342,6 @@ fn write_lines(lines: &[Line], depth: usize, common: &Common, out: &mut String) 
         write_wrapped(depth, &format!("{}{meaning}", names.join(" ")), out);
         write_lines(&group[0].fields, depth + 1, common, out);
     }
-}
-
-/// Whether the list of clear fields has the name.
-fn is_clear(name: &str) -> bool {
-    CLEAR.split_whitespace().any(|clear| clear == name)
 }
 
 /// Words that add nothing to the name of a field.

@@ -317,8 +317,8 @@ fn least_near(log_odds: f64, distance: &dyn Fn(f64) -> f64) -> f64 {
     brent(log_odds - step, log_odds + step, ODDS_ERROR, distance)
 }
 
-/// Least value of a smooth function by parabolas, and where these fail by the golden section (Brent, Algorithms
-/// for Minimization without Derivatives, 1973, ch. 5), to an error of about `error`.
+/// The place where a smooth function is least, by parabolas, and where these fail by the golden section
+/// (Brent, Algorithms for Minimization without Derivatives, 1973, ch. 5), to an error of about `error`.
 fn brent(mut low: f64, mut high: f64, error: f64, function: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.381_966_011_250_105;
     /// Enough for a bracket that only the golden section shrinks.

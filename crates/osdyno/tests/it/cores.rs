@@ -187,13 +187,19 @@ fn a_quota_that_shrinks_voids_the_level() {
     // More than one worker uses, and less than the machine has, so that it matters and stops nothing.
     let quota = |times: u64| 199_000 - 1000 * times;
     let Some(group) = group_with_quota(quota(0)).filter(|_| has_several_processors()) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
     let mut times = (1..=50).cycle();
-    let change = || group.set(QUOTA, quota(times.next()?));
-    while_changing(change, &[100], || after(&group.enter(), folder.path(), ONE));
-    let warnings = &trials(folder.path())[0].warnings;
-    let is_void = |warning: &String| warning.contains("the control group's quota changed meanwhile");
-    assert!(warnings.iter().any(is_void), "{warnings:?}");
+    let mut warnings = Vec::new();
+    // On a busy machine no change may come in time.
+    for _ in 0..5 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let change = || group.set(QUOTA, quota(times.next()?));
+        while_changing(change, &[100], || after(&group.enter(), folder.path(), ONE));
+        warnings.extend(trials(folder.path()).swap_remove(0).warnings);
+        if warnings.iter().any(|warning| warning.contains("the control group's quota changed meanwhile")) {
+            return;
+        }
+    }
+    panic!("no level was void by a change of the quota: {warnings:?}");
 }
 
 /// One whose programs run on these of the allowed processors only.

@@ -201,7 +201,7 @@ pub(super) enum Spread {
 pub(super) enum LoadFormat {
     /// Text
     Text,
-    /// JSON with histograms; docs/load.md describes it
+    /// JSON with histograms; docs/answers.md describes it
     Json,
     /// CSV, one line for each level
     Csv,

@@ -16,8 +16,8 @@ const NAME_MAX: usize = 32;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Options of the workload command")]
 pub(crate) struct CommandArgs {
-    /// The command to measure, {n} in it standing for the level: one argument, split like a shell command,
-    /// or its words
+    /// The command to measure: one argument, split like a shell command, or its words. The level replaces an
+    /// n in braces
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// A command to compare with; repeat the option for more. Trials of all are interleaved and paired
