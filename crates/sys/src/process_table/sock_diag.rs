@@ -7,9 +7,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 #[cfg(target_os = "linux")]
-pub use kernel::TcpDiagnosis;
+pub use queries::TcpDiagnosis;
 #[cfg(target_os = "linux")]
-pub(super) use kernel::open;
+pub(super) use queries::open;
 
 use super::{SocketEntry, SocketPlace, SocketState};
 
@@ -164,7 +164,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// Queries to the kernel of this system.
 #[cfg(target_os = "linux")]
-mod kernel {
+mod queries {
     use std::io;
     use std::os::fd::OwnedFd;
     use std::time::Duration;
