@@ -7,8 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::command::{exists, program, read};
-use crate::{AnyError, workspace};
+use crate::AnyError;
+use crate::workspace::{self, exists, program, quoted, read, write_script};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -128,28 +128,19 @@ fn mirrors_of(text: &str) -> Vec<String> {
 }
 
 /// Writes a script that runs a program where this folder is `/usr`.
-///
-/// # Errors
-/// The script cannot be written.
-pub(crate) fn write_script(script: &Path, usr: &Path, binary: &str) -> Result<(), AnyError> {
-    fs::write(script, in_place_of_usr(usr, binary))?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(script, fs::Permissions::from_mode(0o755))?;
-    }
-    Ok(())
+pub(crate) fn write_starter(script: &Path, usr: &Path, binary: &str) -> Result<(), AnyError> {
+    write_script(script, &in_place_of_usr(usr, binary))
 }
 
 fn in_place_of_usr(usr: &Path, binary: &str) -> String {
-    let quoted = usr.display().to_string().replace('\'', r"'\''");
     format!(
         "#!/bin/sh\n\
-         usr='{quoted}'\n\
+         usr={}\n\
          rights=\n\
          [ \"$(id -u)\" = 0 ] || rights=--map-root-user\n\
          export usr\n\
-         exec unshare --mount $rights sh -c 'mount --bind \"$usr\" /usr && exec {binary} \"$@\"' sh \"$@\"\n"
+         exec unshare --mount $rights sh -c 'mount --bind \"$usr\" /usr && exec {binary} \"$@\"' sh \"$@\"\n",
+        quoted(usr)
     )
 }
 

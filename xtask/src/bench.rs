@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::command::{cargo, program, read, show};
-use crate::{AnyError, workspace};
+use crate::AnyError;
+use crate::workspace::{self, cargo, program, read, show};
 
 /// How often the two sides take turns.
 const ROUNDS: usize = 30;
@@ -64,8 +64,7 @@ type Pair = (f64, f64);
 /// When something cannot be built or does not measure.
 pub fn run(only: Option<&str>) -> Result<(), AnyError> {
     show(cargo().args(["build", "--release", "--package", "osdyno"]))?;
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
+    let target = workspace::target();
     let folder = target.join("bench");
     std::fs::create_dir_all(&folder)?;
     let osdyno = target.join("release/osdyno");

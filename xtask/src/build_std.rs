@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::AnyError;
 use crate::apt::Suite;
-use crate::command::{cargo, program, read};
-use crate::{AnyError, workspace};
+use crate::workspace::{self, cargo, read, rustc, rustc_tells};
 
 /// Where Debian keeps compilers newer than its own.
 const SUITE: &str = "trixie-backports";
@@ -38,15 +38,12 @@ pub(crate) fn cargo_with(library: &Path) -> Command {
 /// # Errors
 /// Why it is not available.
 pub(crate) fn library() -> Result<PathBuf, AnyError> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let sysroot = read(program(&rustc).args(["--print", "sysroot"]))?;
+    let sysroot = read(rustc().args(["--print", "sysroot"]))?;
     let with_toolchain = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
     if with_toolchain.join("std").exists() {
         return Ok(with_toolchain);
     }
-    let version = read(program(&rustc).arg("-vV"))?;
-    let version = version.lines().find_map(|line| line.strip_prefix("release: "));
-    from_debian(version.ok_or("rustc does not tell its version")?)
+    from_debian(&rustc_tells("release")?)
 }
 
 fn from_debian(version: &str) -> Result<PathBuf, AnyError> {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::AnyError;
 use crate::build_std::{cargo_with, library};
-use crate::command::show;
+use crate::workspace::show;
 
 /// One for each family of systems that osdyno is written for; of Windows' two the one whose imports need no
 /// tool from outside.

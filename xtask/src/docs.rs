@@ -2,19 +2,17 @@
 //! shown output.
 //!
 //! Every `console` block of a document that begins with `$ osdyno` is run, command by command, in an empty
-//! folder of that document's own, and its output is compared with the document. Numbers,
-//! units of time and drawings may differ, words may not; in a block `console exact`, for input that is always
-//! the same, nothing may. `…` stands for anything. A command whose shown
-//! output begins with `error:` has to fail, any other has to succeed. Commands of other blocks are not run,
-//! but osdyno has to understand them.
-
-mod mentioned;
+//! folder of that document's own, and its output is compared with the document. Numbers, units of time and
+//! drawings may differ, words may not; in a block `console exact`, for input that is always the same, nothing
+//! may. `…` stands for anything. A command whose shown output begins with `error:` has to fail, any other has
+//! to succeed. Commands of other blocks are not run, but osdyno has to understand them, because readers copy
+//! them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::command::{self, cargo, program, show};
-use crate::{AnyError, readme, workspace};
+use crate::workspace::{self, cargo, path_with, program, show};
+use crate::{AnyError, readme};
 
 /// Builds the manual and runs the documents.
 ///
@@ -22,7 +20,7 @@ use crate::{AnyError, readme, workspace};
 /// The first of the two builds that fails, or the number of commands that differ from their document.
 pub fn run() -> Result<(), AnyError> {
     show(cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-    let osdyno = command::osdyno()?;
+    let osdyno = workspace::osdyno()?;
     let programs = osdyno.parent().unwrap_or(&osdyno);
     let root = workspace::root();
 
@@ -38,7 +36,7 @@ pub fn run() -> Result<(), AnyError> {
         let text = fs::read_to_string(&document)?;
         let outcome = check(&text, programs, &folder);
         fs::remove_dir_all(&folder)?;
-        let (run, mentioned) = (outcome?, mentioned::check(&text, &osdyno)?);
+        let (run, mentioned) = (outcome?, check_mentioned(&text, &osdyno)?);
         println!(
             "{name}: {} commands run, {} not as shown; {} mentioned, {} not understood",
             run.commands,
@@ -57,12 +55,6 @@ pub fn run() -> Result<(), AnyError> {
     if wrong == 0 { Ok(()) } else { Err(format!("{wrong} commands differ from the documents").into()) }
 }
 
-fn documents(root: &Path) -> Vec<PathBuf> {
-    let top = ["README.md", "METHODOLOGY.md", "CONTRIBUTING.md"].map(|name| root.join(name));
-    let manual = workspace::files(&root.join("docs"), "md");
-    top.into_iter().filter(|document| document.exists()).chain(manual).collect()
-}
-
 /// The outcome of the commands of one document.
 #[derive(Debug)]
 pub struct Checked {
@@ -77,8 +69,7 @@ pub struct Checked {
 /// # Errors
 /// If no shell can be started.
 pub fn check(document: &str, programs: &Path, folder: &Path) -> Result<Checked, AnyError> {
-    let old = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths(std::iter::once(programs.to_owned()).chain(std::env::split_paths(&old)))?;
+    let path = path_with(programs)?;
 
     let commands = commands(document);
     let mut differences = Vec::new();
@@ -107,6 +98,12 @@ pub fn check(document: &str, programs: &Path, folder: &Path) -> Result<Checked, 
         }
     }
     Ok(Checked { commands: commands.len(), differences })
+}
+
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let top = ["README.md", "METHODOLOGY.md", "CONTRIBUTING.md"].map(|name| root.join(name));
+    let manual = workspace::files(&root.join("docs"), "md");
+    top.into_iter().filter(|document| document.exists()).chain(manual).collect()
 }
 
 struct Command {
@@ -229,6 +226,71 @@ fn numbers(word: &str) -> String {
     shape
 }
 
+/// Asks osdyno for its help behind the words of each command that is not run: an option or a value that it
+/// does not know is an error before that.
+fn check_mentioned(document: &str, osdyno: &Path) -> Result<Checked, AnyError> {
+    let commands = mentioned(document);
+    let mut differences = Vec::new();
+    for (number, words) in &commands {
+        let output = program(osdyno).args(asking_for_help(words)).output()?;
+        if !output.status.success() {
+            let error = String::from_utf8_lossy(&output.stderr);
+            differences.push(format!("{number}: osdyno {}\n{}", words.join(" "), error.trim_end()));
+        }
+    }
+    Ok(Checked { commands: commands.len(), differences })
+}
+
+/// The words of the commands that are not run, each with its line in the document, from 1.
+fn mentioned(document: &str) -> Vec<(usize, Vec<String>)> {
+    let mut commands = Vec::new();
+    let mut language = None;
+    for (index, line) in document.lines().enumerate() {
+        match (language, line.trim().strip_prefix("```")) {
+            (None, Some(name)) => language = Some(name),
+            (Some(_), Some(_)) => language = None,
+            // Those of a console are run.
+            (Some(language), None) if !language.starts_with("console") => {
+                commands.extend(commands_of_line(line).map(|words| (index + 1, words)));
+            }
+            _ => {}
+        }
+    }
+    commands
+}
+
+/// The words behind each `osdyno` of a line that stands where a shell has a command.
+fn commands_of_line(line: &str) -> impl Iterator<Item = Vec<String>> {
+    // A remark stands behind the first command, in a column of its own.
+    let is_first = line.starts_with("osdyno ");
+    let line = line.find("   ").filter(|_| is_first).map_or(line, |end| &line[..end]);
+    let words = shlex::split(line).unwrap_or_default();
+    let begins = |place: &usize| {
+        let before = place.checked_sub(1).map_or("$", |before| &words[before]);
+        let is_program = words[*place].rsplit(['/', '=']).next() == Some("osdyno");
+        is_program && (before.ends_with(';') || ["$", "&&", "||", "|", "-"].contains(&before))
+    };
+    let begins: Vec<usize> = (0..words.len()).filter(begins).collect();
+    begins.into_iter().map(move |place| {
+        let ends =
+            |word: &&String| !["&&", "||", "|", "&", "#"].contains(&word.as_str()) && !is_redirection(word);
+        words[place + 1..].iter().take_while(ends).map(|word| word.trim_end_matches(';').to_owned()).collect()
+    })
+}
+
+/// Whether a word begins a redirection of the shell, as `>log` and `2>&1`.
+fn is_redirection(word: &str) -> bool {
+    word.trim_start_matches(|letter: char| letter.is_ascii_digit()).starts_with(['>', '<'])
+}
+
+/// The words with `--help` behind them, but before a command of somebody else.
+fn asking_for_help(words: &[String]) -> Vec<&str> {
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let end = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+    words.insert(end, "--help");
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,5 +315,21 @@ mod tests {
         assert!(alike(&lines("a…\nb…\nc 1 …"), &came, shape));
         assert!(!alike(&lines("a 7\nc 9 flat"), &came, shape));
         assert!(!alike(&lines("a 7\n…\nd"), &came, shape));
+    }
+
+    #[test]
+    fn commands_stand_where_a_shell_has_them() {
+        let of = |line: &str| commands_of_line(line).map(|words| words.join(" ")).collect::<Vec<_>>();
+        assert_eq!(of("osdyno run --out 'a b'   don't read this"), ["run --out a b"]);
+        assert_eq!(of("$ osdyno doctor"), ["doctor"]);
+        assert_eq!(
+            of("1 2 * *  cd x && osdyno run >log 2>&1; osdyno history n || cat log"),
+            ["run", "history n"]
+        );
+        assert_eq!(of("ExecStart=-/usr/bin/osdyno run --history n"), ["run --history n"]);
+        assert_eq!(of("osdyno       → background, fleet").len(), 1);
+        assert_eq!(of("the words of osdyno serve"), [""; 0]);
+        let words = ["run", "--", "./new"].map(str::to_owned);
+        assert_eq!(asking_for_help(&words), ["run", "--help", "--", "./new"]);
     }
 }

@@ -1,10 +1,9 @@
-//! `cargo xtask VERB`: the commands of developers and CI. One file per verb.
+//! `cargo xtask VERB`: the commands of developers and CI.
 
 use std::process::ExitCode;
 
 use xtask::{
-    answers, bench, check_systems, docs, link_systems, mail_servers, pictures, pypi, readme, release, test,
-    tidy, truths, wine,
+    answers, bench, check_systems, docs, link_systems, obtain, pictures, readme, release, test, tidy, truths,
 };
 
 const HELP: &str = "\
@@ -34,9 +33,9 @@ fn main() -> ExitCode {
         ["verify"] => test::verify(),
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
-        ["wine"] => wine::obtain(),
-        ["mail-servers"] => mail_servers::obtain(),
-        ["pypi"] => pypi::obtain(),
+        ["wine"] => obtain::wine(),
+        ["mail-servers"] => obtain::mail_servers(),
+        ["pypi"] => obtain::pypi(),
         ["bench"] => bench::run(None),
         ["bench", part @ ("classics" | "objects" | "cores" | "fleets")] => bench::run(Some(part)),
         ["answers"] => answers::run(),

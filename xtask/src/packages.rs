@@ -1,7 +1,7 @@
 //! Programs that the tests need, and their packages in Debian.
 
 use crate::AnyError;
-use crate::command::{exists, program, show};
+use crate::workspace::{exists, program, read, show};
 
 struct Need {
     /// A program of the packages.
@@ -123,5 +123,5 @@ pub(crate) fn install(wanted: For) -> Result<(), AnyError> {
 }
 
 fn is_root() -> bool {
-    crate::command::read(program("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+    read(program("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }

@@ -7,8 +7,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::command::{cargo, exists, program, show};
-use crate::{AnyError, workspace};
+use crate::AnyError;
+use crate::workspace::{self, cargo, exists, program, show};
 
 /// A picture: its file, the simulated sweep as `osdyno selftest --dump` names it, and the plots that show it.
 const PICTURES: [(&str, &str, [&str; 2]); 11] = [

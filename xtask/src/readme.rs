@@ -7,8 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::command::{self, program, read, show};
-use crate::{AnyError, pictures, workspace};
+use crate::workspace::{self, path_with, program, read, show};
+use crate::{AnyError, pictures};
 
 /// A block of a document, between `<!-- NAME -->` and `<!-- end -->`.
 struct Excerpt {
@@ -86,7 +86,7 @@ const EXCERPTS: [Excerpt; 5] = [
 /// When something cannot be built, measured, printed or written, or a document lacks a block.
 pub fn run() -> Result<(), AnyError> {
     // It is not optimized; the programs that it measures with are.
-    let osdyno = command::osdyno()?;
+    let osdyno = workspace::osdyno()?;
     for excerpt in &EXCERPTS {
         if let Some(missing) = kept(excerpt).find(|file| !file.exists()) {
             println!("measuring {}: {}", missing.display(), excerpt.command);
@@ -132,9 +132,7 @@ fn measured(excerpt: &Excerpt, kept: &Path, osdyno: &Path) -> Result<(), AnyErro
         fs::write(&path, script)?;
         show(program("chmod").arg("+x").arg(path))?;
     }
-    let programs = osdyno.parent().unwrap_or(osdyno).to_owned();
-    let old = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&old)))?;
+    let path = path_with(osdyno.parent().unwrap_or(osdyno))?;
     let mut shell = program("sh");
     // 3 is done too: a part could not be measured, which the run reports.
     shell.args(["-c", &format!("{} --out kept.osdyno || [ $? = 3 ]", excerpt.command)]);

@@ -9,10 +9,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::command::{self, background, cargo, program, show};
-use crate::programs::{self, TestProgram};
-use crate::skips::{self, Skip};
-use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, pypi, wine, workspace};
+use crate::programs::{self, Skip, TestProgram};
+use crate::workspace::{self, background, cargo, program, show};
+use crate::{AnyError, check_systems, docs, link_systems, obtain, packages};
 
 /// A step, which adds the tests that it skipped.
 type Step = (&'static str, fn(&mut Vec<Skip>) -> Result<(), AnyError>);
@@ -28,11 +27,11 @@ const BEFORE_VERIFY: &[Step] = &[("packages", |_| packages::install(packages::Fo
 
 const VERIFY: &[Step] = &[
     ("clippy", |_| show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
-    ("Wine", |_| wine::obtain()),
-    ("mail servers", |_| mail_servers::obtain()),
-    ("Python packages", |_| pypi::obtain()),
+    ("Wine", |_| obtain::wine()),
+    ("mail servers", |_| obtain::mail_servers()),
+    ("Python packages", |_| obtain::pypi()),
     // Tests run this program under Wine.
-    ("link Windows", |_| link_systems::run(false, &link_systems::tested()).map(drop)),
+    ("link Windows", |_| link_systems::run(false, &link_systems::targets(true)).map(drop)),
     ("limits", limits),
     ("long tests", long_tests),
     ("simulations", simulations),
@@ -51,8 +50,9 @@ fn tests(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
         programs::build(&[])?.into_iter().partition(|tests| SIMULATED.contains(&tests.package()));
     let (mut output, mut skipped_behind) = (Vec::new(), Vec::new());
     let (of_real, of_simulated) = std::thread::scope(|scope| {
-        let behind = scope.spawn(|| run(&simulated, TestProgram::behind, &mut output, &mut skipped_behind));
-        let of_real = run(&real, TestProgram::command, &mut io::stdout(), skipped);
+        let behind =
+            scope.spawn(|| run_all(&simulated, TestProgram::behind, &mut output, &mut skipped_behind));
+        let of_real = run_all(&real, TestProgram::command, &mut io::stdout(), skipped);
         (of_real, behind.join().unwrap_or_else(|_| Err("their thread panicked".into())))
     });
     io::stdout().write_all(&output)?;
@@ -62,8 +62,8 @@ fn tests(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
 }
 
 /// Runs all of the programs, even after one has failed.
-fn run(
-    programs: &[TestProgram],
+fn run_all(
+    built: &[TestProgram],
     command: fn(&TestProgram) -> Command,
     out: &mut impl Write,
     skipped: &mut Vec<Skip>,
@@ -71,10 +71,10 @@ fn run(
     let threads = threads(3);
     let of_program = |tests: &TestProgram| {
         writeln!(out, "\nTests of {}", tests.package()).map_err(|error| error.to_string())?;
-        let result = skips::test(command(tests).env("RUST_TEST_THREADS", &threads), out, skipped);
+        let result = programs::run(command(tests).env("RUST_TEST_THREADS", &threads), out, skipped);
         result.map_err(|error| format!("{}: {error}", tests.package()))
     };
-    programs.iter().map(of_program).fold(Ok(()), Result::and)
+    built.iter().map(of_program).fold(Ok(()), Result::and)
 }
 
 /// So many for each processor.
@@ -82,15 +82,15 @@ fn threads(each: usize) -> String {
     (each * std::thread::available_parallelism().map_or(1, NonZero::get)).to_string()
 }
 
-/// One of those of osdyno that `cargo test` leaves out. Many start and stop whole systems, and wait for these.
+/// One of those of osdyno that `cargo test` leaves out. Many start whole systems and wait for these.
 fn long_tests(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
     let mut command = of_package("osdyno", &["--test", "verify"])?;
-    skips::test(command.env("RUST_TEST_THREADS", threads(2)), &mut io::stdout(), skipped)
+    programs::run(command.env("RUST_TEST_THREADS", threads(2)), &mut io::stdout(), skipped)
 }
 
 /// They use up what others need, and run one after the other.
 fn limits(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
-    skips::test(&mut of_package("osdyno", &["--test", "limits"])?, &mut io::stdout(), skipped)
+    programs::run(&mut of_package("osdyno", &["--test", "limits"])?, &mut io::stdout(), skipped)
 }
 
 /// The program of a package among those that cargo chooses.
@@ -135,7 +135,7 @@ pub fn verify() -> Result<(), AnyError> {
 fn simulations(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
     let mut run = |seeds: &str, package: &str, choice: &[&str], filter: &[&str]| {
         let mut command = of_package(package, choice)?;
-        skips::test(command.env("OSDYNO_SEEDS", seeds).args(filter), &mut io::stdout(), skipped)
+        programs::run(command.env("OSDYNO_SEEDS", seeds).args(filter), &mut io::stdout(), skipped)
     };
     let of_runner = run("10000", "runner", &["--test", "it"], &["simulation"]);
     let of_net = run("10000", "net", &["--lib"], &[]);
@@ -149,7 +149,7 @@ fn simulations(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
 /// # Errors
 /// Names the targets that do not compile.
 pub fn other_systems() -> Result<(), AnyError> {
-    let linked = link_systems::run(false, &link_systems::untested());
+    let linked = link_systems::run(false, &link_systems::targets(false));
     let done: &[&str] = linked.as_deref().unwrap_or_default();
     let rest: Vec<&str> =
         check_systems::TARGETS.iter().filter(|target| !done.contains(target)).copied().collect();
@@ -206,7 +206,7 @@ impl Summary {
 
     fn end(self) -> Result<(), AnyError> {
         println!("\n── summary {}", "─".repeat(69));
-        skips::print(&self.skipped);
+        programs::print_skipped(&self.skipped);
         for outcome in &self.outcomes {
             let passed = if outcome.is_passed { "passed" } else { "FAILED" };
             let processors = outcome
@@ -279,11 +279,12 @@ fn selftest() -> Result<(), AnyError> {
         "race-*",
         "outside-*/points/log27/10",
     ];
+    let osdyno = workspace::osdyno()?;
     let only = cells.iter().flat_map(|cells| ["--only", cells]);
-    show(program(command::osdyno()?).args(["selftest", "--replicates", "300"]).args(only))?;
+    show(program(&osdyno).args(["selftest", "--replicates", "300"]).args(only))?;
     // A gate promises at most 5 of 1,000.
-    show(program(command::osdyno()?).args(["selftest", "--replicates", "1000", "--only", "build-*"]))?;
-    show(program(command::osdyno()?).args(["selftest", "--years", "30"]))
+    show(program(&osdyno).args(["selftest", "--replicates", "1000", "--only", "build-*"]))?;
+    show(program(&osdyno).args(["selftest", "--years", "30"]))
 }
 
 fn seconds(time: Duration) -> String {

@@ -7,19 +7,38 @@
 //! The program is linked with glibc and not with musl: it carries a statically linked program of glibc
 //! anyway, which is one side of a comparison, and musl's allocator would slow the load generator down.
 
+mod package;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::time::Instant;
 
-use crate::command::{cargo, program, read, show};
-use crate::{AnyError, workspace};
-
-mod bare_root;
-mod package;
+use crate::AnyError;
+use crate::workspace::{self, cargo, program, read, rustc_tells, show};
 
 /// The most bytes of the program, and of each package: both may only fall.
 const PROGRAM_BYTES_MAX: u64 = 25_000_000;
 const PACKAGE_BYTES_MAX: u64 = 12_000_000;
+
+/// Workloads that need no more of a system than its kernel.
+const WORKLOADS: [&str; 3] = ["noop", "socket", "fork-static"];
+
+type Enter = fn(&Path) -> Command;
+
+/// As root, or as any user where the kernel allows it.
+const ENTER: [Enter; 2] = [
+    |root| {
+        let mut command = program("chroot");
+        command.arg(root).arg("/osdyno");
+        command
+    },
+    |root| {
+        let mut command = program("unshare");
+        command.args(["--user", "--map-root-user", "--root"]).arg(root).arg("/osdyno");
+        command
+    },
+];
 
 /// Makes and tests the packages.
 ///
@@ -31,7 +50,7 @@ pub fn run(verify: bool) -> Result<(), AnyError> {
     // The folder of all builds, so that the trial programs are those which the tests ran.
     let target = workspace::target();
     let packages = make(&root, &target, &target.join("dist"), &date)?;
-    bare_root::check(&packages.binary)?;
+    check_alone(&packages.binary)?;
     if verify {
         reproduce(&root, &date, &packages)?;
     }
@@ -86,7 +105,7 @@ fn split(built: &Path, dist: &Path) -> Result<(PathBuf, PathBuf), AnyError> {
 
 /// The program, linked statically, with the lines of its source and without a trace of where it was built.
 fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, AnyError> {
-    let triple = host()?;
+    let triple = rustc_tells("host")?;
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let home = home.ok_or("neither CARGO_HOME nor a home folder is known; set CARGO_HOME")?;
@@ -131,10 +150,53 @@ fn date(root: &Path) -> Result<String, AnyError> {
     Ok(date.trim().to_owned())
 }
 
-fn host() -> Result<String, AnyError> {
-    let version = read(program(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV"))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.ok_or("rustc does not tell its host")?.to_owned())
+/// The program works alone, without any library, `/proc`, `/tmp` or shell: starts it in a root folder of its
+/// own, measures with it, and checks that no file is left.
+fn check_alone(binary: &Path) -> Result<(), AnyError> {
+    let root = tempfile::tempdir()?;
+    fs::copy(binary, root.path().join("osdyno"))?;
+    let Some(enter) = ENTER.iter().find(|enter| started(&enter(root.path()).arg("--version").output()))
+    else {
+        println!("not tried in an empty root folder: neither chroot nor unshare may be used here");
+        return Ok(());
+    };
+    let osdyno = |arguments: &[&str]| -> Result<String, AnyError> {
+        let output = enter(root.path()).args(arguments).output()?;
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        // Exit code 3: a part could not be measured, which is no failure.
+        match output.status.code() {
+            Some(0 | 3) => Ok(said),
+            _ => Err(format!(
+                "in an empty root folder, osdyno {}: {}\n{said}",
+                arguments.join(" "),
+                output.status
+            )
+            .into()),
+        }
+    };
+    osdyno(&["list"])?;
+    let mut run = vec!["run", "-n", "200", "--trials", "2", "--scratch", "/", "--out", "/small.osdyno"];
+    run.extend(WORKLOADS);
+    println!("{}", osdyno(&run)?);
+    let judged = osdyno(&["report", "/small.osdyno", "--force"])?;
+    if !judged.contains("fork-static") {
+        return Err(format!("in an empty root folder, fork-static was not measured:\n{judged}").into());
+    }
+    let mut left: Vec<String> = Vec::new();
+    for entry in fs::read_dir(root.path())? {
+        left.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    left.sort();
+    if left != ["osdyno", "small.html", "small.osdyno"] {
+        return Err(format!("in an empty root folder, this is left: {}", left.join(", ")).into());
+    }
+    println!("works in an empty root folder: --version, list, run, report; nothing else is left there");
+    Ok(())
+}
+
+fn started(output: &std::io::Result<Output>) -> bool {
+    output.as_ref().is_ok_and(|output| output.status.success())
 }
 
 /// Builds a copy of the checkout elsewhere and compares the packages.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::AnyError;
-use crate::command::{exists, program, read, show};
+use crate::workspace::{exists, program, read, show};
 
 /// Documents that a user needs with the program.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];

@@ -1,22 +1,19 @@
 //! `cargo xtask tidy`: the rules of the house that neither compiler nor clippy knows. A rule is a file here
 //! and a line in `RULES`.
 
-use std::path::Path;
-
 mod code;
-mod concepts;
 mod house;
 mod imports;
 mod lines;
 mod links;
-mod orphans;
-mod retired;
+mod names;
 mod size;
 mod units;
 mod unused;
 
-pub use house::Breach;
+use std::path::Path;
 
+pub use house::Breach;
 use house::House;
 
 use crate::{AnyError, answers, workspace};
@@ -26,12 +23,10 @@ type Rule = (&'static str, fn(&House) -> Vec<Breach>);
 const RULES: &[Rule] = &[
     ("imports run downward only", imports::check),
     ("files are neither long nor small", size::check),
-    ("a public type name has one meaning", concepts::check),
+    ("a name has one meaning, and a retired one stays retired", names::check),
     ("pages, widths of lines, sizes of documents", lines::check),
-    ("retired names and words stay retired", retired::check),
     ("a unit is one file and its place in one list", units::check),
-    ("public items are used outside", unused::check),
-    ("no file is left out of every list", orphans::check),
+    ("no file and no public item is left over", unused::check),
     ("documents name only files that exist", links::check),
     ("docs/answers.md equals the types of answers", answers),
 ];

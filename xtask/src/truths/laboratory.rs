@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::claim::Found;
-use crate::command::{cargo, exists, program, read, show};
-use crate::{AnyError, workspace};
+use crate::AnyError;
+use crate::workspace::{self, cargo, exists, program, read, show};
 
 /// Trials of each series.
 const TRIALS: u32 = 20;

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use crate::common::rack::Rack;
 use crate::common::{run_well, text};
 
-/// As `xtask/src/pypi.rs` leaves it, below the folder in which this test is built.
+/// As `xtask/src/obtain.rs` leaves it, below the folder in which this test is built.
 const PYTHON: &str = "python";
 
 /// The folder with packages of PyPI; `None` where there is none.

@@ -94,7 +94,7 @@ fn a_flame_graph_is_walked_and_zoomed_with_the_keyboard() {
     }
 }
 
-/// axe-core, as `xtask/src/pypi.rs` leaves it below the folder in which this test is built.
+/// axe-core, as `xtask/src/obtain.rs` leaves it below the folder in which this test is built.
 const AXE: &str = "python/axe_core_python/axe.min.js";
 const AXE_PROBE: &str = include_str!("page/axe.js");
 

@@ -17,7 +17,7 @@ const PROGRAM: &str = "systems/x86_64-win7-windows-gnu/debug/osdyno.exe";
 /// What a trial takes is more there than here: 500 µs for a mapping of a file.
 const WORKLOADS: [&str; 7] = ["noop", "thread", "mmap/read", "files", "socket/v4", "bind/v4", "connect/v4"];
 
-/// As `xtask/src/wine.rs` leaves it: a Wine that is newer than Debian's, which is taken where there is one.
+/// As `xtask/src/obtain.rs` leaves it: a Wine that is newer than Debian's, which is taken where there is one.
 const WINE: &str = "wine/bin/wine";
 
 /// The variable that names another one.

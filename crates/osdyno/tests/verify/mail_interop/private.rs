@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::common::until;
 
-/// Where `xtask/src/mail_servers.rs` leaves it, below the folder in which this test is built; `None`, with
+/// Where `xtask/src/obtain.rs` leaves it, below the folder in which this test is built; `None`, with
 /// the reason printed, where it is not.
 pub(crate) fn unpacked(name: &str) -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_BIN_EXE_osdyno"));
