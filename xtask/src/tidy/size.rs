@@ -17,16 +17,9 @@ const SEAM: &str = "crates/osdyno/src/cmd";
 const SYSTEMS: [&str; 9] =
     ["freebsd", "illumos", "linux", "macos", "netbsd", "openbsd", "unix", "windows", "bsd"];
 
-/// Small files with one user that are left from before the rule; the number may only fall.
-const SMALL_FILES: usize = 17;
-
 pub(super) fn check(house: &House) -> Vec<Breach> {
-    let mut found: Vec<Breach> = house.rust.iter().filter_map(too_long).collect();
-    let small: Vec<Breach> = house.rust.iter().filter_map(|source| too_small(house, source)).collect();
-    if small.len() > SMALL_FILES {
-        found.extend(small);
-    }
-    found
+    let small = house.rust.iter().filter_map(|source| too_small(house, source));
+    house.rust.iter().filter_map(too_long).chain(small).collect()
 }
 
 fn too_long(source: &Source) -> Option<Breach> {
