@@ -204,7 +204,8 @@ impl Failure {
                         )
                 )
                 | Failure::Runner(
-                    runner::Error::UnknownWorkload { .. }
+                    runner::Error::Fleet(_)
+                        | runner::Error::UnknownWorkload { .. }
                         | runner::Error::UnknownPreset { .. }
                         | runner::Error::SameName { .. }
                         | runner::Error::NothingToSample { .. }

@@ -1,4 +1,4 @@
-//! What an x86 processor says of itself and of its hypervisor, on any system: the instruction CPUID.
+//! CPUID, the instruction by which an x86 processor describes itself and its hypervisor on any system.
 
 use std::arch::x86_64::__cpuid;
 
