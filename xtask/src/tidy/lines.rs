@@ -26,7 +26,7 @@ const DOCUMENTS: [(&str, usize); 10] = [
     ("docs/", 6_200),
 ];
 /// The most bytes of all of them together, but for the reference of fields.
-const ALL_MAX: usize = 145_900;
+const ALL_MAX: usize = 146_000;
 const REFERENCE: &str = "docs/answers.md";
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
