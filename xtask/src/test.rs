@@ -25,13 +25,17 @@ const TEST: &[Step] = &[
 
 const BEFORE_VERIFY: &[Step] = &[("packages", |_| packages::install(packages::For::Verify))];
 
-const VERIFY: &[Step] = &[
+/// Beside the build of the release.
+const PREPARATION: &[Step] = &[
     ("clippy", |_| show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     ("Wine", |_| obtain::wine()),
     ("mail servers", |_| obtain::mail_servers()),
     ("Python packages", |_| obtain::pypi()),
     // Tests run this program under Wine.
     ("link Windows", |_| link_systems::run(false, &link_systems::targets(true)).map(drop)),
+];
+
+const VERIFY: &[Step] = &[
     ("limits", limits),
     ("long tests", long_tests),
     ("simulations", simulations),
@@ -118,6 +122,8 @@ pub fn verify() -> Result<(), AnyError> {
     let mut summary = Summary::begin();
     summary.run(BEFORE_VERIFY);
     let release = Build::begin(&["release", "--verify"]);
+    summary.run(PREPARATION);
+    // It builds in the folder of "link Windows", which would wait for a process of the lowest priority.
     let systems = Build::begin(&["other-systems"]);
     summary.run(VERIFY);
     summary.add_build("release", || release?.end());
