@@ -119,7 +119,7 @@ pub struct Night {
 pub struct Boundary {
     /// First run behind it, as a place in `nights`.
     pub night: usize,
-    /// What changed.
+    /// The thing that changed.
     pub kind: BoundaryKind,
     /// Before.
     pub from: String,

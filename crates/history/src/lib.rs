@@ -28,7 +28,7 @@ pub use index::{FileState, StoredRun};
 pub use store::{ReadProgress, Store, StoredCheck};
 pub use summary::{MachineKey, RunSummary, SeriesSummary, Surroundings, SystemSummary};
 
-/// What was attempted, on which file, and what to do next.
+/// The attempt, its file, and the next step for a user.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder cannot be read.

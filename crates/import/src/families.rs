@@ -241,7 +241,7 @@ impl Foreign {
         settle_baselines(&mut self.entries, files)
     }
 
-    /// What each file was taken for.
+    /// The format that each file was taken for.
     pub(crate) fn formats<'a>(
         &self,
         files: &'a [FileRead],
@@ -284,7 +284,7 @@ impl Foreign {
     }
 }
 
-/// What files were taken for, and what a trial is in them: a sentence for each format.
+/// The formats that files were taken for, and the meaning of a trial in them: a sentence for each format.
 pub(crate) fn remarks_of_formats<'a>(
     files: impl Iterator<Item = (&'static str, Trials, &'a str)>,
 ) -> Vec<String> {

@@ -31,7 +31,7 @@ pub struct Finding {
     pub label: String,
     /// One sentence: the timed part, exactly.
     pub summary: String,
-    /// What n counts, in words.
+    /// The objects that n counts, in words.
     pub grows: String,
     /// The growth that its documentation expects.
     pub expect: Expect,
@@ -54,7 +54,7 @@ pub struct Finding {
     pub trials: usize,
     /// Smallest step of the clock, median over trials; 0 where it is not known.
     pub tick_seconds: f64,
-    /// What its values are in.
+    /// The unit of its values.
     pub unit: Unit,
     /// Whether its n are levels of a load, each a measurement of its own: all of them are judged, because
     /// nothing is cold at the first.

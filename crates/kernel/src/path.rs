@@ -80,7 +80,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     })
 }
 
-/// What n has made so far.
+/// The paths that exist at n.
 struct Paths<'a> {
     variant: &'a str,
     folder: &'a OwnFolder,

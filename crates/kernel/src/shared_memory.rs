@@ -60,7 +60,7 @@ mod measured {
     use sys::shared_memory::{SharedObject, SystemVSegment, create_memory_file};
     use workload::{Trial, TrialError};
 
-    /// What is read of a segment to check it.
+    /// The bytes of a segment that are read to check it.
     const CONTENT: std::ops::Range<usize> = 0..4;
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {

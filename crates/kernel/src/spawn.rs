@@ -75,7 +75,7 @@ mod measured {
 
     const MIB: usize = 1 << 20;
 
-    /// What the parent has one more of.
+    /// The objects of which the parent has one more.
     enum Held {
         Memory(Private),
         Mapping(Mapping),

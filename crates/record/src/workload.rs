@@ -18,7 +18,7 @@ pub struct Workload {
     pub summary: String,
     /// The whole page, Markdown: question, method, expected answer.
     pub page: String,
-    /// What n counts, in words: "bound sockets".
+    /// The objects that n counts, in words: "bound sockets".
     pub grows: String,
     /// The variants that were measured; one with an empty name when there is only one way.
     pub variants: Vec<Variant>,

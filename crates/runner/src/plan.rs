@@ -95,7 +95,7 @@ pub struct OwnVariants {
 pub struct OwnVariant {
     /// Its name in results; empty where it is the only one.
     pub name: String,
-    /// What it is, for the record.
+    /// Its description, for the record.
     pub summary: String,
     /// The settings that make it, by name.
     pub settings: Vec<(String, String)>,
@@ -134,7 +134,7 @@ const LOOKS_OF_GATE: &[u32] = &[10, 20, 40, 80, 160, 320, 640];
 pub struct RunPlan {
     /// Name of the preset.
     pub preset: &'static str,
-    /// What is measured.
+    /// The items to measure.
     pub items: Vec<Item>,
     /// Whether the user has named workloads.
     pub is_named: bool,

@@ -1,5 +1,5 @@
-//! What trials teach for the next ones: how far each item goes on each system, and the load that all rivals
-//! of a workload are offered.
+//! The next trials learn from earlier ones how far each item goes on each system, and the load that all
+//! rivals of a workload are offered.
 //!
 //! That load is chosen once, from the first trials of all. The rate is half of the throughput of the slowest
 //! in a closed loop, so that none is overloaded for long: the cost of a response under overload differs from

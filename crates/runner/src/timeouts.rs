@@ -87,7 +87,7 @@ const USUAL_WEIGHT: f64 = 10.0;
 pub(crate) struct FirstTrials {
     /// Those that are over.
     done: usize,
-    /// What these took.
+    /// The time that these took.
     spent_seconds: f64,
     /// Those to come, without the next one.
     others: usize,

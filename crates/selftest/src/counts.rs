@@ -35,7 +35,7 @@ pub struct ReplicateOutcome {
     pub states_direction: bool,
     /// The results of other rules on the same measurements.
     pub rivals: Option<Rivals>,
-    /// What gates make of a build; `None` of everything else.
+    /// The outcome of gates for a build; `None` for everything else.
     pub build: Option<BuildOutcome>,
 }
 
@@ -141,7 +141,7 @@ pub struct CellCounts {
     pub directions: usize,
     /// The results of other rules.
     pub rivals: RivalCounts,
-    /// What gates make of builds.
+    /// The outcomes of gates for builds.
     pub builds: BuildCounts,
 }
 

@@ -42,7 +42,7 @@ pub struct RatioClaim {
     pub is_either_way: bool,
 }
 
-/// What may be said of a claim.
+/// The decision on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
@@ -71,7 +71,7 @@ pub struct RatioEvidence {
     pub(crate) units: (usize, usize),
 }
 
-/// What may be said of the claim about one series.
+/// The decision on the claim about one series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GateDecision {
     /// Whether the claim holds.

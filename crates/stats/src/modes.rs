@@ -19,7 +19,7 @@ const WINDOWS: usize = 8;
 const SAMPLE: usize = 1000;
 /// The rarer mode holds at least this share.
 const LEAST_SHARE: f64 = 0.03;
-/// What lies as far above all others as a spike, and is rarer than this, is spikes.
+/// Values as far above all others as a spike, and rarer than this, are spikes.
 const SPIKES: f64 = 0.1;
 /// Modes closer than this, as a share, are of no interest.
 pub(crate) const LEAST_DISTANCE: f64 = 0.05;

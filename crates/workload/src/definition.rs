@@ -20,7 +20,7 @@ pub struct Workload {
     pub version: u32,
     /// The leading `//!` lines of its own file.
     pub source: &'static str,
-    /// What n counts: "bound sockets".
+    /// The objects that n counts: "bound sockets".
     pub grows: &'static str,
     /// How it measures.
     pub shape: Shape,

@@ -76,7 +76,7 @@ impl OwnFolder {
 impl Drop for OwnFolder {
     fn drop(&mut self) {
         if self.maker == std::process::id() {
-            // What stays is removed with the scratch folder.
+            // A folder that stays is removed with the scratch folder.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }

@@ -354,7 +354,7 @@ struct StopAnswer<'a> {
     value: u64,
     /// Part of it that a trial can use.
     usable: u64,
-    /// What one n takes, and a trial at any n.
+    /// The amount that one n takes, and that of a trial at any n.
     per_n: u64,
     /// See `per_n`.
     in_any_case: u64,

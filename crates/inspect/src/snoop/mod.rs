@@ -55,7 +55,7 @@ pub struct ServerAnswer {
     /// Use of our connections, where any were held.
     #[serde(rename = "connections")]
     pub probe: Option<ProbeMode>,
-    /// What this user may not read, or was not seen.
+    /// Facts that this user may not read, or that were not seen.
     pub not_seen: NotSeen,
     /// Its processes, with the most connections.
     #[serde(skip)]

@@ -18,7 +18,7 @@ const STDERR_BYTES: usize = 400;
 /// So much is read from a pipe at a time: all that it holds on Linux.
 const PIPE_BYTES: usize = 64 << 10;
 
-/// What the user gave.
+/// The options of the user.
 pub(super) struct Given {
     pub(super) command: String,
     pub(super) by_shell: bool,
@@ -276,7 +276,7 @@ impl Drain {
         Ok(writer)
     }
 
-    /// What came through the pipe, all of whose ends are closed.
+    /// The bytes that came through the pipe; all of its ends are closed.
     fn finish(&self) -> io::Result<Drained> {
         self.answers.recv().ok().flatten().ok_or_else(|| io::Error::other("a pipe could not be read"))
     }

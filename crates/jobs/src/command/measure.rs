@@ -45,7 +45,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         })?,
         warm_up: u32::try_from(trial.number("warm-up")?).unwrap_or(u32::MAX),
     };
-    // What cannot be found at all is no limit at some level.
+    // A program that cannot be found at all is no limit at some level.
     for level in trial.levels() {
         given.at(level)?;
     }
@@ -182,7 +182,7 @@ impl Level<'_> {
     }
 }
 
-/// What the file says; the text itself, where there is no such file yet.
+/// The content of the file; the text itself, where there is no such file yet.
 fn known_or(file: &Path, text: &str) -> io::Result<String> {
     match fs::read_to_string(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

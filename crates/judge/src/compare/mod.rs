@@ -95,7 +95,7 @@ pub struct Ranking {
     pub name: String,
     /// Whether n rises or falls.
     pub direction: Direction,
-    /// What n counts.
+    /// The objects that n counts.
     pub grows: String,
     /// The unit of its values. Ratios are of costs: for a rate, of the time that one takes.
     pub unit: Unit,

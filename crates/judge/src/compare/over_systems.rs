@@ -25,9 +25,9 @@ pub struct OverSystems {
 pub struct MeanSeries {
     /// Its name: `throughput`.
     pub name: String,
-    /// What n counts.
+    /// The objects that n counts.
     pub grows: String,
-    /// What its values are in.
+    /// The unit of its values.
     pub unit: Unit,
     /// Each contender that has a level on all systems.
     pub contenders: Vec<MeanOfContender>,

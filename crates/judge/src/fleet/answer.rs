@@ -112,7 +112,7 @@ pub struct FleetSeries {
     pub configuration: String,
     /// Unit of its values.
     pub unit: Unit,
-    /// What n counts.
+    /// The objects that n counts.
     pub grows: String,
     /// Whether it was measured only because another was.
     pub detail: bool,

@@ -257,7 +257,7 @@ fn gated(
         Some(_) => Some(GateReason::AllAlike),
         None => Some(GateReason::TwoRuns),
     };
-    // What another processor does to a cost is no change of the program.
+    // The effect of another processor on a cost is no change of the program.
     let is_certain = decision.decision == Decision::Certain;
     let is_excluded = decision.decision == Decision::Excluded;
     let part = if is_excluded { in_part(comparison, claim, decision.margin) } else { None };

@@ -97,7 +97,7 @@ pub struct GatedSeries {
     against: Option<String>,
 }
 
-/// What to know of a decision.
+/// A remark about a decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum GateReason {
@@ -237,7 +237,7 @@ impl GatedSeries {
         GatedSeries { baseline: Some(baseline.to_owned()), decision, ratio: Some(ratio), ..one }
     }
 
-    /// What its values are in.
+    /// The unit of its values.
     pub fn unit(&self) -> Unit {
         self.unit
     }

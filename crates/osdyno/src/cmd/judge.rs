@@ -92,7 +92,7 @@ pub(super) struct ImportArgs {
     value: Option<String>,
     /// Column with the cost of an operation that cannot depend on n, measured beside the other
     ///
-    /// What both share is noise, and is removed where that makes verdicts more precise.
+    /// The part that both share is noise, and is removed where that makes verdicts more precise.
     #[arg(long, value_name = "COLUMN")]
     reference: Option<String>,
 }

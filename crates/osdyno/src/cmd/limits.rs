@@ -28,7 +28,7 @@ pub(crate) struct FigureLimit {
     text: String,
 }
 
-/// What may have a limit.
+/// A figure that may have a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum LimitedFigure {
     /// A percentile of the latency, which must not be above.

@@ -53,7 +53,7 @@ struct ListedWorkload {
     version: u32,
     /// Its subject in a line.
     summary: String,
-    /// What n counts.
+    /// The objects that n counts.
     grows: &'static str,
     /// Its variants; in a list of the default run, those of it.
     variants: Vec<&'static str>,

@@ -78,7 +78,7 @@ pub struct SystemAnswer<'a> {
     pub name: &'a str,
     /// Facts by their keys, as in the run file.
     pub environment: &'a BTreeMap<String, String>,
-    /// What disturbs measurements there, each a sentence.
+    /// Disturbances of measurements there, each a sentence.
     pub warnings: &'a [String],
     /// Loads beside its trials, trial by trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -144,7 +144,7 @@ pub(crate) fn name(variant: &str) -> &str {
     if variant.is_empty() { "plain" } else { variant }
 }
 
-/// What was measured in a series: `throughput`; of a curve `cost of select`.
+/// The quantity of a series: `throughput`; of a curve `cost of select`.
 fn what(ranking: &Ranking) -> String {
     // The only time that a server reports of itself.
     if (ranking.side, ranking.unit) == (Side::Server, Unit::Seconds) {
@@ -153,7 +153,7 @@ fn what(ranking: &Ranking) -> String {
     if ranking.levels { ranking.name.clone() } else { format!("{} of {}", ranking.unit.noun(), ranking.name) }
 }
 
-/// What is better in a series.
+/// The better side of a unit: less or more.
 pub(super) fn better(unit: Unit) -> &'static str {
     if unit.more_is_better() { "more is better" } else { "less is better" }
 }
@@ -216,7 +216,7 @@ impl Comparand<'_> {
         }
     }
 
-    /// What is measured at the server is a need.
+    /// A quantity that is measured at the server is a need.
     fn verb(&self) -> &'static str {
         if self.ranking.side == Side::Server && !self.ranking.unit.more_is_better() { "needs" } else { "has" }
     }
@@ -291,7 +291,7 @@ pub(crate) fn title(compared: &Comparison) -> String {
     all.join("; ")
 }
 
-/// What systems are set against: `6.12`, or the first of each engine.
+/// The name of the reference: `6.12`, or the first of each engine.
 pub(crate) fn reference(compared: &Comparison) -> &str {
     match compared.references.iter().all(|&reference| reference == 0) {
         true => compared.contenders.first().map_or("", |first| first.name.as_str()),
@@ -299,7 +299,7 @@ pub(crate) fn reference(compared: &Comparison) -> &str {
     }
 }
 
-/// What differs, in words: `kernel.release 6.12.107 → 7.3.4, …`
+/// The differences in words: `kernel.release 6.12.107 → 7.3.4, …`
 pub(super) fn differs(compared: &Comparison) -> String {
     match compared.differences.as_slice() {
         [] => "nothing that was recorded of the systems".into(),

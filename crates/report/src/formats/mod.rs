@@ -41,7 +41,7 @@ pub struct SeriesFigure {
     pub series: String,
     /// The system that it is of.
     pub system: String,
-    /// What it is in.
+    /// Its unit.
     pub unit: Unit,
     /// The n at which it was measured.
     pub n: u64,
@@ -69,7 +69,7 @@ pub struct SeriesChange {
 pub struct OutputFormat {
     /// Its name on a command line.
     pub name: &'static str,
-    /// What reads it.
+    /// The program that reads it.
     pub summary: &'static str,
     /// Writes it.
     pub write: fn(&BuildResults, &mut dyn Write) -> io::Result<()>,

@@ -190,7 +190,7 @@ pub(super) fn over(findings: &Findings) -> String {
     over.join(" · ")
 }
 
-/// What was found in what the run was made for, and what to know of it.
+/// The findings about the workloads that the user asked for, with their remarks.
 pub(super) fn head(findings: &Findings, asked: &Findings) -> Vec<Element> {
     let bound = format!(
         " means a change of at most {}, with {}.",

@@ -62,7 +62,7 @@ pub fn rows(years: usize, seed: u64, done: &(dyn Fn() + Sync)) -> Vec<YearRow> {
     ALL.iter().flat_map(of_truth).collect()
 }
 
-/// What is promised of the nightly with confirming measurements; of nights alone, only that they are rarely
+/// The promises of the nightly with confirming measurements; of nights alone, only that they are rarely
 /// false.
 pub fn promises(rows: &[YearRow]) -> Vec<YearPromise> {
     let of_row = |row: &YearRow| {

@@ -60,7 +60,7 @@ pub fn quota() -> Option<f64> {
     }
 }
 
-/// What the quotas of control groups have taken from this process, and from others in the same groups.
+/// The time that the quotas of control groups have taken from this process, and from others in its groups.
 /// `None` where none limits them.
 pub fn throttling() -> Option<Throttling> {
     cfg_select! {

@@ -125,7 +125,7 @@ impl ProcessorBounds {
     }
 }
 
-/// What quotas have taken since their groups were made.
+/// The time that quotas have taken since their groups were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Throttling {
     /// How often a group was stopped.

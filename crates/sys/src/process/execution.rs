@@ -106,7 +106,7 @@ impl ProgramLauncher {
     pub fn wait(&self, execution: &RunningProgram) -> io::Result<Executed> {
         let number = execution.child.id();
         let ended = super::await_end(number).map(|()| self.clock.now());
-        // What reads and writes were is there until it has been waited for.
+        // The counts of reads and writes are there until it has been waited for.
         let (read_bytes, written_bytes) = transferred(number);
         let (status, usage) = reap(number)?;
         let begun_ticks = execution.begun_ticks;

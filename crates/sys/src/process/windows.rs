@@ -164,7 +164,7 @@ fn join() -> io::Result<()> {
     Ok(())
 }
 
-/// What Windows lacks: fork(2), execve(2), and calls that wait for the port.
+/// The facilities that Windows lacks: fork(2), execve(2), and calls that wait for the port.
 #[allow(missing_docs, reason = "the names are documented for Unix")]
 mod missing {
     use std::fs::File;

@@ -1,4 +1,4 @@
-//! What perf_event_open(2) shares with the kernel: the attributes of an event, `struct perf_event_attr` of
+//! The interface of perf_event_open(2): the attributes of an event, `struct perf_event_attr` of
 //! linux/perf_event.h as far as Linux 4.8 has it; its ring; and the records in it ("MMAP layout").
 
 use std::io;

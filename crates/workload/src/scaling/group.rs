@@ -116,7 +116,7 @@ impl WorkerGroup<'_> {
         })
     }
 
-    /// What one worker does.
+    /// The work of one worker.
     fn play(&self, board: Board<'_>, number: usize, work: &Work<'_>) {
         if let Some(&cpu) = self.cpus.get(number % self.cpus.len().max(1))
             && let Err(error) = sys::cpu::pin(cpu)

@@ -64,7 +64,7 @@ pub trait JointWork: Sized {
     /// Makes ready for a task, such as by opening connections.
     ///
     /// # Errors
-    /// What makes the task impossible.
+    /// The reason why the task is impossible.
     fn prepare(&mut self, task: &Self::Task) -> Result<(), Error>;
 
     /// Adds latencies to the progress.
@@ -74,7 +74,7 @@ pub trait JointWork: Sized {
     /// once. The watcher is called ten times per second.
     ///
     /// # Errors
-    /// What makes the task impossible.
+    /// The reason why the task is impossible.
     fn measure_at(
         &mut self,
         task: &Self::Task,

@@ -363,7 +363,7 @@ fn protocol_hint(kind: FailureKind) -> Option<&'static str> {
     })
 }
 
-/// What to do about connections that are refused, closed, or not closed, and about statuses.
+/// The advice about connections that are refused, closed, or not closed, and about statuses.
 fn connection_hint(failure: &Failure, settings: &LoadSettings) -> Option<String> {
     let target = &settings.target;
     Some(match (failure.stage, failure.kind) {

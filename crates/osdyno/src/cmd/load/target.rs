@@ -171,7 +171,7 @@ fn parse_address(text: &str) -> Result<Written, String> {
     Ok(Written { server, is_secure: false, host, path: None })
 }
 
-/// What precedes `://`, unless that belongs to a path or a query.
+/// The text before `://`, unless that belongs to a path or a query.
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
     (!scheme.contains(['/', '?', '#'])).then_some(scheme)
