@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn debian_finds_everything_in_its_place() {
         if !exists("dpkg-deb") {
-            eprintln!("skipped: there is no dpkg-deb");
+            println!("skipped: there is no dpkg-deb");
             return;
         }
         let folder = tempfile::tempdir().unwrap();

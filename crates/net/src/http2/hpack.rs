@@ -375,7 +375,7 @@ mod tests {
         Ok(fields)
     }
 
-    /// Appendix C.6 of RFC 7541 in part: compressed responses, one of which uses fields of the one before.
+    /// Appendix C.6 of RFC 7541 in part: compressed responses; the second uses fields of the first.
     #[test]
     fn fields_are_read_as_in_the_standard() {
         let date = "date=Mon, 21 Oct 2013 20:13:21 GMT";

@@ -170,7 +170,7 @@ mod tests {
         let busy = Busy::start();
         let mut sampler = match Sampler::attach(busy.0.id(), Duration::from_micros(200), &[]) {
             Ok(sampler) => sampler,
-            Err(error) => return eprintln!("skipped: {error}"),
+            Err(error) => return println!("skipped: {error}"),
         };
         let (mut times, mut addresses) = (Vec::new(), 0);
         let (begun, deadline) = (sample_clock_ns(), Instant::now() + Duration::from_secs(60));
@@ -206,8 +206,8 @@ mod tests {
         let mut family = Busy(command.spawn().expect("a shell"));
         let mut sampler = match Sampler::attach(family.0.id(), period, &processors) {
             Ok(sampler) if sampler.unsampled().is_empty() => sampler,
-            Ok(sampler) => return eprintln!("skipped: {}", sampler.unsampled()),
-            Err(error) => return eprintln!("skipped: {error}"),
+            Ok(sampler) => return println!("skipped: {}", sampler.unsampled()),
+            Err(error) => return println!("skipped: {error}"),
         };
         sampler.enable().expect("it begins");
         std::io::Write::write_all(&mut family.0.stdin.take().expect("a pipe"), b"\n").expect("a line");
@@ -238,7 +238,7 @@ mod tests {
                 let (address, name) = symbols.first().expect("a function");
                 assert_eq!(symbols.containing(address).map(|symbol| symbol.name), Some(name));
             }
-            Err(error) => eprintln!("skipped: {error}"),
+            Err(error) => println!("skipped: {error}"),
         }
     }
 }
