@@ -81,13 +81,16 @@ fn configure(folder: &Path, port: u16) {
     let here = folder.display();
     let of_host = fs::read_to_string(folder.join("host.pub")).expect("a key");
     let write = |name: &str, content: String| fs::write(folder.join(name), content).expect("a file");
+    // Without the startup files of this machine's user, which may do anything.
+    fs::create_dir(folder.join("home")).expect("a folder");
     write("known_hosts", format!("[127.0.0.1]:{port} {of_host}"));
     write(
         "sshd_config",
         format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {here}/host\nAuthorizedKeysFile {here}/user.pub\n\
              PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n\
-             KbdInteractiveAuthentication no\nPermitRootLogin yes\nLogLevel ERROR\n"
+             KbdInteractiveAuthentication no\nPermitRootLogin yes\nLogLevel ERROR\n\
+             SetEnv HOME={here}/home\n"
         ),
     );
     write(

@@ -101,15 +101,19 @@ impl Rack {
         let write =
             |name: &str, content: &str| fs::write(self.folder.path().join(name), content).expect("a file");
         let key = fs::read_to_string(self.folder.path().join("host.pub")).expect("a key");
-        fs::create_dir(self.agents()).expect("a folder");
+        for folder in [self.agents(), self.folder.path().join("home")] {
+            fs::create_dir(folder).expect("a folder");
+        }
         write("known_hosts", &format!("10.77.* {key}"));
+        // Bash executes the ~/.bashrc of a session: that of this machine's user may do anything, such as wait
+        // for a lock that all hosts share.
         write(
             "sshd_config",
             &format!(
                 "HostKey {here}/host\nAuthorizedKeysFile {here}/user.pub\nPidFile none\nStrictModes no\n\
                  UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUseDNS no\n\
                  PermitRootLogin yes\nLogLevel ERROR\nMaxStartups 100\nSubsystem sftp internal-sftp\n\
-                 SetEnv TMPDIR={here}/agents\n"
+                 SetEnv TMPDIR={here}/agents HOME={here}/home\n"
             ),
         );
         write(

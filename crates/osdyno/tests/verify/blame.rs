@@ -238,7 +238,14 @@ fn a_slow_library_is_blamed_by_the_name_of_its_function_also_by_a_run_of_its_own
     let system = format!("--system=slower=env LD_PRELOAD={}", library.display());
     let measured = ["run", "thread", "-n", "800", "--preset", "full", "--trials", "8", "--out", "a.osdyno"];
     run_well(folder.path(), &[&measured[..], &[&system]].concat());
-    let printed = text(&run(folder.path(), &["blame", "a.osdyno", "--trials", "6"]).stdout);
+    let blame = |trials| text(&run(folder.path(), &["blame", "a.osdyno", "--trials", trials]).stdout);
+    let mut printed = blame("6");
+    if printed.contains("more trials may") {
+        // On a busy machine it takes more of them to be certain.
+        fs::remove_file(folder.path().join("a-blame.osdyno")).expect("its trials");
+        fs::remove_file(folder.path().join("a-blame.html")).expect("its page");
+        printed = blame("18");
+    }
     assert!(printed.contains("is in turn_for_each_thread"), "{printed}");
     assert!(printed.contains("slower.so"), "{printed}");
     let create = blamed(folder.path(), "a-blame.osdyno", "thread", "create");
