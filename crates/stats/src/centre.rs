@@ -177,15 +177,15 @@ impl Student {
     }
 }
 
-/// By Newton's method in logarithms, where the chance of the tails falls ever faster: it begins below, with
-/// the value of the normal distribution, and comes down from above after the first step. Where a step leaves
-/// the interval that holds the value, because chances are too small for a number, that is halved.
+/// By Newton's method in logarithms, where the chance of the tails falls ever faster, from a value near it.
+/// Where a step leaves the interval that holds the value, because chances are too small for a number, that is
+/// halved.
 fn critical(level: f64, freedom: f64) -> f64 {
     let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else { return f64::INFINITY };
     // The largest of all, of 10⁻¹² and one degree of freedom, is below e³⁰.
     let (mut low, mut high) = (-7.0_f64, 30.0_f64);
     let normal = -Normal::standard().inverse_cdf(level.min(1.0) / 2.0);
-    let mut log = normal.max(0.0).ln().clamp(low, high);
+    let mut log = expanded(normal.max(0.0), freedom).ln().clamp(low, high);
     for _ in 0..STEPS_MOST {
         let t = log.exp();
         let chance = 2.0 * student.cdf(-t);
@@ -195,18 +195,35 @@ fn critical(level: f64, freedom: f64) -> f64 {
             high = log
         }
         let step = (chance / level).ln() * chance / (2.0 * student.pdf(t) * t);
-        let next = Some(log + step).filter(|next| (low..=high).contains(next));
-        let next = next.unwrap_or(low.midpoint(high));
-        if (next - log).abs() <= 1e-10 {
+        let (next, is_near) = match log + step {
+            next if (low..=high).contains(&next) => (next, step.abs() <= STEP_NEAR),
+            _ => (low.midpoint(high), high - low <= 1e-10),
+        };
+        log = next;
+        if is_near {
             break;
         }
-        log = next;
     }
     log.exp()
 }
 
-/// Steps of Newton's method, which needs about six.
+/// The critical value by that of the normal distribution: Abramowitz and Stegun, Handbook of Mathematical
+/// Functions, 26.7.5.
+fn expanded(normal: f64, freedom: f64) -> f64 {
+    let z = normal;
+    let terms = [
+        (z.powi(3) + z) / 4.0,
+        (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
+        (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
+    ];
+    terms.iter().rev().fold(0.0, |sum, term| (sum + term) / freedom) + z
+}
+
+/// Steps of Newton's method, which needs two or three, but more for chances too small for a number.
 const STEPS_MOST: usize = 64;
+
+/// The error after a step is about the square of the step.
+const STEP_NEAR: f64 = 1e-6;
 
 /// Chance that Student's t lies further from 0 than `t`.
 pub(crate) fn tails(t: f64, freedom: f64) -> f64 {
