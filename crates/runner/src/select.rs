@@ -73,14 +73,16 @@ fn select_from(groups: &[Group], default_run: &[&str], patterns: &[String]) -> R
         .clone()
         .flat_map(|(group, one)| one.variants.iter().map(move |&variant| (group, (one, variant))))
         .collect();
+    let default_run: Vec<Pattern> = default_run.iter().map(|&name| Pattern::new(name)).collect();
     let mut is_chosen = vec![false; all.len()];
     for pattern in patterns {
-        let by_name: Vec<bool> = all.iter().map(|(_, chosen)| names(pattern, chosen)).collect();
+        let named = Pattern::new(pattern);
+        let by_name: Vec<bool> = all.iter().map(|(_, chosen)| named.names(chosen)).collect();
         let meant = match by_name.contains(&true) {
             true => by_name,
             false => {
                 let meant = |(group, chosen): &(&str, Chosen)| {
-                    let is_default = || default_run.iter().any(|name| names(name, chosen));
+                    let is_default = || default_run.iter().any(|name| name.names(chosen));
                     let is_of_group = pattern == ALL || pattern == group;
                     is_of_group && !chosen.0.is_own || pattern == DEFAULT && is_default()
                 };
@@ -100,12 +102,23 @@ fn select_from(groups: &[Group], default_run: &[&str], patterns: &[String]) -> R
     Ok(all.into_iter().zip(is_chosen).filter(|&(_, is_chosen)| is_chosen).map(|((_, one), _)| one).collect())
 }
 
-fn names(pattern: &str, chosen: &Chosen) -> bool {
-    if chosen.0.is_own {
-        return pattern == chosen.0.name;
+/// The name or glob of workloads.
+struct Pattern<'a> {
+    text: &'a str,
+    glob: WildMatch,
+}
+
+impl Pattern<'_> {
+    fn new(text: &str) -> Pattern<'_> {
+        Pattern { text, glob: WildMatch::new(text) }
     }
-    let pattern = WildMatch::new(pattern);
-    pattern.matches(chosen.0.name) || pattern.matches(&full_name(chosen))
+
+    fn names(&self, chosen: &Chosen) -> bool {
+        if chosen.0.is_own {
+            return self.text == chosen.0.name;
+        }
+        self.glob.matches(chosen.0.name) || self.glob.matches(&full_name(chosen))
+    }
 }
 
 /// `bind/v6`; `fork/` where there is only one variant, which has no name.
