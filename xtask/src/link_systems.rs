@@ -228,8 +228,8 @@ impl Build<'_> {
         if self.is_release {
             cargo.arg("--release");
         } else {
-            // Nothing is optimized; these flags follow those of the profile, which has exceptions. Without ways
-            // to unwind, as in a release, and without checks a fifth less is compiled.
+            // Nothing is optimized; these flags follow those of the profile, which has exceptions. Without
+            // unwinding, as in a release, and without checks a fifth less is compiled.
             let quick = "-Copt-level=0 -Cpanic=abort -Coverflow-checks=no -Cdebug-assertions=no";
             cargo.env(setting("RUSTFLAGS"), quick);
             cargo.env("CARGO_PROFILE_DEV_DEBUG", "false");
