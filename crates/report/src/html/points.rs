@@ -166,12 +166,14 @@ struct Grid {
     width: usize,
     height: usize,
     counts: Vec<u32>,
+    /// The pixels that have a stamp: most of a picture is empty.
+    marked: Vec<usize>,
 }
 
 impl Grid {
     fn new(width: f64, height: f64) -> Grid {
         let (width, height) = (width.round().max(1.0) as usize, height.round().max(1.0) as usize);
-        Grid { width, height, counts: vec![0; width * height] }
+        Grid { width, height, counts: vec![0; width * height], marked: Vec::new() }
     }
 
     /// The place of a pixel among the counts.
@@ -186,16 +188,22 @@ impl Grid {
             |at: f64, extent: usize| nearest(at - (size as f64 - 1.0) / 2.0).min(extent.saturating_sub(size));
         let (x0, y0) = (start(x, self.width), start(y, self.height));
         let across = size.min(self.width - x0);
-        for row in self.counts.chunks_exact_mut(self.width).skip(y0).take(size) {
-            row[x0..x0 + across].iter_mut().for_each(|count| *count += 1);
+        for y in y0..(y0 + size).min(self.height) {
+            let start = y * self.width + x0;
+            for pixel in start..start + across {
+                if self.counts[pixel] == 0 {
+                    self.marked.push(pixel);
+                }
+                self.counts[pixel] += 1;
+            }
         }
     }
 
     /// Grey by the logarithm of the count: one point is seen, and the densest spots are not all alike.
     fn encode(&self, bits: u8) -> Option<Vec<u8>> {
-        let mut marked: Vec<u32> = self.counts.iter().copied().filter(|&count| count > 0).collect();
-        let rank = marked.len() * 98 / 100;
-        let dense = if marked.is_empty() { 1 } else { *marked.select_nth_unstable(rank).1 }.max(2);
+        let mut counts: Vec<u32> = self.marked.iter().map(|&pixel| self.counts[pixel]).collect();
+        let rank = counts.len() * 98 / 100;
+        let dense = if counts.is_empty() { 1 } else { *counts.select_nth_unstable(rank).1 }.max(2);
         let levels = f64::from((1u16 << bits) - 1);
         let level = |count: u32| -> u8 {
             let share = (f64::from(count).ln() / f64::from(dense).ln()).min(1.0);
@@ -204,12 +212,10 @@ impl Grid {
         let per_byte = usize::from(8 / bits);
         let row_bytes = self.width.div_ceil(per_byte);
         let mut packed = vec![0; self.height * row_bytes];
-        let rows = self.counts.chunks_exact(self.width).zip(packed.chunks_exact_mut(row_bytes));
-        for (counts, row) in rows {
-            for (column, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                let shift = 8 - usize::from(bits) * (column % per_byte + 1);
-                row[column / per_byte] |= level(count) << shift;
-            }
+        for &pixel in &self.marked {
+            let (row, column) = (pixel / self.width, pixel % self.width);
+            let shift = 8 - usize::from(bits) * (column % per_byte + 1);
+            packed[row * row_bytes + column / per_byte] |= level(self.counts[pixel]) << shift;
         }
         let mut png = Vec::new();
         let mut encoder = Encoder::new(&mut png, self.width as u32, self.height as u32);
