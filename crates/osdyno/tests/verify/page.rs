@@ -229,7 +229,7 @@ fn used_on(screen: Screen, browser: &Path, folder: &Path, page: &str, probe: &st
     command.arg(format!("--user-data-dir={}", folder.join("user").display()));
     command.args(["--virtual-time-budget=60000", "--dump-dom"]).arg(format!("file://{}", file.display()));
     command.env("HOME", folder).env_remove("DBUS_SESSION_BUS_ADDRESS");
-    let said = run_within(Duration::from_secs(120), &mut command);
+    let said = run_within(Duration::from_secs(300), &mut command);
     let shown = text(&said.output);
     let result = shown.rsplit_once("<pre id=\"result\">").map(|(_, rest)| rest);
     let result = result.and_then(|rest| rest.split_once("</pre>")).map(|(json, _)| json);

@@ -25,15 +25,17 @@ const WRONG_AT_MOST: usize = 2;
 /// So many servers are looked at beside each other: most of the time they wait.
 const GROUPS: usize = 9;
 
-/// The answer with so many connections held.
+/// The answer with so many connections held, or the message of one that cannot be looked at.
 fn answer(folder: &Path, server: &Started) -> Value {
     let pid = server.pid().to_string();
     let arguments = ["snoop", "-p", &pid, "--load", "40", "--duration", "300ms", "--format", "json"];
     let output = osdyno(folder, &arguments).output().expect("osdyno starts");
     let printed = text(&output.stdout);
     let told = text(&output.stderr);
-    let parsed: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}{told}"));
-    parsed["servers"][0].clone()
+    match serde_json::from_str::<Value>(&printed) {
+        Ok(parsed) => parsed["servers"][0].clone(),
+        Err(_) => Value::String(printed + &told),
+    }
 }
 
 /// Looks at each of them, some beside each other. Returns the name and what is wrong, or why it was skipped.
