@@ -97,9 +97,7 @@ const NAMED_MOST: usize = 3;
 /// # Errors
 /// When one does not compile.
 pub(crate) fn build(choice: &[&str]) -> Result<Vec<TestProgram>, AnyError> {
-    let arguments = ["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"];
-    let mut command = cargo();
-    let built = command.args(arguments).args(choice).stderr(Stdio::inherit()).output()?;
+    let built = compiler(choice).stderr(Stdio::inherit()).output()?;
     if !built.status.success() {
         return Err("the tests do not compile".into());
     }
@@ -107,6 +105,14 @@ pub(crate) fn build(choice: &[&str]) -> Result<Vec<TestProgram>, AnyError> {
         String::from_utf8_lossy(&built.stdout).lines().filter_map(program_of).collect();
     programs.sort_by(|a, b| a.executable.cmp(&b.executable));
     Ok(programs)
+}
+
+/// Cargo, which compiles these programs and lists them as JSON.
+pub(crate) fn compiler(choice: &[&str]) -> Command {
+    let arguments = ["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"];
+    let mut command = cargo();
+    command.args(arguments).args(choice);
+    command
 }
 
 /// Runs tests, writes their output without that of tests that pass, and adds the tests that were skipped.
