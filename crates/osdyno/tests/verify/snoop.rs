@@ -25,17 +25,15 @@ const WRONG_AT_MOST: usize = 2;
 /// So many servers are looked at beside each other: most of the time they wait.
 const GROUPS: usize = 9;
 
-/// The answer with so many connections held, or the message of one that cannot be looked at.
-fn answer(folder: &Path, server: &Started) -> Value {
+/// The answer about the server of that name, with so many connections held.
+fn answer(folder: &Path, name: &str, server: &Started) -> Value {
     let pid = server.pid().to_string();
     let arguments = ["snoop", "-p", &pid, "--load", "40", "--duration", "300ms", "--format", "json"];
     let output = osdyno(folder, &arguments).output().expect("osdyno starts");
     let printed = text(&output.stdout);
     let told = text(&output.stderr);
-    match serde_json::from_str::<Value>(&printed) {
-        Ok(parsed) => parsed["servers"][0].clone(),
-        Err(_) => Value::String(printed + &told),
-    }
+    let parsed: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{name}: {printed}{told}"));
+    parsed["servers"][0].clone()
 }
 
 /// Looks at each of them, some beside each other. Returns the name and what is wrong, or why it was skipped.
@@ -47,7 +45,8 @@ fn look_at_all(scripts: &[Script]) -> (Vec<String>, Vec<String>, Vec<String>) {
         let look = |group: Vec<&Script>| {
             let one = |script: &Script| {
                 let folder = tempfile::tempdir().expect("a folder");
-                let outcome = script.start(folder.path()).map(|server| answer(folder.path(), &server));
+                let outcome =
+                    script.start(folder.path()).map(|server| answer(folder.path(), &script.name, &server));
                 (script.name.clone(), script.expected.clone(), outcome)
             };
             group.into_iter().map(one).collect::<Vec<_>>()

@@ -189,8 +189,8 @@ impl Grid {
         let (x0, y0) = (start(x, self.width), start(y, self.height));
         let across = size.min(self.width - x0);
         for y in y0..(y0 + size).min(self.height) {
-            let start = y * self.width + x0;
-            for pixel in start..start + across {
+            let left = y * self.width + x0;
+            for pixel in left..left + across {
                 if self.counts[pixel] == 0 {
                     self.marked.push(pixel);
                 }
