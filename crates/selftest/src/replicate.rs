@@ -215,8 +215,8 @@ impl<'a> Setup<'a> {
             };
             let log = level + log + drift * place as f64 / count as f64;
             // A clock counts whole ticks, from somewhere inside one.
-            let in_ticks = (ticks * cost * log.exp() + rng.f64()).floor();
-            BASE_SECONDS * in_ticks / ticks
+            let in_ticks = (ticks * cost * log.exp() + rng.f64()) as u64;
+            BASE_SECONDS * in_ticks as f64 / ticks
         };
         let values = logs.into_iter().enumerate().take(kept).map(value).collect();
         let seconds = |log: f64| BASE_SECONDS * log.exp();

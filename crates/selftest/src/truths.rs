@@ -358,8 +358,12 @@ impl SweepDesign {
 
     /// How many values a block holds at least.
     pub fn least(&self) -> usize {
-        let judged = self.sizes().iter().filter(|n| **n >= LOW).count();
-        (judged / SHARE_OF_BLOCK).clamp(1, MOST_OF_BLOCK)
+        let judged = match self.spacing {
+            Spacing::Every { count } => count - (LOW - 1) / SPACING,
+            // All of them, as the first is the first that is judged.
+            Spacing::Log { per_decade, decades, each } => u64::from(per_decade * decades + 1) * each as u64,
+        };
+        (judged as usize / SHARE_OF_BLOCK).clamp(1, MOST_OF_BLOCK)
     }
 
     /// The least number of values in the baseline of a verdict.

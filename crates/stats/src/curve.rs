@@ -222,13 +222,15 @@ impl PrecisionMatrix {
             let spread = (squares / (trials - 1.0)).sqrt().max(NO_SPREAD);
             deviations.iter_mut().for_each(|row| row[block] /= spread);
         }
-        let factor = |shared: f64, lasting: f64| {
-            let at = |row: usize, column: usize| match row == column {
-                true => 1.0,
-                false => shared * (-(logs[row] - logs[column]).abs() / lasting).exp(),
-            };
-            let row = |row: usize| (0..=row).map(|column| at(row, column)).collect();
-            CholeskyFactor::new((0..blocks).map(row).collect())
+        // Correlations below the diagonal if all of the variance were shared.
+        let falling = |lasting: f64| -> Vec<Vec<f64>> {
+            let at = |row: usize, column: usize| (-(logs[row] - logs[column]).abs() / lasting).exp();
+            (0..blocks).map(|row| (0..row).map(|column| at(row, column)).collect()).collect()
+        };
+        let triangles = LASTING.map(falling);
+        let factor = |shared: f64, falling: &[Vec<f64>]| {
+            let row = |row: &Vec<f64>| row.iter().map(|part| shared * part).chain([1.0]).collect();
+            CholeskyFactor::new(falling.iter().map(row).collect())
         };
         let squares = |rows: &[Vec<f64>]| -> f64 { rows.iter().map(|row| dot(row, row)).sum() };
         // Of a normal distribution, without the terms that do not depend on the parameters.
@@ -238,7 +240,7 @@ impl PrecisionMatrix {
         };
         let (log_likelihood, factor) = SHARED
             .iter()
-            .flat_map(|shared| LASTING.iter().filter_map(|lasting| factor(*shared, *lasting)))
+            .flat_map(|shared| triangles.iter().filter_map(|falling| factor(*shared, falling)))
             .map(|factor| (log_likelihood(&factor), factor))
             .max_by(|one, other| one.0.total_cmp(&other.0))?;
         let gain = log_likelihood + squares(&deviations) / 2.0;

@@ -213,18 +213,24 @@ impl Fit {
         curve: &Curve,
         family: Family,
         steps: &[usize],
-        search: impl FnOnce(&dyn Fn(f64) -> f64) -> f64,
+        search: impl FnOnce(&mut dyn FnMut(f64) -> f64) -> f64,
     ) -> Fit {
         let edges = Edges::new(steps, curve.blocks());
         let law = Law::new(curve, family);
         let grown: Vec<f64> = curve.middles.iter().map(|n| law.grown(*n)).collect();
-        let at = |law: Law| -> Vec<f64> { grown.iter().map(|grown| law.log(*grown)).collect() };
+        let mut smooth = vec![0.0; grown.len()];
+        let fill = |law: Law, smooth: &mut [f64]| {
+            smooth.iter_mut().zip(&grown).for_each(|(smooth, grown)| *smooth = law.log(*grown));
+        };
         let law = if family == Family::Constant || law.most <= 0.0 {
             law
         } else {
-            law.with(search(&|log_odds| edges.distance(curve, &at(law.with(log_odds)))))
+            law.with(search(&mut |log_odds| {
+                fill(law.with(log_odds), &mut smooth);
+                edges.distance(curve, &smooth)
+            }))
         };
-        let smooth = at(law);
+        fill(law, &mut smooth);
         Fit {
             family,
             steps: steps.to_vec(),
@@ -302,7 +308,7 @@ const ODDS: (f64, f64, usize) = (-9.0, 27.0, 18);
 const ODDS_ERROR: f64 = 0.002;
 
 /// Where a function of the log odds is least.
-fn least(distance: &dyn Fn(f64) -> f64) -> f64 {
+fn least(distance: &mut dyn FnMut(f64) -> f64) -> f64 {
     let (low, high, count) = ODDS;
     let step = (high - low) / count as f64;
     let tried = (0..=count).map(|place| low + step * place as f64).map(|odds| (odds, distance(odds)));
@@ -311,7 +317,7 @@ fn least(distance: &dyn Fn(f64) -> f64) -> f64 {
 }
 
 /// The same beside known odds.
-fn least_near(log_odds: f64, distance: &dyn Fn(f64) -> f64) -> f64 {
+fn least_near(log_odds: f64, distance: &mut dyn FnMut(f64) -> f64) -> f64 {
     let (low, high, count) = ODDS;
     let step = (high - low) / count as f64;
     brent(log_odds - step, log_odds + step, ODDS_ERROR, distance)
@@ -319,7 +325,7 @@ fn least_near(log_odds: f64, distance: &dyn Fn(f64) -> f64) -> f64 {
 
 /// The place where a smooth function is least, by parabolas, and where these fail by the golden section
 /// (Brent, Algorithms for Minimization without Derivatives, 1973, ch. 5), to an error of about `error`.
-fn brent(mut low: f64, mut high: f64, error: f64, function: impl Fn(f64) -> f64) -> f64 {
+fn brent(mut low: f64, mut high: f64, error: f64, mut function: impl FnMut(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.381_966_011_250_105;
     /// Enough for a bracket that only the golden section shrinks.
     const MOST: usize = 40;
