@@ -63,7 +63,7 @@ pub(crate) fn rustc_tells(name: &str) -> Result<String, AnyError> {
 
 /// The osdyno of the tests.
 pub(crate) fn osdyno() -> Result<PathBuf, AnyError> {
-    show(cargo().args(["test", "--quiet", "--workspace", "--no-run"]))?;
+    show(cargo().args(["test", "--quiet", "--workspace", "--no-run", "--tests"]))?;
     Ok(target().join("debug/osdyno"))
 }
 
