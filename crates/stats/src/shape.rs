@@ -304,6 +304,8 @@ impl Law {
 
 /// Logarithms of odds that are tried, beside which the least is looked for.
 const ODDS: (f64, f64, usize) = (-9.0, 27.0, 18);
+/// One in so many of them comes first, then those around the best: no valley of a distance is narrower.
+const COARSE: usize = 3;
 /// The error of the log odds.
 const ODDS_ERROR: f64 = 0.002;
 
@@ -311,9 +313,14 @@ const ODDS_ERROR: f64 = 0.002;
 fn least(distance: &mut dyn FnMut(f64) -> f64) -> f64 {
     let (low, high, count) = ODDS;
     let step = (high - low) / count as f64;
-    let tried = (0..=count).map(|place| low + step * place as f64).map(|odds| (odds, distance(odds)));
-    let best = tried.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(low, |best| best.0);
-    least_near(best, distance)
+    let odds = |place: usize| low + step * place as f64;
+    let mut best = |places: &mut dyn Iterator<Item = usize>| -> usize {
+        let tried = places.map(|place| (place, distance(odds(place))));
+        tried.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |best| best.0)
+    };
+    let coarse = best(&mut (0..=count).step_by(COARSE));
+    let fine = best(&mut (coarse.saturating_sub(COARSE - 1)..=count.min(coarse + COARSE - 1)));
+    least_near(odds(fine), distance)
 }
 
 /// The same beside known odds.
