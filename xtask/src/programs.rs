@@ -32,7 +32,7 @@ impl TestProgram {
 
     /// The same in the time that nothing else needs.
     pub(crate) fn behind(&self) -> Command {
-        self.in_folder(background(&self.executable, &[]))
+        self.in_folder(background(19, &self.executable, &[]))
     }
 
     fn in_folder(&self, mut command: Command) -> Command {

@@ -122,10 +122,11 @@ pub fn test() -> Result<(), AnyError> {
 /// Names the steps that failed; an unexpected skip is a failure too.
 pub fn verify() -> Result<(), AnyError> {
     let mut summary = Summary::begin();
-    let release = Build::begin(&["release", "--verify"]);
+    // First, because its last crate leaves a processor to the others.
+    let release = Build::begin(15, &["release", "--verify"]);
     summary.run(PREPARATION);
     // It builds in the folder of "link Windows", which would wait for a process of the lowest priority.
-    let systems = Build::begin(&["other-systems"]);
+    let systems = Build::begin(19, &["other-systems"]);
     summary.run(VERIFY);
     summary.add_build("release", || release?.end());
     summary.add_build("other systems", || systems?.end());
@@ -261,7 +262,7 @@ fn processor_time() -> Option<Duration> {
 }
 
 /// A build that is no part of a test. The steps wait half of the time: for packages, for the
-/// one crate that all others need, for a test's window. Meanwhile this has the processors, with the lowest
+/// one crate that all others need, for a test's window. Meanwhile this has the processors, with a low
 /// priority, so that no step waits for it.
 struct Build {
     process: Child,
@@ -270,11 +271,11 @@ struct Build {
 
 impl Build {
     /// Starts a verb of ours.
-    fn begin(verb: &[&str]) -> Result<Self, AnyError> {
+    fn begin(niceness: u8, verb: &[&str]) -> Result<Self, AnyError> {
         fs::create_dir_all(workspace::target())?;
         let log = workspace::target().join(format!("{}.log", verb[0]));
         let file = File::create(&log).map_err(|error| format!("cannot create {}: {error}", log.display()))?;
-        let mut command = background(std::env::current_exe()?, verb);
+        let mut command = background(niceness, std::env::current_exe()?, verb);
         let process = command.stdout(file.try_clone()?).stderr(file).spawn()?;
         Ok(Build { process, log })
     }

@@ -74,15 +74,16 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A program that runs only when the processor is idle, where `nice` exists.
-pub(crate) fn background(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+/// A program that has the processors that nothing else needs, where `nice` exists; of several the one of the
+/// lowest niceness, from 1 to 19, comes first.
+pub(crate) fn background(niceness: u8, name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     if !exists("nice") {
         let mut command = program(name);
         command.args(arguments);
         return command;
     }
     let mut command = program("nice");
-    command.args(["-n", "19"]).arg(name.as_ref()).args(arguments);
+    command.args(["-n", &niceness.to_string()]).arg(name.as_ref()).args(arguments);
     command
 }
 
