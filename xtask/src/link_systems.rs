@@ -22,6 +22,8 @@ struct Port {
     linker: Linker,
     /// The file that results.
     program: &'static str,
+    /// Whether tests run it here.
+    is_tested: bool,
 }
 
 /// The tools with which cargo compiles C and links for one target, and their environment.
@@ -39,16 +41,14 @@ enum Linker {
     Zig(&'static str),
 }
 
-/// The target whose programs tests run under Wine.
-pub(crate) const WINDOWS: &str = "x86_64-win7-windows-gnu";
-
 const PORTS: &[Port] = &[
     Port {
         // Of the two targets for Windows and mingw, the one whose programs start on every Windows from 7 on
         // and on Wine 8, which lacks the library from which the other takes its random numbers.
-        target: WINDOWS,
+        target: "x86_64-win7-windows-gnu",
         linker: Linker::Gcc { prefix: "x86_64-w64-mingw32-", package: "gcc-mingw-w64-x86-64" },
         program: "osdyno.exe",
+        is_tested: true,
     },
     unix("x86_64-unknown-freebsd", "x86_64-freebsd"),
     unix("x86_64-unknown-netbsd", "x86_64-netbsd"),
@@ -58,7 +58,7 @@ const PORTS: &[Port] = &[
 ];
 
 const fn unix(target: &'static str, zig_target: &'static str) -> Port {
-    Port { target, linker: Linker::Zig(zig_target), program: "osdyno" }
+    Port { target, linker: Linker::Zig(zig_target), program: "osdyno", is_tested: false }
 }
 
 /// The first version with the libraries of OpenBSD; try another one before it is written here.
@@ -146,6 +146,11 @@ pub fn run(is_release: bool, targets: &[&str]) -> Result<Vec<&'static str>, AnyE
     } else {
         Err(format!("does not link for {}", failed.join(", ")).into())
     }
+}
+
+/// The targets that tests run here, or those that they do not.
+pub(crate) fn targets(is_tested: bool) -> Vec<&'static str> {
+    PORTS.iter().filter(|port| port.is_tested == is_tested).map(|port| port.target).collect()
 }
 
 fn find(target: &str) -> Result<&'static Port, AnyError> {

@@ -13,7 +13,7 @@ cargo xtask tidy                     the rules of the house that the compiler do
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [NAME]…    types and lints for systems that are not at hand; targets, crates, or all
 cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; --release first optimizes it
-cargo xtask other-systems            types and lints for each system that no test runs; links for FreeBSD
+cargo xtask other-systems            all systems that no test runs: linked where that is possible, or checked
 cargo xtask wine                     a newer Wine for the tests of Windows, in target/wine
 cargo xtask mail-servers             mail servers for the tests of `mail`, in target/mail-servers
 cargo xtask pypi                     Ansible, DuckDB and axe-core for tests, in target/python

@@ -31,7 +31,7 @@ const PREPARATION: &[Step] = &[
     ("mail servers", |_| obtain::mail_servers()),
     ("Python packages", |_| obtain::pypi()),
     // Tests run this program under Wine.
-    ("link Windows", |_| link_systems::run(false, &[link_systems::WINDOWS]).map(drop)),
+    ("link Windows", |_| link_systems::run(false, &link_systems::targets(true)).map(drop)),
 ];
 
 const VERIFY: &[Step] = &[
@@ -151,30 +151,18 @@ fn simulations(skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
     of_runner.and(of_net).and(of_report)
 }
 
-/// Linked, so that the tools for it keep working; `link-systems` links all of them, before a release.
-const LINKED: &str = "x86_64-unknown-freebsd";
-/// The other systems that no test runs, one target for each that the source distinguishes: Solaris has no
-/// code of its own beside illumos, nor the C libraries of Windows; that for processors is compiled for Linux.
-const CHECKED: [&str; 5] = [
-    "x86_64-unknown-netbsd",
-    "x86_64-unknown-openbsd",
-    "x86_64-unknown-dragonfly",
-    "x86_64-unknown-illumos",
-    "aarch64-apple-darwin",
-];
-
-/// Links for a system that no test runs, and checks types and lints for the others. Linking takes twice as
-/// long, and finds only functions that a system declares and lacks.
+/// Links for the systems whose linker is at hand and that no test runs, and checks the types for the others.
+/// A program that links has its types checked, too.
 ///
 /// # Errors
 /// Names the targets that do not compile.
 pub fn other_systems() -> Result<(), AnyError> {
-    let linked = link_systems::run(false, &[LINKED]);
-    // Without a linker for it, which is printed, its types are checked too.
-    let is_unlinked = linked.as_ref().is_ok_and(Vec::is_empty);
-    let rest = CHECKED.into_iter().chain(is_unlinked.then_some(LINKED));
-    let checked = check_systems::run(&rest.collect::<Vec<&str>>());
-    linked.map(drop).and(checked)
+    let linked = link_systems::run(false, &link_systems::targets(false));
+    let done: &[&str] = linked.as_deref().unwrap_or_default();
+    let rest: Vec<&str> =
+        check_systems::TARGETS.iter().filter(|target| !done.contains(target)).copied().collect();
+    let checked = check_systems::run(&rest);
+    linked.and(checked)
 }
 
 /// The outcome of each step.
@@ -288,7 +276,7 @@ impl Build {
     }
 }
 
-/// The error rates that can be shown in minutes; `osdyno selftest --nightly` shows all of them.
+/// The error rates that can be shown in a minute; `osdyno selftest --nightly` shows all of them.
 fn selftest() -> Result<(), AnyError> {
     let cells = [
         "*/low/log20/10",
@@ -298,32 +286,15 @@ fn selftest() -> Result<(), AnyError> {
         "*-1.00/*/log8/10",
         "race-*",
         "outside-*/points/log27/10",
-        "build-1.05-*",
     ];
     let osdyno = workspace::osdyno()?;
     let only = cells.iter().flat_map(|cells| ["--only", cells]);
     show(program(&osdyno).args(["selftest", "--replicates", "300"]).args(only))?;
-    // Of builds without a change a gate fails at most 5 of 1,000.
-    show(program(&osdyno).args(["selftest", "--replicates", "1000", "--only", "build-1.00-*"]))?;
+    // A gate promises at most 5 of 1,000.
+    show(program(&osdyno).args(["selftest", "--replicates", "1000", "--only", "build-*"]))?;
     show(program(&osdyno).args(["selftest", "--years", "30"]))
 }
 
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Otherwise `other_systems` has to check both.
-    #[test]
-    fn neither_solaris_nor_a_library_of_windows_has_code_of_its_own() {
-        for file in workspace::files(&workspace::root().join("crates"), "rs") {
-            let source = fs::read_to_string(&file).expect("a source file");
-            let count = |name: &str| source.matches(&format!("target_os = \"{name}\"")).count();
-            assert_eq!(count("solaris"), count("illumos"), "{}", file.display());
-            assert!(!source.contains("target_env = \"msvc\""), "{}", file.display());
-        }
-    }
 }
