@@ -304,7 +304,7 @@ impl Law {
 
 /// Logarithms of odds that are tried, beside which the least is looked for.
 const ODDS: (f64, f64, usize) = (-9.0, 27.0, 18);
-/// One in so many of them comes first, then those around the best: no valley of a distance is narrower.
+/// One in so many of them comes first, then those around the best: the tables of `selftest` stay the same.
 const COARSE: usize = 3;
 /// The error of the log odds.
 const ODDS_ERROR: f64 = 0.002;
