@@ -3,7 +3,7 @@
 use judge::compare::Refusal;
 use judge::gate::{Gate, of_fleet, of_run};
 use judge::{Findings, Fleet, FleetHostState, FleetRatio, HostLeftOutReason, LostCause, SharedFact};
-use record::{Line, Recording};
+use record::Recording;
 use serde_json::{Value, json};
 use stats::{Answer, Class, Decision};
 
@@ -105,8 +105,7 @@ impl Simulated<'_> {
                 }
             }
         }
-        let line = |value: &Value| serde_json::from_value::<Line>(value.clone()).unwrap();
-        Recording::new(lines.iter().map(line)).unwrap()
+        crate::recording(&lines)
     }
 
     fn trial(

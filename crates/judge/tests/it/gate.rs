@@ -3,7 +3,7 @@
 use judge::Findings;
 use judge::compare::{Comparison, Refusal};
 use judge::gate::{Gate, GateAnswer, GateReason, GateRefusal, of_comparison, of_run};
-use record::{Line, Recording};
+use record::Recording;
 use serde_json::{Value, json};
 use stats::Decision;
 
@@ -85,8 +85,7 @@ impl Simulated<'_> {
                 }
             }
         }
-        let line = |value: &Value| serde_json::from_value::<Line>(value.clone()).unwrap();
-        Recording::new(lines.iter().map(line)).unwrap()
+        crate::recording(&lines)
     }
 
     fn trial(

@@ -1,7 +1,7 @@
 //! References of a recording reach its verdicts, and are no results themselves.
 
 use judge::{Finding, Findings};
-use record::{Line, Recording};
+use record::Recording;
 use serde_json::{Value, json};
 
 const TOP: usize = 4_000;
@@ -58,8 +58,7 @@ fn recording(with_references: bool) -> Recording {
             })));
         }
     }
-    let line = |value: &Value| serde_json::from_value::<Line>(value.clone()).unwrap();
-    Recording::new(lines.iter().map(line)).unwrap()
+    crate::recording(&lines)
 }
 
 fn only(findings: &Findings) -> &Finding {

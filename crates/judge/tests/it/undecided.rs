@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use judge::{Findings, Judgements, MeasuredVariant, undecided};
-use record::{Line, Recording};
+use record::Recording;
 use serde_json::{Value, json};
 use stats::{Answer, Class};
 
@@ -55,8 +55,7 @@ fn load(
             }
         }
     }
-    let line = |value: &Value| serde_json::from_value::<Line>(value.clone()).unwrap();
-    Recording::new(lines.iter().map(line)).unwrap()
+    crate::recording(&lines)
 }
 
 fn with(key: &Value, rest: &Value) -> Value {

@@ -52,9 +52,7 @@ fn a_rate_that_the_generator_limited_is_a_lower_bound() {
     assert_eq!(inetd.rank.map(|rank| (rank.best, rank.worst)), Some((4, 4)));
     // What did not limit the two of them is a ratio, and no bound.
     assert!(!contender(throughput, "select").last.clone().unwrap().at_least);
-    let mut out = Vec::new();
-    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(&findings)).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let document = emulated::json(&report::RunAnswer::new(&findings));
     let words = document["comparisons"][0]["series"][0]["words"].as_str().unwrap().to_owned();
     assert!(words.starts_with("uring has at least 1"), "{words}");
 
@@ -130,9 +128,7 @@ fn what_stopped_before_the_last_level_may_be_better_than_the_best() {
         .into_iter()
         .map(|one| Architecture { rate: if one.name == "select" { 9e6 } else { one.rate }, ..one })
         .collect();
-    let mut out = Vec::new();
-    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(&of(&field))).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let document = emulated::json(&report::RunAnswer::new(&of(&field)));
     let words = |place: usize| {
         let series = &document["comparisons"][0]["series"][place];
         series["words"].as_str().unwrap().to_owned()

@@ -42,9 +42,7 @@ fn two_kernels_and_three() {
     // A strip for every ratio, and one for their mean.
     assert_eq!(page.matches("class=\"ratio\" viewBox=\"0 0 360 26\"").count(), two.judged().0 + 1);
 
-    let mut document = Vec::new();
-    serde_json::to_writer_pretty(&mut document, &report::compare::ComparisonAnswer::new(&two)).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    let document = emulated::json(&report::compare::ComparisonAnswer::new(&two));
     assert_eq!(document["series"][3]["contenders"][1]["overall"]["answer"], "slower");
 }
 
@@ -100,9 +98,7 @@ fn every_system_has_its_cost() {
     let table = table.split("</table>").next().expect("its end");
     assert_eq!(table.matches("<td class=\"num best\"").count(), compared.rankings.len(), "{table}");
 
-    let mut document = Vec::new();
-    serde_json::to_writer_pretty(&mut document, &report::compare::ComparisonAnswer::new(&compared)).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    let document = emulated::json(&report::compare::ComparisonAnswer::new(&compared));
     let cost = &document["series"][0]["contenders"][2]["cost"];
     assert_eq!(cost["n_high"], 1_999, "{cost}");
     assert!(cost["high"]["low"].as_f64() < cost["high"]["high"].as_f64(), "{cost}");
@@ -327,9 +323,7 @@ fn one_run_of_three_systems() {
     assert_eq!(fork.standings[1].rank.map(|rank| (rank.best, rank.worst, rank.of)), Some((3, 3, 3)));
     assert!(socket.standings[1].answer().unwrap().floor > 0.019, "the noise floor is heeded");
 
-    let mut document = Vec::new();
-    serde_json::to_writer_pretty(&mut document, &report::compare::ComparisonAnswer::new(&compared)).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    let document = emulated::json(&report::compare::ComparisonAnswer::new(&compared));
     let mmap =
         document["series"].as_array().unwrap().iter().find(|series| series["label"] == "mmap").unwrap();
     assert_eq!(mmap["contenders"][2]["overall"], serde_json::Value::Null);

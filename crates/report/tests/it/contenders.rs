@@ -40,9 +40,7 @@ fn page(recording: &record::Recording, findings: &Findings) -> String {
 }
 
 fn document(findings: &Findings) -> serde_json::Value {
-    let mut out = Vec::new();
-    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(findings)).unwrap();
-    serde_json::from_slice(&out).unwrap()
+    emulated::json(&report::RunAnswer::new(findings))
 }
 
 #[test]
@@ -243,9 +241,7 @@ fn of_a_rate_more_is_faster() {
         .collect();
     let new = load::race(&field, 10, 8);
     let compared = Comparison::new(&[("old", &old), ("new", &new)]).unwrap();
-    let mut out = Vec::new();
-    serde_json::to_writer_pretty(&mut out, &report::compare::ComparisonAnswer::new(&compared)).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let document = emulated::json(&report::compare::ComparisonAnswer::new(&compared));
     for series in document["series"].as_array().unwrap() {
         let label = series["label"].as_str().unwrap();
         let answer = &series["contenders"][1]["overall"];

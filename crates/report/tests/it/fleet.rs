@@ -11,6 +11,7 @@ use report::fleet::{FleetAnswer, compared, write_html};
 use report::{RunAnswer, Style, html, overview, table};
 
 use crate::emulated::fleet::{EIGHT, Fleet as Emulated, fleet};
+use crate::emulated::json;
 
 fn written(document: &Document, length: Length, width: usize) -> String {
     let mut out = Vec::new();
@@ -80,7 +81,7 @@ fn skeleton(page: &str) -> String {
 fn programs_read_the_fold() {
     let recording = fleet(&EIGHT);
     let findings = Findings::from_recording(&recording);
-    let answer = serde_json::to_value(RunAnswer::new(&findings)).expect("JSON");
+    let answer = json(&RunAnswer::new(&findings));
     let fleet = &answer["fleet"];
     assert_eq!((&fleet["judged"], &fleet["hosts"][4]["state"]), (&7.into(), &"lost".into()));
     assert_eq!(fleet["hosts"][4]["reason"], "ssh: connect to host n5 port 22: Connection refused");
@@ -103,7 +104,7 @@ fn programs_read_the_fold() {
     let local = crate::emulated::system("local", &[]);
     let local = crate::emulated::recording(local, &crate::emulated::mixed(100)[..1], 4, 1);
     let local = Findings::from_recording(&local);
-    assert_eq!(serde_json::to_value(RunAnswer::new(&local)).expect("JSON").get("fleet"), None);
+    assert_eq!(json(&RunAnswer::new(&local)).get("fleet"), None);
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn two_runs_of_a_fleet() {
     let page = String::from_utf8(page).expect("text");
     keep("fleet-compared.html", &page);
     assert!(page.contains("new against old, on each host") && !page.contains("NaN"));
-    let answer = serde_json::to_value(FleetAnswer::new(&fold, None)).expect("JSON");
+    let answer = json(&FleetAnswer::new(&fold, None));
     assert_eq!(answer["fleet"]["runs"][1], "new");
 }
 

@@ -36,9 +36,8 @@ fn a_document_is_json_whatever_the_names() {
     workloads[0].name = ESCAPE;
     let findings =
         Findings::from_recording(&emulated::recording(emulated::system("local", &[]), &workloads, 10, 1));
-    let mut out = Vec::new();
-    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(&findings)).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let text = emulated::json(&report::RunAnswer::new(&findings)).to_string();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["series"][0]["workload"], ESCAPE);
     assert_eq!(document["series"][0]["evidence"]["trials"], 10);
 }

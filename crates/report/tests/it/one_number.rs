@@ -52,10 +52,7 @@ fn growths(findings: &Findings) -> Vec<(String, usize, String)> {
 fn a_program_divides_the_costs_and_finds_the_growth() {
     for (name, recording) in recordings() {
         let findings = Findings::from_recording(&recording);
-        let document: serde_json::Value = serde_json::from_str(&text(|out| {
-            serde_json::to_writer_pretty(&mut *out, &report::RunAnswer::new(&findings)).map_err(Into::into)
-        }))
-        .expect("a document");
+        let document = emulated::json(&report::RunAnswer::new(&findings));
         for (label, i, said) in growths(&findings) {
             let series = &document["series"][i];
             let number = |value: &serde_json::Value| value.as_f64().expect("a number");

@@ -198,9 +198,7 @@ fn a_contender_with_one_trial_has_its_row() {
     let reason = "p50, p99, p999 and kernel memory: not measured: its only trial finds out the load that all";
     assert!(said[1].contains(reason), "{said:?}");
 
-    let mut out = Vec::new();
-    serde_json::to_writer_pretty(&mut out, &report::RunAnswer::new(&findings)).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let document = emulated::json(&report::RunAnswer::new(&findings));
     let is_p50 = |series: &&serde_json::Value| series["variant"] == "uring" && series["name"] == "p50";
     let p50 = document["series"].as_array().unwrap().iter().find(is_p50).unwrap();
     assert_eq!(p50["stops"][0]["cause"], "not-offered", "{p50}");

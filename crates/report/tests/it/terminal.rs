@@ -100,9 +100,7 @@ fn what_was_never_tried_is_named() {
             assert_eq!(row.trim_start_matches(label).trim(), words, "{text}");
         }
         assert!(report::sentences::summary(&findings).ends_with("3\u{a0}not\u{a0}measured"), "{text}");
-        let mut document = Vec::new();
-        serde_json::to_writer_pretty(&mut document, &report::RunAnswer::new(&findings)).expect("written");
-        let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
+        let document = emulated::json(&report::RunAnswer::new(&findings));
         assert_eq!(document["series"][2]["stops"][0]["cause"], "not-measured");
     }
 }

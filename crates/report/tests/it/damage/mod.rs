@@ -143,8 +143,7 @@ pub(crate) fn draw(bytes: &[u8]) {
             .expect("memory can be written");
     }
     report::html::write(&recording, &findings, systems.as_ref(), out).expect("memory can be written");
-    serde_json::to_writer_pretty(&mut *out, &report::RunAnswer::new(&findings))
-        .expect("memory can be written");
+    serde_json::to_value(report::RunAnswer::new(&findings)).expect("an answer is JSON");
     report::noise_floor::document(&recording).write(Length::All, &style, out).expect("memory can be written");
     for compared in systems.iter().chain(&twice) {
         report::compare::document(compared).write(Length::All, &style, out).expect("memory can be written");
@@ -152,8 +151,7 @@ pub(crate) fn draw(bytes: &[u8]) {
             .write(report::overview::SCREEN, &style, out)
             .expect("memory can be written");
         report::compare::write_html(compared, out).expect("memory can be written");
-        serde_json::to_writer_pretty(&mut *out, &report::compare::ComparisonAnswer::new(compared))
-            .expect("memory can be written");
+        serde_json::to_value(report::compare::ComparisonAnswer::new(compared)).expect("an answer is JSON");
     }
     export(&recording, out);
 }

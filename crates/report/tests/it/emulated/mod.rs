@@ -16,6 +16,12 @@ use record::{
     Shape, Side, System, Tool, Trial, TrialClock, TrialParameters, Unit, Variant, Workload,
 };
 
+/// An answer as programs read it. One function, because each way to serialize the answers takes seconds to
+/// compile.
+pub(crate) fn json(answer: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(answer).expect("an answer is JSON")
+}
+
 /// How one emulated series behaves.
 #[derive(Clone, Copy)]
 pub(crate) struct Curve {
