@@ -55,6 +55,21 @@ const DEFAULT_RUN: &[&str] = &[
 /// A workload in one of its variants.
 type Chosen = (&'static Workload, Variant);
 
+/// One that a run can measure.
+struct Candidate {
+    group: &'static str,
+    chosen: Chosen,
+    /// `bind/v6`; `fork/` where there is only one variant, which has no name.
+    full_name: String,
+}
+
+impl Candidate {
+    fn new(group: &'static str, workload: &'static Workload, variant: Variant) -> Candidate {
+        let full_name = format!("{}/{}", workload.name, variant.name);
+        Candidate { group, chosen: (workload, variant), full_name }
+    }
+}
+
 /// The workloads and variants that the patterns name, in the order of the list: `bind`, `bind/v6`, `mm*`,
 /// `servers`, `all`, `default`. Where a workload has the name of a group, the workload is meant. No pattern
 /// means `default`.
@@ -69,37 +84,37 @@ fn select_from(groups: &[Group], default_run: &[&str], patterns: &[String]) -> R
     let default = [DEFAULT.to_owned()];
     let patterns = if patterns.is_empty() { &default } else { patterns };
     let of_all = groups.iter().flat_map(|group| group.workloads.iter().map(move |&one| (group.name, one)));
-    let all: Vec<(&str, Chosen)> = of_all
+    let all: Vec<Candidate> = of_all
         .clone()
-        .flat_map(|(group, one)| one.variants.iter().map(move |&variant| (group, (one, variant))))
+        .flat_map(|(group, one)| one.variants.iter().map(move |&variant| Candidate::new(group, one, variant)))
         .collect();
     let default_run: Vec<Pattern> = default_run.iter().map(|&name| Pattern::new(name)).collect();
     let mut is_chosen = vec![false; all.len()];
     for pattern in patterns {
         let named = Pattern::new(pattern);
-        let by_name: Vec<bool> = all.iter().map(|(_, chosen)| named.names(chosen)).collect();
+        let by_name: Vec<bool> = all.iter().map(|one| named.names(one)).collect();
         let meant = match by_name.contains(&true) {
             true => by_name,
             false => {
-                let meant = |(group, chosen): &(&str, Chosen)| {
-                    let is_default = || default_run.iter().any(|name| name.names(chosen));
-                    let is_of_group = pattern == ALL || pattern == group;
-                    is_of_group && !chosen.0.is_own || pattern == DEFAULT && is_default()
+                let meant = |one: &Candidate| {
+                    let is_default = || default_run.iter().any(|name| name.names(one));
+                    let is_of_group = pattern == ALL || pattern == one.group;
+                    is_of_group && !one.chosen.0.is_own || pattern == DEFAULT && is_default()
                 };
                 all.iter().map(meant).collect()
             }
         };
         if !meant.contains(&true) {
-            let variants: Vec<String> = all.iter().map(|(_, chosen)| full_name(chosen)).collect();
             let group_names = groups.iter().map(|group| group.name).chain([ALL, DEFAULT]);
             let workloads = of_all.clone().map(|(_, one)| one.name);
-            let known = workloads.chain(group_names).chain(variants.iter().map(String::as_str));
+            let known = workloads.chain(group_names).chain(all.iter().map(|one| one.full_name.as_str()));
             let nearest = nearest(pattern, known);
             return Err(Error::UnknownWorkload { name: pattern.clone(), nearest, count: of_all.count() });
         }
         is_chosen.iter_mut().zip(meant).for_each(|(chosen, meant)| *chosen |= meant);
     }
-    Ok(all.into_iter().zip(is_chosen).filter(|&(_, is_chosen)| is_chosen).map(|((_, one), _)| one).collect())
+    let chosen = all.iter().zip(is_chosen).filter_map(|(one, is_chosen)| is_chosen.then_some(one.chosen));
+    Ok(chosen.collect())
 }
 
 /// The name or glob of workloads.
@@ -113,17 +128,13 @@ impl Pattern<'_> {
         Pattern { text, glob: WildMatch::new(text) }
     }
 
-    fn names(&self, chosen: &Chosen) -> bool {
-        if chosen.0.is_own {
-            return self.text == chosen.0.name;
+    fn names(&self, one: &Candidate) -> bool {
+        let (workload, _) = one.chosen;
+        if workload.is_own {
+            return self.text == workload.name;
         }
-        self.glob.matches(chosen.0.name) || self.glob.matches(&full_name(chosen))
+        self.glob.matches(workload.name) || self.glob.matches(&one.full_name)
     }
-}
-
-/// `bind/v6`; `fork/` where there is only one variant, which has no name.
-fn full_name((workload, variant): &Chosen) -> String {
-    format!("{}/{}", workload.name, variant.name)
 }
 
 /// The most similar candidate: within a third of its letters, like suggestions of compilers.
@@ -155,7 +166,7 @@ mod tests {
     fn selected(groups: &[Group], patterns: &[&str]) -> Result<Vec<String>, Error> {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
         let chosen = select_from(groups, &["bind", "socket/v6"], &patterns)?;
-        Ok(chosen.iter().map(full_name).collect())
+        Ok(chosen.iter().map(|(workload, variant)| format!("{}/{}", workload.name, variant.name)).collect())
     }
 
     #[test]
