@@ -10,6 +10,7 @@ pub mod machine;
 mod noises;
 mod outside;
 mod promises;
+pub mod rate;
 mod replicate;
 mod rivals;
 pub mod run;

@@ -6,7 +6,7 @@ use crate::cells::{Asked, GROSS_RATIO, TruthCell};
 use crate::counts::CellCounts;
 use crate::counts::JudgedFigure;
 use crate::noises::{self, BOOT_TRIALS};
-use crate::table::{Rate, RateTarget};
+use crate::rate::{Rate, RateTarget};
 use crate::truths::{MARGIN, ONE, Term, TrueShape};
 
 /// One promise.

@@ -6,8 +6,9 @@ use stats::{Interval, JudgeSettings, Scaling, ScalingClass, ScalingTrial, scalin
 
 use crate::noises::{normal, rng};
 use crate::promises::ERROR;
+use crate::rate::{Rate, RateTarget};
 use crate::run::Plan;
-use crate::table::{CellRow, Rate, RateTarget, row};
+use crate::table::{CellRow, row};
 
 /// The numbers of workers of a machine with 2, with 8, and with 64 processors.
 const MACHINES: [&[u64]; 3] = [&[1, 2], &[1, 2, 3, 4, 6, 8], &[1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]];

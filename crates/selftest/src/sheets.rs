@@ -5,7 +5,8 @@ use stats::Class;
 use crate::cells::{Asked, GROWTHS, LADDER};
 use crate::counts::{BuildCounts, CLASSES, CellCounts};
 use crate::noises::{self, Noise};
-use crate::table::{CellRow, Rate, RateTarget, Standing, table};
+use crate::rate::{Rate, RateTarget};
+use crate::table::{CellRow, Standing, table};
 use crate::truths::{LOG20, Term, TrueShape};
 
 /// A table.

@@ -10,6 +10,9 @@ use crate::centre::{Centre, FEWEST, Interval, Student, mean};
 use crate::sweep::{Sweep, is_cost};
 use crate::verdict::Step;
 
+/// On a logarithmic scale n = 0 lies as far below 1 as 1 lies below 2.
+pub(crate) const NONE: f64 = 0.5;
+
 /// The least measurements in a block of a long sweep, so that its median is not one spike.
 const LEAST: usize = 25;
 /// A short sweep spends this share of its sizes on a block.

@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use crate::centre::Interval;
 use crate::contrast::Contrast;
-use crate::judge::JudgeSettings;
-use crate::sweep::Sweep;
+use crate::sweep::{JudgeSettings, Sweep};
 
 /// The five answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -8,9 +8,8 @@ use crate::dependence::{
 };
 use crate::flat::first_that;
 use crate::gate::RatioEvidence;
-use crate::judge::JudgeSettings;
 use crate::prior::{FEWEST_WITH_PRIOR, Prior};
-use crate::sweep::{Common, Sweep, common_sizes};
+use crate::sweep::{Common, JudgeSettings, Sweep, common_sizes};
 
 /// Two systems set against each other in one series, before an error rate is chosen.
 ///

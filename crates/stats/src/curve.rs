@@ -9,9 +9,8 @@
 
 use std::sync::Arc;
 
-use crate::block::column;
+use crate::block::{NONE, column};
 use crate::centre::{Centre, influences, mean};
-use crate::shape::NONE;
 
 /// The data of a fit: the mean curve of the trials in logarithms, and the trials around it.
 #[derive(Clone, Debug)]

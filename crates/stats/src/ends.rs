@@ -5,12 +5,14 @@ use std::ops::Range;
 use crate::block::log_medians;
 use crate::centre::{Centre, Interval, Student, exp};
 use crate::curve::Curve;
-use crate::judge::JudgeSettings;
-use crate::model_selection::{ASTRAY, CERTAIN, follows, lacks_fit};
+use crate::model_selection::{ASTRAY, CERTAIN, follows, lacks_fit, material};
+use crate::search::interval;
 use crate::shape::{Family, Fit};
-use crate::shape_selection::{LATE, interval, material};
-use crate::sweep::Common;
+use crate::sweep::{Common, JudgeSettings};
 use crate::view::View;
+
+/// The share of its change that a shape must have made before its last two blocks.
+pub(crate) const LATE: f64 = 0.3;
 
 /// The growth beyond that from the median of the first block to that of the last.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,9 +9,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, against_baseline, column, weighted_median};
+use crate::block::{FEW, NONE, WIDEST, WIDEST_OF_FEW, against_baseline, column, weighted_median};
 use crate::centre::{Centre, FEWEST, Interval, MOST, Student, exp, influences, level_of_each, mean};
-use crate::shape::NONE;
 use crate::verdict::LocalExponent;
 
 /// Natural logarithms of the change against the baseline, over all blocks.

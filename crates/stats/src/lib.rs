@@ -62,7 +62,6 @@ mod view;
 pub use centre::Interval;
 pub use compare::{Answer, Crossing, Design, PerClaim, SeriesComparison, answers, compare};
 pub use contrast::{Change, Contrast};
-pub use control::{Adjustment, ReferenceStanding, ReferenceUse};
 pub use fleet::{
     Deviations, FleetRatioAnswer, HostCosts, HostEffect, HostSweeps, NoCost, Outlier, PooledEffect,
     host_costs, moderated, outlying, pooled, ratio_answers,
@@ -76,16 +75,16 @@ pub use history::{
     LevelHistory, LevelSegment, NightCosts, SeriesLevels, Suspicion, YEARLY_DRIFT, YearlyDrift, confirm,
     history,
 };
-pub use judge::{JudgeSettings, judge};
+pub use judge::judge;
 pub use noise_floor::{FLOOR_PAIRS, FloorEstimate, SelfRatio, noise_floor};
 pub use part::{Cluster, TrialPart, mean_of_trials, mean_reach, part_of_whole, share_reach};
 pub use prior::moderate;
 pub use rank::{Match, Rank, geometric_mean, ranks};
 pub use reduction::{CellCost, REDUCED_FROM, ReducedCell, cell_costs, reduced_values, reduction};
 pub use scaling::{Scaling, ScalingBend, ScalingClass, ScalingLaw, ScalingTrial, Speedup, scaling};
-pub use sweep::{N_MAX, Sweep, steady_range};
+pub use sweep::{JudgeSettings, N_MAX, Sweep, steady_range};
 pub use threshold::{Attempt, Threshold, threshold};
 pub use verdict::{
-    Asymptote, Bend, Block, Class, FittedLine, Lines, LocalExponent, Modes, Period, Repeated, Segment,
-    Spikes, Step, Turn, Verdict, Warning,
+    Adjustment, Asymptote, Bend, Block, Class, FittedLine, Lines, LocalExponent, Modes, Period,
+    ReferenceStanding, ReferenceUse, Repeated, Segment, Spikes, Step, Turn, Verdict, Warning,
 };

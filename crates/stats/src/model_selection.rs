@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use crate::block::column;
+use crate::block::{NONE, column};
 use crate::centre::{Centre, chance_of_all, mean, tails};
 use crate::curve::{Curve, Edges};
 use crate::search::{nearest, smooth_fits};
-use crate::shape::{Family, Fit, NONE, segment};
+use crate::shape::{Family, Fit, segment};
 use crate::verdict::Class;
+use crate::view::View;
 
+/// A shape may leave this share of a cost, even if it is certain.
+const MATERIAL: f64 = 0.01;
 /// Shapes this close to the best, by the criterion of Schwarz (Annals of Statistics 6, 1978), are not
 /// excluded.
 const CLOSE: f64 = 6.0;
@@ -257,6 +260,11 @@ fn chance_of_departure(curve: &Curve, fit: &Fit, best: &Fit) -> f64 {
     let influences: Vec<f64> = curve.trials.iter().map(of).collect();
     let centre = Centre::new(&influences).filter(|centre| centre.value > 0.0);
     centre.map_or(1.0, |centre| tails(centre.value / centre.error, centre.freedom))
+}
+
+/// The remainder that a shape may leave: a share of the cost, and the part that its references may hide.
+pub(crate) fn material(view: &View) -> f64 {
+    MATERIAL.ln_1p().max(2.0 * view.controls.systematic)
 }
 
 /// Whether a shape leaves a certain remainder of more than `material`: then it is rejected, however much

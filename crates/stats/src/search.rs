@@ -1,8 +1,9 @@
 //! The best member of each family that has a parameter of its own, with the parameter's error.
 
-use crate::centre::{Centre, squares};
+use crate::centre::{Centre, Interval, Student, exp, squares};
 use crate::curve::{Curve, Edges, dot};
 use crate::shape::{Family, Fit, Law, golden};
+use crate::sweep::JudgeSettings;
 
 /// Places that are tried for the knee of a hinge and for a bend.
 const KNEES: usize = 12;
@@ -199,4 +200,11 @@ pub(crate) fn place(curve: &Curve, fit: &Fit, edge: f64) -> Option<Centre> {
         (0..curve.trials.len()).map(|trial| best(&curve.without(trial), whole, 0.5, 10)).collect();
     let error = (squares(&without) * (count - 1.0) / count).sqrt();
     Some(Centre { value: whole, error, freedom: count - 1.0 })
+}
+
+/// The interval of the place that a family searches for.
+pub(crate) fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Option<Interval> {
+    let centre = place(curve, fit, edge)?;
+    let distance = exp(centre.interval(&Student::new(settings.error_rate())));
+    Some(distance.map(|distance| edge + distance))
 }

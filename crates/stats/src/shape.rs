@@ -5,6 +5,7 @@
 //! (Generalized Linear Models, 1989, ch. 8) to first order. Each trial keeps a level of its own, and so does
 //! each stretch between two steps; the fit describes the cost inside.
 
+use crate::block::NONE;
 use crate::centre::{Centre, Interval, Student};
 use crate::curve::{Curve, Edges};
 use crate::verdict::Class;
@@ -141,9 +142,6 @@ impl Family {
 
 /// Powers without a theory behind them, which must be excluded before a neighbour is named.
 const BETWEEN: [f64; 2] = [0.7, 1.5];
-
-/// On a logarithmic scale n = 0 lies as far below 1 as 1 lies below 2.
-pub(crate) const NONE: f64 = 0.5;
 
 /// A fitted shape.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,15 +3,14 @@
 use crate::block::Grid;
 use crate::centre::{Centre, Interval, Student, exp, mean};
 use crate::curve::Curve;
-use crate::ends::{EndSite, Ends};
+use crate::ends::{EndSite, Ends, LATE};
 use crate::flat::{Flatness, Layout, growth};
-use crate::judge::JudgeSettings;
-use crate::model_selection::{ModelSelection, lacks_fit};
-use crate::search::place;
+use crate::model_selection::{ModelSelection, lacks_fit, material};
+use crate::search::{interval, place};
 use crate::shape::{Family, Fit};
 use crate::step;
 use crate::step::{NEAR, Site, Ways};
-use crate::sweep::Common;
+use crate::sweep::{Common, JudgeSettings};
 use crate::verdict::{Asymptote, Bend, Class, Segment, Step, Turn};
 use crate::view::View;
 
@@ -19,8 +18,6 @@ use crate::view::View;
 const BLOCKS: usize = 5;
 /// How far around a step is looked, as a factor of n.
 const NEAR_N: f64 = 2.5;
-/// A shape may leave this share of a cost, even if it is certain.
-const MATERIAL: f64 = 0.01;
 
 /// A series, and the facts about it beside its blocks.
 pub(crate) struct Case<'a> {
@@ -219,11 +216,6 @@ impl ShapeSelection {
     }
 }
 
-/// The remainder that a shape may leave: a share of the cost, and the part that its references may hide.
-pub(crate) fn material(view: &View) -> f64 {
-    MATERIAL.ln_1p().max(2.0 * view.controls.systematic)
-}
-
 /// A series in blocks that end at its steps.
 struct Parted {
     view: View,
@@ -313,9 +305,6 @@ fn is_late(fit: &Fit) -> bool {
 /// Shapes that cannot be distinguished there.
 const LATE_SHAPES: [Class; 4] =
     [Class::LinearLike, Class::Superlinear, Class::ApproachingLimit, Class::Stepped];
-
-/// The share of its change that a shape must have made before its last two blocks.
-pub(crate) const LATE: f64 = 0.3;
 
 /// The steps of a shape that pass every gate.
 fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step> {
@@ -460,12 +449,6 @@ fn bend(
     } else {
         Bend { n, before: slope, after: ratio * slope }
     })
-}
-
-pub(crate) fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Option<Interval> {
-    let centre = place(curve, fit, edge)?;
-    let distance = exp(centre.interval(&Student::new(settings.error_rate())));
-    Some(distance.map(|distance| edge + distance))
 }
 
 /// The shape at the middle of each block, at the level of a typical trial.

@@ -1,4 +1,5 @@
-//! The measurements of one trial, the n that is judged, and the trials that cover it.
+//! The input of a judgement: the measurements of one trial, the n that counts, the trials that cover it, and
+//! the choices of the user.
 
 use std::cmp::Ordering;
 use std::ops::{Range, RangeInclusive};
@@ -6,6 +7,42 @@ use std::ops::{Range, RangeInclusive};
 /// The largest n. A measurement beyond it has no place in a sweep: half of the numbers stay free for sums and
 /// differences of n.
 pub const N_MAX: u64 = i64::MAX as u64;
+
+/// The choices of the user, made beforehand and printed beside a verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgeSettings {
+    /// The smallest growth that matters, as a share: δ, 0.10 by default.
+    pub margin: f64,
+    /// Error rate of the whole verdict, 0.05 by default.
+    pub alpha: f64,
+    /// How often the runner looked at the data before it stopped; α is divided by it.
+    pub looks: u32,
+    /// Smallest step of the clock; medians below ten of it carry no verdict.
+    pub tick_seconds: f64,
+    /// Seed of the resampling that finds simultaneous bounds.
+    pub seed: u64,
+    /// Judge from the first n to the last; otherwise the cold start of our own sweeps is left out.
+    pub whole: bool,
+}
+
+impl Default for JudgeSettings {
+    fn default() -> JudgeSettings {
+        JudgeSettings { margin: 0.10, alpha: 0.05, looks: 1, tick_seconds: 0.0, seed: 1, whole: false }
+    }
+}
+
+impl JudgeSettings {
+    /// α of one look; an impossible α counts as 5 %.
+    pub(crate) fn error_rate(&self) -> f64 {
+        let alpha = if self.alpha > 0.0 && self.alpha < 1.0 { self.alpha } else { 0.05 };
+        alpha / f64::from(self.looks.max(1))
+    }
+
+    /// δ as a natural logarithm: the same factor up and down.
+    pub(crate) fn log_margin(&self) -> f64 {
+        self.margin.max(0.0).ln_1p()
+    }
+}
 
 /// The measurements of one trial, in seconds or another unit.
 #[derive(Clone, Copy, Debug)]

@@ -8,11 +8,10 @@ use std::collections::HashMap;
 
 use crate::block::{Grid, median};
 use crate::centre::{FEWEST, mean, squares};
-use crate::judge::JudgeSettings;
 use crate::mixture::{EVIDENCE, LEAST_SHARE, LINE_SEPARATION, LineMixture};
 use crate::model_selection::ModelSelection;
 use crate::modes::{Groups, LEAST_DISTANCE, Persistence, Point, Windows};
-use crate::sweep::{Common, Sweep, is_cost};
+use crate::sweep::{Common, JudgeSettings, Sweep, is_cost};
 use crate::verdict::{Class, FittedLine, Lines, Verdict};
 use crate::view::View;
 

@@ -4,7 +4,6 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::centre::Interval;
-use crate::control::Adjustment;
 
 /// One range of n and its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,6 +89,57 @@ pub struct Verdict {
     pub adjustment: Option<Adjustment>,
     /// A remark about the numbers.
     pub warnings: Vec<Warning>,
+}
+
+/// The effect of the references of a series on its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Adjustment {
+    /// Standard error of the changes after the removal, as a share of that before; 1 where nothing was
+    /// removed.
+    pub error: f64,
+    /// Upper bound of the growth or fall of the removed part, as a share; 0 where nothing was removed. A
+    /// change of the cost that all references share hides in it, and so the bound of a verdict is never
+    /// smaller.
+    pub hidden: f64,
+    /// Each reference, in the order of [`crate::Sweep::controls`].
+    pub controls: Vec<ReferenceUse>,
+}
+
+impl Adjustment {
+    /// Whether nothing was removed although a reference might have helped, because it changes with n.
+    pub(crate) fn is_refused(&self) -> bool {
+        let changes = |of: &ReferenceUse| of.standing == ReferenceStanding::Changes;
+        !self.is_used() && self.controls.iter().any(changes)
+    }
+
+    /// Whether anything was removed.
+    pub fn is_used(&self) -> bool {
+        self.controls.iter().any(|control| control.standing == ReferenceStanding::Used)
+    }
+}
+
+/// The use of one reference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceUse {
+    /// Whether it was used, or why not.
+    pub standing: ReferenceStanding,
+    /// The percentage by which the cost rises when the reference rises by one percent; 0 where it was not
+    /// used.
+    pub coefficient: f64,
+}
+
+/// Whether a reference was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReferenceStanding {
+    /// The part that the cost shares with it was removed.
+    Used,
+    /// It changes with n itself, so the shared part may be more than noise.
+    Changes,
+    /// The error would not be less with it.
+    NoGain,
+    /// Too few trials have it.
+    TooFew,
 }
 
 /// A remark about the numbers.

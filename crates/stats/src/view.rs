@@ -1,16 +1,16 @@
 //! A series in blocks of n: the figures that every verdict carries, whatever its class.
 
 use crate::block::{
-    Grid, Rows, against_baseline, column, grouped_median, log_medians, median, median_interval, present_mean,
+    Grid, NONE, Rows, against_baseline, column, grouped_median, log_medians, median, median_interval,
+    present_mean,
 };
 use crate::centre::{Centre, Interval, Student, exp};
-use crate::control::{Adjustment, Controlled, Controls};
+use crate::control::{Controlled, Controls};
 use crate::curve::Curve;
 use crate::flat::{Flatness, GrowthFigures, Layout, ReferenceUncertainty, growth};
-use crate::judge::JudgeSettings;
-use crate::shape::{Fit, NONE};
-use crate::sweep::{Common, Sweep, is_cost};
-use crate::verdict::Block;
+use crate::shape::Fit;
+use crate::sweep::{Common, JudgeSettings, Sweep, is_cost};
+use crate::verdict::{Adjustment, Block};
 
 /// A block along which a shape changes by less than this, in logarithms, is its own middle.
 const STEEP: f64 = 0.05;

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::huffman;
+use super::huffman::{self, Broken};
 
 /// One direction of a connection.
 pub(super) struct Decoder {
@@ -75,10 +75,6 @@ impl Decoder {
         read.map(|()| name_bytes)
     }
 }
-
-/// The bytes are no header block. Nothing on the connection can be understood any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Broken;
 
 /// The header block of a request.
 pub(super) struct Blocks {

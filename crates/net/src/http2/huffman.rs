@@ -1,7 +1,9 @@
 //! The Huffman code of HPACK (RFC 7541, section 5.2 and appendix B), read four bits at a time, with a table
 //! that the compiler makes.
 
-use super::hpack::Broken;
+/// The bytes are no header block. Nothing on the connection can be understood any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Broken;
 
 /// Adds the string that these bytes are the code of.
 #[inline]

@@ -18,9 +18,11 @@ use net::load::search::{self, Found, Goal};
 use net::load::{Level, Load};
 use record::HeldBackground;
 
-use self::answer::{FoundRate, JudgedLevel, LevelLimit, LoadAnswer, is_limited_by_generator};
+use self::answer::{
+    FoundRate, JudgedLevel, LevelComparison, LevelLimit, LoadAnswer, is_limited_by_generator,
+};
 pub(crate) use self::args::Args;
-use self::baseline::{Baseline, LevelComparison};
+use self::baseline::Baseline;
 use self::generators::{Generators, LoadHosts};
 use self::output::{Outputs, Screen};
 use super::Done;

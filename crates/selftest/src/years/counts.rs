@@ -4,33 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stats::{Cluster, Decision, YearlyDrift, share_reach};
 
-use super::rules::{YearRule, decides};
+use super::rules::{YearAlarm, YearOutcome, YearRule, decides};
 use super::year::{Planted, Year, YearTruth};
 use crate::noises::rng;
+use crate::rate::Rate;
 use crate::run::on_every_processor;
-use crate::table::Rate;
-
-/// An alarm of any rule; nights are those of the year.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct YearAlarm {
-    pub(super) machine: usize,
-    pub(super) series: Option<usize>,
-    pub(super) from: usize,
-    pub(super) raised: usize,
-    pub(super) is_up: bool,
-}
-
-/// The result of a rule on one year.
-#[derive(Clone, Debug, Default)]
-pub(super) struct YearOutcome {
-    /// In the order in which they were raised.
-    pub(super) alarms: Vec<YearAlarm>,
-    /// Series that were measured again, and pairs of trials of that.
-    pub(super) remeasured: usize,
-    pub(super) pairs: usize,
-    /// By series: its drift; empty for a rule that has none.
-    pub(super) drifts: Vec<Option<YearlyDrift>>,
-}
 
 /// A rate of things that resemble each other within a year, as series do that share a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

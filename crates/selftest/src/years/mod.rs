@@ -17,8 +17,9 @@ pub use counts::{RateOfYears, YearCounts, count};
 pub use rules::{YearRule, rules};
 pub use year::{ALL, UNIT, YearTruth};
 
+use crate::rate::{Rate, RateTarget};
 use crate::sheets::{Sheet, rate_words, sheet, standing, target};
-use crate::table::{Rate, RateTarget, Standing, of_rate};
+use crate::table::{Standing, of_rate};
 
 /// A rule on one kind of year.
 #[derive(Clone, Debug)]

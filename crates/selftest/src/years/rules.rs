@@ -12,12 +12,33 @@ use fastrand::Rng;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use stats::{
     CONFIRM_ALPHA, Confirmation, Confirmed, HistoryFold, HistorySettings, Interval, NightCosts, Suspicion,
-    confirm,
+    YearlyDrift, confirm,
 };
 
-use super::counts::{YearAlarm, YearOutcome};
 use super::year::{CHANGE, RealSeries, SERIES, Year};
 use crate::rivals::welch;
+
+/// An alarm of any rule; nights are those of the year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct YearAlarm {
+    pub(super) machine: usize,
+    pub(super) series: Option<usize>,
+    pub(super) from: usize,
+    pub(super) raised: usize,
+    pub(super) is_up: bool,
+}
+
+/// The result of a rule on one year.
+#[derive(Clone, Debug, Default)]
+pub(super) struct YearOutcome {
+    /// In the order in which they were raised.
+    pub(super) alarms: Vec<YearAlarm>,
+    /// Series that were measured again, and pairs of trials of that.
+    pub(super) remeasured: usize,
+    pub(super) pairs: usize,
+    /// By series: its drift; empty for a rule that has none.
+    pub(super) drifts: Vec<Option<YearlyDrift>>,
+}
 
 /// A rule for alarms.
 #[derive(Clone, Copy, Debug)]

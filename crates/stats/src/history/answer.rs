@@ -14,13 +14,11 @@ use crate::curve::CholeskyFactor;
 use crate::dependence::inflation;
 use crate::gate::Decision;
 use crate::history::evidence::Track;
-use crate::history::fold::HistoryFold;
+use crate::history::fold::{ALPHA, HistoryFold};
 use crate::history::{
     LEVEL_NIGHTS, LevelChange, LevelHistory, LevelSegment, SeriesLevels, YEARLY_DRIFT, YearlyDrift,
 };
 
-/// Error rate of all intervals.
-pub(super) const ALPHA: f64 = 0.05;
 /// Fewer nights take their error from the noise of the series.
 const FEW: usize = 6;
 

@@ -1,6 +1,5 @@
 //! Nights in order, and changes as they are raised.
 
-use super::answer::ALPHA;
 use super::evidence::{
     Beside, Chances, Level, NIGHTS_PER_YEAR, Noise, REACH, SHARED_REACH, Shift, Track, UNKNOWN, located,
     proved, shifts, suspected,
@@ -12,6 +11,8 @@ use super::{
 use crate::block::{NORMAL_MAD, median, weighted_median};
 use crate::centre::{Interval, exp, tails};
 
+/// Error rate of all intervals.
+pub(super) const ALPHA: f64 = 0.05;
 /// Fewer series do not tell the machine from themselves.
 const SERIES: usize = 5;
 /// Nights that prove a change of one series, and one of all: a neighbour may stay for days.

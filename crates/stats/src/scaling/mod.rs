@@ -15,7 +15,7 @@ use law::Models;
 use serde::Serialize;
 
 use crate::centre::{Centre, FEWEST, Interval, MOST, Student, exp, influences, level_of_each};
-use crate::judge::JudgeSettings;
+use crate::sweep::JudgeSettings;
 
 /// The throughput of one trial.
 #[derive(Clone, Debug, Default, PartialEq)]

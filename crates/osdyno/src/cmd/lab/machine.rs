@@ -8,7 +8,6 @@ use clap::ValueEnum;
 use lab::{Accelerator, Debian, EmulatedMachine, KernelVariant, Sysctl};
 use runner::{Entry, SCRATCH, Target};
 
-use super::native::words;
 use crate::cmd::{Done, warn};
 use crate::console::{Failure, tell};
 
@@ -152,6 +151,12 @@ pub(super) fn words_of_variant(variant: &KernelVariant) -> Vec<String> {
 /// The name of the system.
 pub(super) fn name_of_variant(kernel: &str, variant: &KernelVariant) -> String {
     [kernel, &variant.to_string()].join(" ").trim().to_owned()
+}
+
+/// The command of an option in words, as a shell splits it.
+pub(super) fn words(option: &str, command: &str) -> Result<Vec<String>, Failure> {
+    let words = shlex::split(command).filter(|words| !words.is_empty());
+    words.ok_or_else(|| Failure::Usage(format!("invalid {option} {command:?}: it is no command")))
 }
 
 /// A kernel that was found.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lab::{Container, EmulatedMachine, Gvisor, KernelVariant, UserModeLinux, Wine};
 use runner::{Entry, OWN_PROGRAM, SCRATCH, Target};
 
-use super::machine::{OneVariant, name_of_variant, words_of_variant};
+use super::machine::{OneVariant, name_of_variant, words, words_of_variant};
 use crate::cmd::Done;
 use crate::console::Failure;
 
@@ -185,10 +185,4 @@ fn split(text: &str) -> (Option<&str>, &str) {
         Some((name, command)) => (Some(name), command),
         None => (None, text),
     }
-}
-
-/// The command of an option in words, as a shell splits it.
-pub(super) fn words(option: &str, command: &str) -> Result<Vec<String>, Failure> {
-    let words = shlex::split(command).filter(|words| !words.is_empty());
-    words.ok_or_else(|| Failure::Usage(format!("invalid {option} {command:?}: it is no command")))
 }

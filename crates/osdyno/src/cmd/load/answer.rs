@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use judge::{LoadVerdict, load_verdict};
 use net::load::search::{Found, Goal, SearchStage, StageOutcome};
-use net::load::{Failure, FailureKind, Level, LoadSettings, RequestStage};
+use net::load::{Failure, FailureKind, Level, Load, LoadSettings, RequestStage};
 use record::{GeneratorLevel, HeldBackground, LimitedBy, Purpose};
 use serde::Serialize;
 
-use super::baseline::LevelComparison;
 use super::target::Resolved;
 use crate::cmd::limits::LimitAnswer;
 
@@ -49,6 +48,45 @@ pub(super) struct LoadAnswer {
     /// The command line, without values that give access.
     #[serde(skip)]
     pub(super) command: Vec<String>,
+}
+
+/// A level, compared with that of the baseline.
+#[derive(Serialize)]
+pub(super) struct LevelComparison {
+    /// The load.
+    pub(super) load: Load,
+    /// Why there is no comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) refused: Option<String>,
+    /// The ratios.
+    pub(super) ratios: Vec<FigureRatio>,
+}
+
+/// A figure divided by that of the baseline, with its 95 % interval.
+#[derive(Serialize)]
+pub(super) struct FigureRatio {
+    /// `requests/s`, `p50` or `p99`.
+    pub(super) figure: &'static str,
+    /// The ratio.
+    pub(super) ratio: f64,
+    /// Lower end of its 95 % interval.
+    pub(super) low: f64,
+    /// Upper end of its 95 % interval.
+    pub(super) high: f64,
+    /// Side of 1 on which the interval lies.
+    pub(super) difference: BaselineDifference,
+}
+
+/// On which side of 1 an interval lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum BaselineDifference {
+    /// Above.
+    Higher,
+    /// Below.
+    Lower,
+    /// On both.
+    Uncertain,
 }
 
 /// The measurements at one level, and their limit.

@@ -5,11 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use net::load::{Level, Load, LoadSettings};
-use serde::{Deserialize, Serialize};
+use net::load::{Level, LoadSettings};
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::answer::{self, JudgedLevel};
+use super::answer::{self, BaselineDifference, FigureRatio, JudgedLevel, LevelComparison};
 use crate::cmd::limits::MeasuredFigure;
 use crate::console::Failure;
 
@@ -23,45 +23,6 @@ pub(super) struct Baseline {
     #[serde(default)]
     background: Vec<String>,
     levels: Vec<Level>,
-}
-
-/// A level, compared with that of the baseline.
-#[derive(Serialize)]
-pub(super) struct LevelComparison {
-    /// The load.
-    pub(super) load: Load,
-    /// Why there is no comparison.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) refused: Option<String>,
-    /// The ratios.
-    pub(super) ratios: Vec<FigureRatio>,
-}
-
-/// A figure divided by that of the baseline, with its 95 % interval.
-#[derive(Serialize)]
-pub(super) struct FigureRatio {
-    /// `requests/s`, `p50` or `p99`.
-    pub(super) figure: &'static str,
-    /// The ratio.
-    pub(super) ratio: f64,
-    /// Lower end of its 95 % interval.
-    pub(super) low: f64,
-    /// Upper end of its 95 % interval.
-    pub(super) high: f64,
-    /// Side of 1 on which the interval lies.
-    pub(super) difference: BaselineDifference,
-}
-
-/// On which side of 1 an interval lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum BaselineDifference {
-    /// Above.
-    Higher,
-    /// Below.
-    Lower,
-    /// On both.
-    Uncertain,
 }
 
 /// The figure of which more is better.

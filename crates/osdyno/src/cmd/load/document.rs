@@ -11,8 +11,9 @@ use net::load::search::StageOutcome;
 use net::load::{GeneratorReport, JointLoad, Level};
 use record::{GeneratorLevel, HeldBackground};
 
-use super::answer::{self, FoundRate, JudgedLevel, LevelLimit, LoadAnswer};
-use super::baseline::{BaselineDifference, LevelComparison};
+use super::answer::{
+    self, BaselineDifference, FoundRate, JudgedLevel, LevelComparison, LevelLimit, LoadAnswer,
+};
 use super::latency::{bare, bars, distributions, moment, percentiles};
 
 /// How many kinds of failures are printed; JSON has all.
