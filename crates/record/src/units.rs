@@ -364,7 +364,3 @@ pub fn written_time(time: Duration) -> String {
         (days, false) => format!("{days}d {}", humantime::format_duration(rest)),
     }
 }
-
-#[cfg(test)]
-#[path = "units/tests.rs"]
-mod tests;

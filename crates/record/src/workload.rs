@@ -220,14 +220,3 @@ pub enum Expect {
     /// No prediction: the numbers were measured elsewhere.
     Any,
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_page_ends_with_the_first_other_line() {
-        let page: &str = crate::page!("workload.rs");
-        assert_eq!(page, "//! The definition of a workload, as it stood when it was measured.\n");
-        let page: &str = crate::page!("lib.rs");
-        assert!(page.ends_with("judge, or look at this machine.\n"), "{page}");
-    }
-}

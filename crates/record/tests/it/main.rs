@@ -6,4 +6,6 @@ mod merge;
 mod recording;
 mod round_trip;
 mod sample;
+mod units;
+mod upgrade;
 mod writer;

@@ -159,3 +159,11 @@ fn a_recording_begins_with_its_run() {
     assert!(Recording::new([]).is_none());
     assert!(Recording::new([Line::End(sample::end())]).is_none());
 }
+
+#[test]
+fn a_page_ends_with_the_first_other_line() {
+    let page: &str = record::page!("../../src/workload.rs");
+    assert_eq!(page, "//! The definition of a workload, as it stood when it was measured.\n");
+    let page: &str = record::page!("../../src/lib.rs");
+    assert!(page.ends_with("judge, or look at this machine.\n"), "{page}");
+}
