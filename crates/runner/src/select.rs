@@ -166,7 +166,7 @@ mod tests {
     fn selected(groups: &[Group], patterns: &[&str]) -> Result<Vec<String>, Error> {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
         let chosen = select_from(groups, &["bind", "socket/v6"], &patterns)?;
-        Ok(chosen.iter().map(|(workload, variant)| format!("{}/{}", workload.name, variant.name)).collect())
+        Ok(chosen.into_iter().map(|(one, variant)| Candidate::new("", one, variant).full_name).collect())
     }
 
     #[test]

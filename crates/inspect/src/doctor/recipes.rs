@@ -1,4 +1,4 @@
-//! The recipes, each by the manual of its system, in the order of their names.
+//! The form of a recipe, and all recipes, each by the manual of its system, in the order of their names.
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! The Huffman code of HPACK (RFC 7541, section 5.2 and appendix B), read four bits at a time, with a table
 //! that the compiler makes.
 
-/// The bytes are no header block. Nothing on the connection can be understood any more.
+/// The bytes are no code, or no header block. Nothing on the connection can be understood any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Broken;
 

@@ -404,29 +404,6 @@ fn lines_of_a_load_are_given_their_trial() {
     assert_eq!(other, sample::trial(1, Outcome::Complete, vec![]));
 }
 
-/// Lines as 0.1.0 wrote them.
-const SCHEMA_1: &str = r#"{"type":"run","schema":1,"tool":{"name":"osdyno","version":"0.1.0","build":""},"started_at":"","command":[],"preset":"quick","seed":1,"budget_seconds":null,"looks":[],"pinned":true,"paired":false}
-{"type":"workload","name":"race","version":1,"summary":"","page":"","grows":"connections","variants":[{"name":"epoll","summary":""}],"series":[{"name":"server cpu","direction":"up","expect":"constant","summary":"","sum_of":[],"unit":"s","both_ways":false}],"rivals":true}
-{"type":"trial","system":"local","workload":"race","version":1,"variant":"epoll","trial":1,"n":5,"cpu":1,"seed":7,"allowance_seconds":null,"window_seconds":0.1,"timeout_seconds":60.0,"scratch":"/tmp","started_seconds":0.2,"elapsed_seconds":0.5,"clock":null,"outcome":{"ended":"complete"},"checks":[],"activity":{},"warnings":["disturbed at 5: others had the processor"]}
-{"type":"end","status":"complete","elapsed_seconds":2.5}
-"#;
-
-#[test]
-fn a_file_of_schema_1_is_read_as_one_of_today() {
-    let mut reader = Reader::new(SCHEMA_1.as_bytes(), "old").unwrap();
-    assert_eq!(reader.schema(), 1);
-    let lines: Vec<Line> = reader.by_ref().collect::<Result<_>>().unwrap();
-    assert_eq!(reader.losses(), []);
-    let recording = Recording::new(lines).unwrap();
-    assert_eq!(recording.run.schema, SCHEMA);
-    assert_eq!((recording.workloads[0].shape, recording.workloads[0].server), (Shape::Load, true));
-    assert_eq!(recording.workloads[0].series[0].side, Side::Server);
-    assert!(recording.trials[0].warnings.is_empty());
-    let [limited] = &recording.limitations[..] else { panic!("one line") };
-    assert_eq!((limited.n, limited.by, limited.of.trial), (Some(5), LimitedBy::Others, 1));
-    assert!(recording.end.is_some(), "the lines after an upgraded line are there");
-}
-
 proptest::proptest! {
     #[test]
     fn every_finite_value_survives(values: Vec<f64>) {

@@ -1,15 +1,37 @@
 //! Words and names of schema 1, which are fields and lines of today.
 
-use record::{LimitedBy, Line, Reader, Shape, Side, Trial, TrialKey};
+use record::{LimitedBy, Line, Reader, Recording, Result, SCHEMA, Shape, Side, Trial, TrialKey};
 
-const HEAD: &str = r#"{"type":"run","schema":1,"tool":{"name":"osdyno","version":"0.1.0","build":""},"started_at":"","command":[],"preset":"quick","seed":1,"budget_seconds":null,"looks":[],"pinned":true,"paired":false}"#;
+/// Lines as 0.1.0 wrote them.
+const SCHEMA_1: &str = r#"{"type":"run","schema":1,"tool":{"name":"osdyno","version":"0.1.0","build":""},"started_at":"","command":[],"preset":"quick","seed":1,"budget_seconds":null,"looks":[],"pinned":true,"paired":false}
+{"type":"workload","name":"race","version":1,"summary":"","page":"","grows":"connections","variants":[{"name":"epoll","summary":""}],"series":[{"name":"server cpu","direction":"up","expect":"constant","summary":"","sum_of":[],"unit":"s","both_ways":false}],"rivals":true}
+{"type":"trial","system":"local","workload":"race","version":1,"variant":"epoll","trial":1,"n":5,"cpu":1,"seed":7,"allowance_seconds":null,"window_seconds":0.1,"timeout_seconds":60.0,"scratch":"/tmp","started_seconds":0.2,"elapsed_seconds":0.5,"clock":null,"outcome":{"ended":"complete"},"checks":[],"activity":{},"warnings":["disturbed at 5: others had the processor"]}
+{"type":"end","status":"complete","elapsed_seconds":2.5}
+"#;
 
 /// The line of schema 1 as it is read today, and the lines that follow from it.
 fn upgraded(line: &str) -> (Line, Vec<Line>) {
-    let text = format!("{HEAD}\n{}\n", line.replace('\n', ""));
+    let head = SCHEMA_1.lines().next().expect("its first line");
+    let text = format!("{head}\n{}\n", line.replace('\n', ""));
     let lines = Reader::new(text.as_bytes(), "old").expect("a run").skip(1);
     let mut lines = lines.map(|line| line.expect("memory can be read"));
     (lines.next().expect("a line of schema 1"), lines.collect())
+}
+
+#[test]
+fn a_file_of_schema_1_is_read_as_one_of_today() {
+    let mut reader = Reader::new(SCHEMA_1.as_bytes(), "old").unwrap();
+    assert_eq!(reader.schema(), 1);
+    let lines: Vec<Line> = reader.by_ref().collect::<Result<_>>().unwrap();
+    assert_eq!(reader.losses(), []);
+    let recording = Recording::new(lines).unwrap();
+    assert_eq!(recording.run.schema, SCHEMA);
+    assert_eq!((recording.workloads[0].shape, recording.workloads[0].server), (Shape::Load, true));
+    assert_eq!(recording.workloads[0].series[0].side, Side::Server);
+    assert!(recording.trials[0].warnings.is_empty());
+    let [limited] = &recording.limitations[..] else { panic!("one line") };
+    assert_eq!((limited.n, limited.by, limited.of.trial), (Some(5), LimitedBy::Others, 1));
+    assert!(recording.end.is_some(), "the lines after an upgraded line are there");
 }
 
 fn trial(checks: &str, warnings: &str) -> (Trial, Vec<(Option<u64>, LimitedBy, String)>) {

@@ -36,7 +36,7 @@ fn a_document_is_json_whatever_the_names() {
     workloads[0].name = ESCAPE;
     let findings =
         Findings::from_recording(&emulated::recording(emulated::system("local", &[]), &workloads, 10, 1));
-    let text = emulated::json(&report::RunAnswer::new(&findings)).to_string();
+    let text = serde_json::to_string_pretty(&emulated::json(&report::RunAnswer::new(&findings))).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["series"][0]["workload"], ESCAPE);
     assert_eq!(document["series"][0]["evidence"]["trials"], 10);
