@@ -308,7 +308,7 @@ impl<W: Write> FrameWriter<W> {
     ///
     /// # Errors
     /// Those of write(2); `InvalidInput` for what is too long for a frame.
-    pub(crate) fn send_bytes(&mut self, payload: &[u8]) -> io::Result<()> {
+    pub fn send_bytes(&mut self, payload: &[u8]) -> io::Result<()> {
         if payload.len() > FRAME_BYTES_MAX {
             let text = format!("{} bytes do not fit into one frame", payload.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use judge::{Judgements, MeasuredVariant, undecided};
-use record::{Line, Recording, Series, Trial, TrialParameters};
+use record::{Line, LineError, Recording, Series, Trial, TrialParameters, parse_line};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -45,7 +45,7 @@ fn look(recording: &Recording, judgements: &mut Judgements, variants: &[&str]) {
     println!("{measurements} measurements, changed {variants:?}: {took:.1?}, undecided {open:?}");
 }
 
-fn lines(systems: &[String], trials: usize, n: usize) -> Result<Vec<Line>, serde_json::Error> {
+fn lines(systems: &[String], trials: usize, n: usize) -> Result<Vec<Line>, LineError> {
     let kind = |direction: &str| {
         json!({"name": "open", "direction": direction, "expect": "constant",
         "summary": "", "unit": "s"})
@@ -84,7 +84,7 @@ fn lines(systems: &[String], trials: usize, n: usize) -> Result<Vec<Line>, serde
             }
         }
     }
-    all.into_iter().map(serde_json::from_value).collect()
+    all.iter().map(|line| parse_line(&line.to_string())).collect()
 }
 
 fn with(key: &Value, rest: &Value) -> Value {

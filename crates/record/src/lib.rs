@@ -30,8 +30,8 @@ mod workload;
 mod writer;
 
 pub use line::{
-    End, EndStatus, LINE_BYTES_MAX, Line, LineError, N_MAX, Run, SCHEMA, SentLine, Tool, parse_line,
-    write_line,
+    End, EndStatus, LINE_BYTES_MAX, Line, LineError, N_MAX, Run, SCHEMA, SentLine, Tool, format_line,
+    parse_line, write_line,
 };
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
 pub use series::{

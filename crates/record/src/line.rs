@@ -23,7 +23,10 @@ pub const SCHEMA: u32 = 2;
 pub const N_MAX: u64 = i64::MAX as u64;
 
 /// One line of the stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// It has no `Deserialize`, which would be compiled again in each crate that uses it, and be slower than
+/// [`parse_line`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Line {
     /// First line of every run: the program that measured, the time, and the settings.
@@ -207,15 +210,23 @@ pub enum LineError {
     Broken(String),
 }
 
-/// Writes one line as JSON, with its line feed.
+/// One line as JSON, without a line feed.
 ///
 /// Floats get their shortest form that reads back as the same value; those that are not finite have no
 /// form in JSON, become `null`, and are refused on reading.
 ///
 /// # Errors
-/// Those of `out`.
+/// None is known; JSON has a form for every line.
+pub fn format_line(line: &Line) -> io::Result<String> {
+    Ok(serde_json::to_string(line)?)
+}
+
+/// Writes one line as JSON, with its line feed.
+///
+/// # Errors
+/// Those of [`format_line`] and of `out`.
 pub fn write_line(line: &Line, out: &mut impl io::Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, line)?;
+    out.write_all(format_line(line)?.as_bytes())?;
     out.write_all(b"\n")
 }
 

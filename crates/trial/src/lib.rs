@@ -109,7 +109,8 @@ fn describe() -> Done {
         noise_floor: None,
         fleet: None,
     };
-    Ok(FrameWriter::standard_output().send(&Line::System(system))?)
+    let line = record::format_line(&Line::System(system))?;
+    Ok(FrameWriter::standard_output().send_bytes(line.as_bytes())?)
 }
 
 /// The limits on n here, once those of the process are raised as in a trial. A resource without a readable

@@ -48,7 +48,7 @@ pub(crate) fn supervise(groups: &[Group]) -> Done {
         }
     };
     match watch(workload, &order, begun, requests) {
-        Ok(Some(lines)) => write(&lines),
+        Ok(Some(reply)) => reply.write(),
         Ok(None) => Ok(()),
         // Nothing was measured, and nothing has crashed: the system refused a resource of the trial.
         Err(error) => {
@@ -79,7 +79,7 @@ fn watch(
     order: &TrialParameters,
     begun: Instant,
     requests: Incoming,
-) -> Result<Option<Vec<Line>>, Box<dyn std::error::Error>> {
+) -> Result<Option<TrialReply>, Box<dyn std::error::Error>> {
     let clock = Clock::start();
     let region = Shared::create(numbers(workload, order))?;
     sys::process::adopt_orphans();
@@ -103,7 +103,7 @@ fn watch(
         Ok(sampled) => sampled,
         Err(error) => {
             let reason = error.to_string();
-            return Ok(Some(vec![without_trial(order, begun, Outcome::Unsupported { reason })]));
+            return Ok(Some(without_trial(order, begun, Outcome::Unsupported { reason })));
         }
     };
     let held_background = match &reported {
@@ -144,7 +144,7 @@ fn watch(
         Some(sampled) => profiles(&sampled, workload, order, (slots, &phase_times), clocks),
         None => series(workload, order, slots, clocks.0, clocks.1).map(Line::Series).collect(),
     };
-    Ok(Some(std::iter::once(Line::Trial(trial)).chain(measured).chain(facts).collect()))
+    Ok(Some(TrialReply { lines: std::iter::once(Line::Trial(trial)).chain(measured).collect(), facts }))
 }
 
 /// Interrupts, at the end of the input, every process that it is sent: the trial is not wanted any more.
@@ -321,11 +321,11 @@ fn series(
 
 /// Replies with a trial that was not executed.
 fn reply_without_trial(order: &TrialParameters, begun: Instant, outcome: Outcome) -> Done {
-    write(&[without_trial(order, begun, outcome)])
+    without_trial(order, begun, outcome).write()
 }
 
-fn without_trial(order: &TrialParameters, begun: Instant, outcome: Outcome) -> Line {
-    Line::Trial(trial_of(order, begun, outcome))
+fn without_trial(order: &TrialParameters, begun: Instant, outcome: Outcome) -> TrialReply {
+    TrialReply { lines: vec![Line::Trial(trial_of(order, begun, outcome))], facts: Vec::new() }
 }
 
 fn trial_of(order: &TrialParameters, begun: Instant, outcome: Outcome) -> Trial {
@@ -342,13 +342,25 @@ fn trial_of(order: &TrialParameters, begun: Instant, outcome: Outcome) -> Trial 
     }
 }
 
-fn write(lines: &[Line]) -> Done {
-    let mut replies = FrameWriter::standard_output();
-    replies.send(&lines.len())?;
-    for line in lines {
-        replies.send(line)?;
+/// The lines of a trial.
+struct TrialReply {
+    lines: Vec<Line>,
+    /// Those that the worker wrote.
+    facts: Vec<String>,
+}
+
+impl TrialReply {
+    fn write(&self) -> Done {
+        let mut replies = FrameWriter::standard_output();
+        replies.send(&(self.lines.len() + self.facts.len()))?;
+        for line in &self.lines {
+            replies.send_bytes(record::format_line(line)?.as_bytes())?;
+        }
+        for fact in &self.facts {
+            replies.send_bytes(fact.as_bytes())?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ pub(crate) struct WorkerReport {
     pub(crate) clock: TrialClock,
     pub(crate) batch: u32,
     pub(crate) warnings: Vec<String>,
-    /// Lines of the record beside the series, of this trial.
-    pub(crate) facts: Vec<Line>,
+    /// Lines of the record beside the series, of this trial, as JSON: the supervisor passes them on.
+    pub(crate) facts: Vec<String>,
     /// When the phases of a sampled job were under way.
     pub(crate) phase_times: Vec<PhaseTime>,
 }
@@ -51,7 +51,7 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     let workload = workload.at_levels(&order.levels);
     let region = sys::memory::Shared::open(region, numbers(workload, &order))?;
     let place = Place::new(&order.scratch);
-    let mut report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()));
+    let mut report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()))?;
     report.outcome = place.judge(report.outcome);
     Ok(FrameWriter::standard_output().send(&report)?)
 }
@@ -77,7 +77,11 @@ fn experiment(workload: &Workload, clock: &Clock, is_standing: bool) -> Result<E
     workload.run.map_err(|reason| Outcome::Unsupported { reason: reason.to_owned() })
 }
 
-fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_>) -> WorkerReport {
+fn execute(
+    workload: &'static Workload,
+    order: &TrialParameters,
+    slots: Slots<'_>,
+) -> io::Result<WorkerReport> {
     let mut warnings = prepare(order);
     let clock = Clock::start();
     let begun_ticks = clock.now();
@@ -100,7 +104,7 @@ fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_
         Ok(run) => run,
         Err(outcome) => {
             report.outcome = outcome;
-            return report;
+            return Ok(report);
         }
     };
     if workload.warms_up {
@@ -144,11 +148,19 @@ fn execute(workload: &'static Workload, order: &TrialParameters, slots: Slots<'_
     report.batch = trial.batch();
     report.warnings.append(&mut warnings);
     report.warnings.extend_from_slice(trial.warnings());
-    report.facts = trial.facts().to_vec();
     report.phase_times = trial.phase_times().to_vec();
+    report.facts = of_trial(trial.facts(), order)?;
+    Ok(report)
+}
+
+/// These lines as JSON, each with the key of the trial.
+fn of_trial(facts: &[Line], order: &TrialParameters) -> io::Result<Vec<String>> {
     let key = TrialKey::from_parameters(order);
-    report.facts.iter_mut().for_each(|fact| fact.belong_to(&key));
-    report
+    let text = |mut fact: Line| {
+        fact.belong_to(&key);
+        record::format_line(&fact)
+    };
+    facts.iter().cloned().map(text).collect()
 }
 
 /// Why a workload could not prepare its measurement, with the remedy for a limit on descriptors; other errors

@@ -97,7 +97,7 @@ impl Simulated {
                 }
             }
         }
-        lines.iter().map(|line| serde_json::from_value(line.clone()).expect("a line")).collect()
+        lines.iter().map(|line| record::parse_line(&line.to_string()).expect("a line")).collect()
     }
 
     fn trial(
