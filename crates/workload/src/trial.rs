@@ -27,7 +27,7 @@ const WARM_UP: Duration = Duration::from_millis(2);
 /// Why an operation that its workload does not declare cannot be measured.
 pub(crate) const UNDECLARED: &str = "the workload declares no such operation";
 
-/// How long a load is held in the discarded pass.
+/// How long a load is held in the discarded pass, at most.
 const WARM_UP_WINDOW: Duration = Duration::from_millis(10);
 
 /// How long a load is held at one level, if neither the user nor the allowed time determines it.
@@ -394,7 +394,7 @@ impl<'a> Trial<'a> {
     /// How long to measure at one level, with its connections made already.
     pub fn window(&self) -> Duration {
         if self.rehearsal {
-            return WARM_UP_WINDOW;
+            return self.window.map_or(WARM_UP_WINDOW, |window| window.min(WARM_UP_WINDOW));
         }
         let seconds = self.allowance_ticks as f64 * self.clock.seconds_per_tick();
         let allowed = Duration::try_from_secs_f64(seconds).ok().filter(|_| self.allowance_ticks < u64::MAX);

@@ -29,7 +29,7 @@ const VARIANTS: [(&str, &[&str]); 8] = [
 
 /// Small; a compiler that optimizes would take a fifth of all the time.
 const SIZE: [&str; 8] =
-    ["-n6", "-t1", "--window=5ms", "--budget=1h", "--seed=1", "--out=a.osdyno", "--set", "optimize=0"];
+    ["-n3", "-t1", "--window=2ms", "--budget=1h", "--seed=1", "--out=a.osdyno", "--set", "optimize=0"];
 
 /// Mounts that only the shell's children see.
 const PRIVATE: &str = "unshare --mount --propagation private";
