@@ -12,9 +12,9 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use crate::RunSummary;
-use crate::store::replace;
 
 /// The file of the index. Its name begins with a dot, because it is none of the user's.
 const NAME: &str = ".osdyno-index";
@@ -158,4 +158,23 @@ impl FileState {
             modified_ns: modified.map_or(0, |age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)),
         })
     }
+}
+
+/// A file that gets its name when all of it is written. As every file, others may read it as the umask
+/// allows.
+pub(crate) fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".osdyno-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Writes a file as a whole, in place of one that may be there, and makes its folder.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut unfinished = unfinished(folder)?;
+    unfinished.write_all(bytes)?;
+    unfinished.persist(path).map(drop).map_err(|error| error.error)
 }

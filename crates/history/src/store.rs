@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,9 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use record::{Line, System};
 use serde::{Deserialize, Serialize};
 use stats::Interval;
-use tempfile::NamedTempFile;
 
-use crate::index::{FileState, Index, StoredRun};
+use crate::index::{FileState, Index, StoredRun, replace, unfinished};
 use crate::{Error, RunSummary};
 
 /// Run files end with this.
@@ -360,25 +359,6 @@ impl Store {
         let path = self.path(run);
         fs::remove_file(&path).map_err(|source| Error::Write { path, source })
     }
-}
-
-/// A file that gets its name when all of it is written. As every file, others may read it as the umask
-/// allows.
-fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".osdyno-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
-}
-
-/// Writes a file as a whole, in place of one that may be there, and makes its folder.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut unfinished = unfinished(folder)?;
-    unfinished.write_all(bytes)?;
-    unfinished.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Finds run files in a folder and those in it. Links to folders are not followed: they may lead in a circle.

@@ -11,13 +11,8 @@ use record::{Direction, Unit};
 
 use crate::formats::Format;
 use crate::gather::Gather;
-use crate::name::{Form, Kind, Name};
+use crate::name::{BASELINE, Form, Kind, MODULE, Name};
 use crate::outcome::{Entry, Error, FileEntry, FileRead, Trials, files as shown_files};
-
-/// The key of the origin by which modules differ.
-pub(crate) const MODULE: &str = "module";
-/// The key in a name's origin.
-pub(crate) const BASELINE: &str = "baseline";
 
 /// The places of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -12,6 +12,11 @@ use record::units::{self, Quantity};
 
 use crate::text::parse_n;
 
+/// The key of the origin by which modules differ.
+pub(crate) const MODULE: &str = "module";
+/// The key of the origin that says which kept measurement it is.
+pub(crate) const BASELINE: &str = "baseline";
+
 /// Separators of words.
 const MARKS: &[char] = &['/', '=', ':', ',', '[', ']', '(', ')', ' '];
 /// Separators of words that may also be inside words.

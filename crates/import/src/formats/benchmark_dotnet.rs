@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::families::MODULE;
-use crate::name::Name;
+use crate::name::{MODULE, Name};
 use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {

@@ -4,8 +4,7 @@
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::families::BASELINE;
-use crate::name::Name;
+use crate::name::{BASELINE, Name};
 use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use record::Unit;
 
 use super::{Format, FormatForm, Place};
-use crate::families::MODULE;
-use crate::name::{Figure, Kind, Name};
+use crate::name::{Figure, Kind, MODULE, Name};
 use crate::outcome::{Taken, Trials, seconds};
 
 pub(super) const FORMAT: Format = Format {

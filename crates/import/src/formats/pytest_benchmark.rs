@@ -4,8 +4,7 @@
 use serde_json::Value;
 
 use super::{Format, FormatForm, Place};
-use crate::families::MODULE;
-use crate::name::{Kind, Name};
+use crate::name::{Kind, MODULE, Name};
 use crate::outcome::{Taken, Trials};
 
 pub(super) const FORMAT: Format = Format {

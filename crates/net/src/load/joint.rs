@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Times;
-use super::level::Distribution;
+use super::distribution::Distribution;
 use super::measured::{Measured, RequestCounts, Watch};
 use crate::Error;
 

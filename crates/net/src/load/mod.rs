@@ -13,6 +13,7 @@
 
 pub mod coordinator;
 mod counts;
+mod distribution;
 mod engine;
 mod generator;
 mod joint;
@@ -23,9 +24,10 @@ pub mod search;
 
 pub use crate::network::TlsSettings;
 pub use counts::{Failure, FailureKind, Recent, RequestStage, Times};
+pub use distribution::{Distribution, PERCENTS, Percentile};
 pub use generator::Generator;
 pub use joint::{GeneratorReport, JointLoad, JointWindow, ObserverLevel, VoidReason, WorkerPresence};
-pub use level::{Distribution, Level, PERCENTS, Percentile, write_interval_log};
+pub use level::{Level, write_interval_log};
 pub use measured::{Measured, RequestCounts, Slice, Watch, Window};
 pub use plan::{FROM_ONE_ADDRESS, Load, LoadSettings, Sources};
 
