@@ -104,7 +104,7 @@ impl Memory {
         {
             let most = size(available / AVAILABLE_SHARE);
             return Err(format!(
-                "{} of memory are too much; half of what is available is {most}",
+                "{} of memory are too much; half of the available memory is {most}",
                 size(bytes)
             ));
         }

@@ -189,7 +189,7 @@ fn a_load_without_room_is_refused_in_clear_words() {
     let error = refusal("ulimit -n 60", "connections:5000@200/s", folder.path());
     assert!(error.contains("take 10000 descriptors") && error.contains("RLIMIT_NOFILE is 60"), "{error}");
     let error = refusal("", "memory:900000G@5GB/s", folder.path());
-    assert!(error.contains("half of what is available is"), "{error}");
+    assert!(error.contains("half of the available memory is"), "{error}");
     let Ok(in_memory) = tempfile::tempdir_in("/dev/shm") else {
         println!("not tried: a folder in memory, because there is no /dev/shm");
         return;

@@ -57,8 +57,8 @@ mod measured {
         )
     }
 
-    /// Only pages that are on the disk can be removed from memory. What is written together may be one large
-    /// folio in memory, of which no part can be removed; what workers read page by page is not.
+    /// Only pages that are on the disk can be removed from memory. Pages that are written together may be one
+    /// large folio in memory, of which no part can be removed; pages that workers read one by one are not.
     fn write_to_disk(path: &Path, pages: usize) -> io::Result<()> {
         let mut file = File::create(path)?;
         file.write_all(&vec![3; page_bytes() * pages])?;

@@ -136,7 +136,7 @@ impl<'c, 'a> Lineage<'c, 'a> {
     }
 
     /// The levels of its series: of those that alarms are about, or of the details beside them; the others
-    /// are empty. `confirms` says whether what the newest run shows is measured again before it is raised.
+    /// are empty. `confirms` says whether a change of the newest run is measured again before it is raised.
     pub(crate) fn levels(
         &self,
         boundaries: &[Vec<Boundary>],
@@ -251,7 +251,7 @@ fn series<'a>(runs: &[RunOfMachine<'a>]) -> Vec<SeriesCourse<'a>> {
 
 /// The cost of each run over the same n: the mean of its distances from the usual cost of each cell. A cell
 /// that a run did not reach counts as in the run before: otherwise a run that ends below a step would look as
-/// if the step were gone. Later runs change nothing of this, because the first ones say what is usual.
+/// if the step were gone. Later runs change nothing of this, because the first ones define the usual level.
 fn values(nights: &[Option<&SeriesSummary>]) -> Vec<Option<f64>> {
     let first: Vec<&&SeriesSummary> = nights.iter().flatten().take(FIRST).collect();
     let mut costs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

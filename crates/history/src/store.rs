@@ -1,4 +1,4 @@
-//! A folder of run files: its runs, its tags, and what is added and removed.
+//! A folder of run files: its runs and tags, and how both are added and removed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -299,7 +299,7 @@ impl<W: Write> FrameWriter<W> {
     /// Sends a message.
     ///
     /// # Errors
-    /// Those of write(2); `InvalidInput` for what is too long for a frame.
+    /// Those of write(2); `InvalidInput` for more bytes than a frame holds.
     pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
         self.send_bytes(&serde_json::to_vec(message)?)
     }
@@ -307,7 +307,7 @@ impl<W: Write> FrameWriter<W> {
     /// Sends bytes.
     ///
     /// # Errors
-    /// Those of write(2); `InvalidInput` for what is too long for a frame.
+    /// Those of write(2); `InvalidInput` for more bytes than a frame holds.
     pub fn send_bytes(&mut self, payload: &[u8]) -> io::Result<()> {
         if payload.len() > FRAME_BYTES_MAX {
             let text = format!("{} bytes do not fit into one frame", payload.len());

@@ -76,7 +76,7 @@ pub enum Error {
         role: String,
         /// Why there is no reply.
         reason: NoReply,
-        /// The end of what it wrote to standard error.
+        /// The end of its standard error.
         stderr: String,
     },
     /// The command says why it starts no shell.
@@ -125,7 +125,8 @@ impl Error {
     }
 }
 
-/// Locks what threads share. One that panicked left no step half done: each holds a lock for one step.
+/// Locks a value that threads share. A thread that panicked left no step half done: each holds a lock for one
+/// step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -118,7 +118,7 @@ pub(crate) fn parse(judged: &JudgedSeries) -> Option<Verdict> {
     serde_json::from_value(judged.verdict.clone()).ok()
 }
 
-/// The verdicts of a run, and what stays as it is.
+/// The verdicts of a run, and the lines that stay as they are.
 struct CompactRun<'a> {
     recording: &'a Recording,
     judged: BTreeMap<SeriesKey, JudgedSeries>,

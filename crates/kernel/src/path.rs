@@ -7,7 +7,7 @@
 //! with `links` a symbolic link to the link of the one before; with `entries` one more file in the same
 //! folder. Making them is not timed. Then the deepest folder, the last link, or a file chosen at random is
 //! found by stat(2) and opened by open(2), each timed. All names are in the cache, because they were just
-//! made: what a disk costs is not measured. At the end nothing is timed.
+//! made: the cost of a disk is not measured. At the end nothing is timed.
 //!
 //! **Expected answer.** Linear for depth and links, each component being a search in the hash table of names
 //! (path-lookup.rst); flat for entries. Limits are results: a path has less than 4 096 bytes

@@ -52,7 +52,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     run: cfg_select! {
         target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("what a killed trial leaves of message queues is removed on Linux only") }
+        _ => { Err("message queues that a killed trial leaves are removed on Linux only") }
     },
     ..Workload::CURVE
 };

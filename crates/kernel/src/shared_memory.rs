@@ -42,7 +42,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     run: cfg_select! {
         target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("what a killed trial leaves of shared memory is removed on Linux only") }
+        _ => { Err("shared memory that a killed trial leaves is removed on Linux only") }
     },
     ..Workload::CURVE
 };

@@ -41,7 +41,7 @@ impl EmulatedMachine {
     /// The emulator where the user names none.
     pub const EMULATOR: &str = "qemu-system-x86_64";
 
-    /// The memory where the user names none: several times what the workloads take at their largest n.
+    /// The memory where the user names none: several times the memory of the workloads at their largest n.
     pub const MEMORY_MIB: u32 = 1024;
 
     /// Checks, before anything is measured, whether such a machine can be started; returns the version that

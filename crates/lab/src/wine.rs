@@ -18,7 +18,7 @@ const PREFIX: &str = "WINEPREFIX";
 /// A Wine in which programs for Windows are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wine {
-    /// The program, and words before what it executes.
+    /// The program, and words before the command that it executes.
     pub command: Vec<String>,
     /// An existing folder, in which it gets one of its own, for its files and those of workloads.
     pub folder: PathBuf,

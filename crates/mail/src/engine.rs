@@ -250,7 +250,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         broken.and_then(|()| self.context.results.turn_ended()).map_err(MailError::at("write results"))
     }
 
-    /// Waits, and handles what is ready.
+    /// Waits, and handles events.
     fn turn(&mut self, end_ns: u64, events: &mut Vec<Event>) -> Result<(), MailError> {
         self.router.turn(&mut self.context, &mut self.poller);
         self.connect_more();

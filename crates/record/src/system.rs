@@ -1,4 +1,4 @@
-//! The system under test: its facts, limits, processors and noise floor, and what makes its figures doubtful.
+//! The system under test: its facts, limits, processors and noise floor, and reasons to doubt its figures.
 
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ pub struct ResourceLimit {
     pub name: String,
     /// Its value.
     pub value: u64,
-    /// How many a sweep may use: less what was in use, and less a reserve.
+    /// How many a sweep may use: without those in use, and without a reserve.
     pub usable: u64,
     /// How to raise it, as the end of a sentence.
     pub advice: String,

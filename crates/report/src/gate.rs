@@ -184,8 +184,8 @@ fn reason(one: &GatedSeries) -> Option<String> {
             format!("from n = {} to {} by up to {size}{interval}", count(*from), count(*to))
         }
         GateReason::TwoRuns => {
-            "two runs of one program may differ by 15 %, and too few series show what the \
-                                machine did; measure both in one run, with two --system"
+            "two runs of one program may differ by 15 %, and too few series show the drift of the machine; \
+             measure both in one run, with two --system"
                 .to_owned()
         }
         GateReason::OtherProcessor { before, now } => {

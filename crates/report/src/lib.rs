@@ -11,7 +11,7 @@
 //! - [`fleet`] is a run on the hosts of a fleet, or two of them.
 //! - [`history`] is the course of costs over the runs of a folder.
 //! - [`formats`] are for where the result of a build is read.
-//! - [`gate`] is what let a build fail, and how sure that is.
+//! - [`gate`] shows why a build failed, and how sure that is.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
 //!
 //! Must never: measure, know a workload, or look at this machine.

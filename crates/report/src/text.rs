@@ -149,7 +149,7 @@ pub(crate) fn ungrouped(text: &str) -> String {
     (0..letters.len()).filter(|at| !is_between(*at)).map(|at| letters[at]).collect()
 }
 
-/// The nearest ASCII; what has none becomes a question mark.
+/// The nearest ASCII; a character without one becomes a question mark.
 pub(crate) fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,7 +1,7 @@
 //! Numbers in words: counts, shares, ratios, places of n. `quantity` writes values with a unit.
 //!
 //! A narrow no-break space stands between the groups of thousands and before a unit; the table
-//! turns it into what a terminal shows.
+//! turns it into text for a terminal.
 
 use std::collections::HashSet;
 

@@ -280,7 +280,7 @@ struct Module {
 }
 
 impl Functions {
-    /// Gives functions in files of this machine their names. What has none is known by its file.
+    /// Gives functions in files of this machine their names. A function without one is known by its file.
     fn name(&mut self, profile: &mut Profile) {
         profile.rename(|frame| self.named(frame));
     }

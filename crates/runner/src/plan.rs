@@ -36,7 +36,7 @@ pub struct RunOptions {
     pub budget: Option<Duration>,
     /// A trial that takes longer is killed; a load may take its windows besides.
     pub timeout: Option<Duration>,
-    /// How long a load is held at each level, instead of what fits the preset.
+    /// How long a load is held at each level, instead of the time that fits the preset.
     pub window: Option<Duration>,
     /// Settings of workloads, by name.
     pub settings: Vec<(String, String)>,

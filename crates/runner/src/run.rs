@@ -333,7 +333,7 @@ fn join(recording: Recording, hosts: Vec<Measured>) -> Measured {
     all
 }
 
-/// Ends the record, and judges what was not judged yet.
+/// Ends the record, and judges the rest of the series.
 fn finish(plan: &RunPlan, file: RunFile, measured: Measured, elapsed: Duration) -> Ran {
     let Measured { status, mut recording, mut judgements, .. } = measured;
     if plan.aa

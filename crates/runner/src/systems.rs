@@ -274,7 +274,7 @@ fn wanted(plan: &RunPlan, workload: &Workload, ceiling: Option<&Ceiling>) -> u64
         Reach::Classic => workload.classic_n,
         // With helpers, the limits of one process do not count.
         Reach::Limit => match ceiling.map_or(UNLIMITED, |ceiling| ceiling.n) {
-            // Nothing fits; the limit is reported beside what would be reached without it.
+            // Nothing fits; the limit is reported beside the n that would be reached without it.
             0 => UNLIMITED,
             n if workload.helpers => n.max(UNLIMITED),
             n => n,

@@ -1,4 +1,4 @@
-//! Smooth curves that belong to no family of the verdicts, and what a verdict claims falsely about them.
+//! Smooth curves that belong to no family of the verdicts, and the false claims of verdicts about them.
 //!
 //! No method can name them; the promise is that nothing false is claimed about them. Some are given, and some
 //! are drawn anew for each replicate, so that no rule can be fitted to them one by one.

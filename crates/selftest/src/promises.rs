@@ -80,7 +80,7 @@ pub(crate) const PROMISES: &[Promise] = &[
         },
     },
     Promise {
-        claim: "called flat, beyond what growing references can hide",
+        claim: "called flat, beyond the growth that references can hide",
         target: RateTarget::AtMost(ERROR),
         count: |counts| {
             let asked = counts.is_verdict() && counts.cell.noise.references.is_some();

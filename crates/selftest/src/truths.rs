@@ -293,7 +293,7 @@ enum Spacing {
 
 /// Every tenth n to 10,000: as long as real sweeps, and ten times as fast to make.
 pub(crate) const DENSE: SweepDesign = SweepDesign { name: "dense", spacing: Spacing::Every { count: 1_000 } };
-/// One n, and one value of it: what a job gives that is timed as a whole.
+/// One n and one value: a job that is timed as a whole gives these.
 pub(crate) const ONE: SweepDesign =
     SweepDesign { name: "one", spacing: Spacing::Log { per_decade: 1, decades: 0, each: 1 } };
 /// The smallest recommended plan: eight sizes per decade over two decades, ten values of each.

@@ -131,7 +131,7 @@ impl PersistentCleaner {
         PersistentCleaner { file: scratch.join(FILE), open: None }
     }
 
-    /// Removes what was written down until now and was not removed by its maker.
+    /// Removes all objects written down so far that their maker did not remove.
     pub fn remove(&mut self) {
         use std::io::{Read, Seek};
         if self.open.is_none() {

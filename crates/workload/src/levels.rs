@@ -107,7 +107,7 @@ impl Need {
     }
 }
 
-/// Memory that a workload may not take: half of what is available stays with the machine.
+/// Memory that a workload may not take: half of the available memory stays with the machine.
 const MEMORY_SHARE: u64 = 2;
 
 /// Usage changes from moment to moment, and with it the rest of a limit: n that differ by less than this

@@ -16,7 +16,7 @@ impl Trial<'_> {
     /// Measures a load: calls the closure at each level, rising. The closure makes the load, holds it for
     /// [`Trial::window`], and reports its values. An error means that the system refused the load: values of
     /// this level do not count, those of lower levels stay. Where the allowance does not suffice, levels
-    /// before the last are left out: the largest is what a user asked for. Where the end of the trial is
+    /// before the last are left out: the user asked for the largest. Where the end of the trial is
     /// nearer than the next level takes, the trial ends at the level that it has reached.
     ///
     /// # Errors

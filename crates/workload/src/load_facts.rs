@@ -213,7 +213,7 @@ const TIME_WAIT_SHARE: u64 = 10;
 pub struct Memory {
     user_bytes: Option<u64>,
     kernel_bytes: Option<u64>,
-    /// Connections in TIME_WAIT, which are part of what the kernel has taken.
+    /// Connections in TIME_WAIT, which are part of those that the kernel has taken.
     time_wait: Option<u64>,
 }
 

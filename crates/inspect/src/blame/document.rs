@@ -144,7 +144,7 @@ impl SeriesBlame {
                 format!("{} of {from} is in {}", share_with_interval(one.own), one.name)
             }
             (_, Some(one)) => {
-                format!("{} of {from} is in {} and what it calls", share_with_interval(one.whole), one.name)
+                format!("{} of {from} is in {} and its callees", share_with_interval(one.whole), one.name)
             }
             (_, None) => {
                 let most = self.functions.first();
@@ -197,14 +197,14 @@ impl SeriesBlame {
             WaitingWeight::Leading => "of the rest",
             _ => "of the growth",
         };
-        let numbers = [of, "with what it calls", "at low n", "at high n"].map(Column::number);
+        let numbers = [of, "with callees", "at low n", "at high n"].map(Column::number);
         let mut table = Table::of_columns([Column::from("function")].into_iter().chain(numbers).collect());
         for one in functions {
             let [low, high] = one.own_seconds.map(time);
             let [own, whole] = [one.own, one.whole].map(share_with_interval);
             let name = one.full_name();
             let sentence =
-                format!("{name}: {own} {of}, {whole} with what it calls; {low} at low n, {high} at high n");
+                format!("{name}: {own} {of}, {whole} with its callees; {low} at low n, {high} at high n");
             let row = Row::from([name, own, whole, low, high]);
             table.push(Row { sentence: Some(sentence.into()), ..row });
         }
@@ -232,7 +232,7 @@ fn reading() -> Fold {
     let graph = "In a flame graph a box is a function, and stands on the one that called it. Its width is \
                  its processor time where the operation is expensive. The hatched part of that is new; the \
                  plain part was there at low n too. A box with a dotted edge has less than before. Behind a \
-                 name is its share of the growth, with what it calls. Point at a box for its figures; click \
+                 name is its share of the growth, with its callees. Point at a box for its figures; click \
                  to see it larger. Functions that a program calls may be missing in programs without frame \
                  pointers; those of the kernel are all there. Parts of the kernel that run with interrupts \
                  off are seen where these are on again, which is often the end of a lock.";

@@ -8,7 +8,7 @@ use workload::Ceiling;
 use super::Prognosis;
 use super::demand::MachineDemand;
 
-/// A limit that is too low for what is wanted.
+/// A limit that is too low for the plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shortfall {
     /// Name of the limit, such as `RLIMIT_NOFILE`.

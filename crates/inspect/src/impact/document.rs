@@ -354,7 +354,7 @@ impl Axis {
         let height = TOP + line * strips.len() as f64 + 12.0;
         let mut svg = format!(
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\"><title>The share of the \
-             operating system in what a user waits for, by path</title>"
+             operating system in the time that a user waits, by path</title>"
         );
         self.draw(&mut svg, height);
         for (place, strip) in strips.iter().enumerate() {

@@ -246,7 +246,7 @@ struct Drained {
 /// A thread that reads pipes to their ends, one after the other, so that a command never waits for a reader.
 struct Drain {
     pipes: SyncSender<(PipeReader, Option<DefaultHasher>)>,
-    /// `None` when it waits for input, then what came.
+    /// `None` when it waits for input, then the input.
     answers: Receiver<Option<Drained>>,
 }
 

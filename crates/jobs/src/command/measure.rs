@@ -228,7 +228,7 @@ impl Starts {
     }
 }
 
-/// The sums of what executions took.
+/// The sums of the costs of executions.
 struct Sums {
     per_tick: f64,
     time_seconds: f64,

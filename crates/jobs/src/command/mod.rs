@@ -46,7 +46,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             name: "command",
             default: "true",
             values: Values::Text("a command"),
-            summary: "what is executed",
+            summary: "the command to execute",
         },
         Setting {
             name: "shell",

@@ -222,7 +222,7 @@ pub enum Mismatch {
 /// A note beside an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerNote {
-    /// How one of the two stopped short, or what else shortened the comparison.
+    /// How one of the two stopped short, or another reason for a shorter comparison.
     Shortened(Shortened),
     /// Why there is no answer.
     NoAnswer(NoAnswer),

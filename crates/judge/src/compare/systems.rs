@@ -242,7 +242,7 @@ fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
     kinds.into_iter().map(field).collect()
 }
 
-/// Whether the series is not what a scaling was measured for.
+/// Whether the series only explains a scaling.
 fn only_explains_scaling(recording: &Recording, key: &SeriesKey) -> bool {
     recording.workload(&key.workload).is_some_and(|workload| workload.shape == Shape::Scaling)
         && is_companion(&recording.workloads, &key.workload, &key.name)

@@ -466,7 +466,7 @@ fn limit_alone(finding: &Finding) -> GatedSeries {
     }
 }
 
-/// A series without a limit; what was not measured may have one.
+/// A series without a limit; one that was not measured may have one.
 fn without_limit(series: GatedSeries, stops: &[Stop]) -> GatedSeries {
     let is_measured = |stop: &Stop| matches!(stop.cause, Cause::Allowance | Cause::NotOffered);
     match stops.iter().all(is_measured) {

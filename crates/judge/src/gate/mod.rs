@@ -132,7 +132,7 @@ pub enum GateReason {
     NotCompared,
     /// The workload is another one than that of the baseline.
     OtherWorkload {
-        /// In what it differs.
+        /// The difference.
         #[serde(skip)]
         mismatch: Box<Mismatch>,
     },

@@ -13,7 +13,7 @@
 //!
 //! **Expected answer.** Flat throughput and `engine cpu`, and times that grow linearly with n, as in
 //! `mail-lockstep`. Three commands in one piece save two of its waits, and the message adds one, so a small
-//! message costs no more than the test of its address. Larger ones cost what copying them costs. select(2)
+//! message costs no more than the test of its address. Larger ones cost their copies. select(2)
 //! stops at `FD_SETSIZE`.
 
 use workload::{Operation, Trial, TrialError, Workload};

@@ -333,7 +333,7 @@ fn words(counts: &MailCounts) -> String {
     some.map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The system's own error where there is one, so that a limit is named by it; what it lacks is no failure.
+/// The system's own error where there is one, so that it names a limit; a missing facility is no failure.
 fn io_error(error: MailError) -> io::Error {
     match error {
         MailError::System { source, .. }

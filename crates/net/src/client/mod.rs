@@ -155,7 +155,7 @@ pub trait ClientSettings: Default + Args + Serialize + DeserializeOwned {
     /// Adds the parts of the target besides its address.
     ///
     /// # Errors
-    /// [`Error::Settings`] where the target lacks what the client needs.
+    /// [`Error::Settings`] where the target lacks a part that the client needs.
     fn aim(&mut self, target: &Endpoint) -> Result<(), Error> {
         let _ = target;
         Ok(())
@@ -250,7 +250,8 @@ impl ClientKind {
     /// This client with these settings, for the target.
     ///
     /// # Errors
-    /// [`Error::Settings`] where settings contradict each other, or the target lacks what the client needs.
+    /// [`Error::Settings`] where settings contradict each other, or the target lacks a part that the client
+    /// needs.
     pub fn choose(&self, settings: &Value, target: &Endpoint) -> Result<ClientChoice, Error> {
         let settings = (self.aimed)(settings, target)?;
         Ok(ClientChoice { name: self.name.to_owned(), settings })

@@ -226,7 +226,7 @@ pub(super) enum Cause {
     Other,
 }
 
-/// A cause of which something is known: where it lies, or what helps.
+/// A cause with a known place or remedy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {

@@ -104,7 +104,7 @@ impl ClientVisitor for OpenEngine<'_> {
         let http2 = client.http2(settings.tls.is_some())?;
         if http2.is_some() && !FORGETS_CLOSED {
             // Its streams close their connection, and know nothing of the set.
-            let reason = "its connections need an event interface that forgets what is closed: epoll(7)";
+            let reason = "its connections need an event interface that forgets closed connections: epoll(7)";
             return Err(Error::Unsupported { name: "HTTP/2".to_owned(), reason: reason.to_owned() });
         }
         let (client, network) = (client.open()?, LoadKernel::new()?);

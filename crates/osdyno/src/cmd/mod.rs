@@ -1,5 +1,5 @@
-//! One file per verb; and what verbs share: the formats of their output, its printing, and the files that
-//! they read and write.
+//! One file per verb, and the parts that verbs share: the formats of their output, its printing, and the
+//! files that they read and write.
 
 pub(crate) mod blame;
 mod command_line;

@@ -20,7 +20,7 @@ const ENDING: Duration = Duration::from_millis(800);
 const EXAMPLES: &str = "\
 Examples:
   osdyno snoop -p 812                the server that process 812 is, or belongs to
-  osdyno snoop --port 80 --load 200  what listens on port 80, while 1, 20 and 200 connections are held
+  osdyno snoop --port 80 --load 200  the server on port 80, while 1, 20 and 200 connections are held
   osdyno snoop --all-listening       every server of this machine
 
 Without --load nothing is sent to the server. Only root sees the servers of other users.";

@@ -168,7 +168,7 @@ fn what_cannot_be_held_is_refused_before_anything_is_measured() {
         "{fast}"
     );
     let large = told("memory:900000G@1GB/s", 1);
-    assert!(large.contains("half of what is available is"), "{large}");
+    assert!(large.contains("half of the available memory is"), "{large}");
     let strange = told("cpu:5%#4000", 1);
     assert!(strange.contains("cannot stay on processor 4000"), "{strange}");
     assert!(told("gpu:50%", 2).contains("there is no load \"gpu\"; write it as in cpu:50%"));

@@ -121,7 +121,7 @@ pub(super) fn draw(axis: &Axis, line: &Line<'_>) -> String {
     )
 }
 
-/// The strip of a growth, in a tone of words, with what is read aloud.
+/// The strip of a growth, in a tone of words, with its text for screen readers.
 pub(crate) fn of_growth(axis: &Axis, ratio: Interval, margin: f64, (tone, said): (&str, &str)) -> String {
     let place = |ratio: f64| axis.place(ratio.clamp(axis.low, axis.high));
     let (width, height) = STRIP;
@@ -170,7 +170,7 @@ pub(super) fn write_over_load(compared: &Comparison, out: &mut dyn Write) -> io:
         out,
         "<section id=\"over-load\"><h2>Cost over load</h2><p class=\"remark\">The cost at the largest n at \
          each level of the background {}, each with its 95&nbsp;% interval by itself. Whether levels differ \
-         is what the ratios above say, which compare trials in pairs.</p><div class=\"grid2\">",
+         is decided by the ratios above, which compare trials in pairs.</p><div class=\"grid2\">",
         esc(&levels.of)
     )?;
     for (i, ranking) in compared.rankings.iter().enumerate() {

@@ -94,8 +94,8 @@ pub(crate) fn write_variants(
         out,
         "<p class=\"remark\">{} A contender that stopped, at a crossed end, is compared at the last \
          level that it reached. A dotted line with hollow points is not that of the contender: the load \
-         generator was saturated, or the time was up. Of a rate it is a lower bound, which ranks above what \
-         is smaller for certain; all else is not compared.</p></div>",
+         generator was saturated, or the time was up. Of a rate it is a lower bound, which ranks above rates \
+         that are smaller for certain; all else is not compared.</p></div>",
         esc(&sentence(&judged))
     )
 }

@@ -209,7 +209,7 @@ impl Comparand<'_> {
         let name = name(&self.other.name);
         let at = ratio.comparison.n_high;
         let at = if Some(at) == self.ranking.n { String::new() } else { format!(" at {}", count(at)) };
-        // The larger value first: what is the best at the last level may not be at an earlier one.
+        // The larger value first: the best at the last level may not be the best at an earlier one.
         match ratio.of_values(self.ranking.unit).value >= 1.0 {
             true => format!("{name} {} {}{at}", self.verb(), self.times(ratio, "")),
             false => format!("{}{at}", self.times(ratio, &format!("that of {name}"))),
@@ -302,7 +302,7 @@ pub(crate) fn reference(compared: &Comparison) -> &str {
 /// The differences in words: `kernel.release 6.12.107 → 7.3.4, …`
 pub(super) fn differs(compared: &Comparison) -> String {
     match compared.differences.as_slice() {
-        [] => "nothing that was recorded of the systems".into(),
+        [] => "no recorded fact of the systems".into(),
         some => some.iter().map(sentences::difference).collect::<Vec<_>>().join(", "),
     }
 }
@@ -402,8 +402,8 @@ pub(crate) fn interleaved(compared: &Comparison) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{} of {} open: the measurements were made one after the other, and what drifts between them looks \
-         like a difference. {}",
+        "{} of {} open: the measurements were made one after the other, and a drift between them looks like \
+         a difference. {}",
         count(open as u64),
         things(of, "ratio is", "ratios are"),
         side_by_side(compared)?
@@ -429,9 +429,7 @@ fn side_by_side(compared: &Comparison) -> Option<String> {
     });
     let systems: String = systems.map(|system| format!(" --system {system}")).collect();
     let run = shell::without_systems(&compared.contenders.first()?.run);
-    Some(format!(
-        "One run measures them side by side: {run}{systems} (COMMAND is what a trial is started through)"
-    ))
+    Some(format!("One run measures them side by side: {run}{systems} (COMMAND starts each trial)"))
 }
 
 /// The count of every answer: `1 slower · 3 equivalent`.

@@ -107,7 +107,7 @@ fn differences(fleet: &Fleet) -> Option<Element> {
         return None;
     }
     let items: Vec<String> = fleet.differences.iter().map(|change| words::change(fleet, change)).collect();
-    let items = if items.is_empty() { vec!["nothing that was recorded".into()] } else { items };
+    let items = if items.is_empty() { vec!["no recorded fact".into()] } else { items };
     Some(Names { label: "Differs".into(), items, behind: String::new(), lines_max: 2 }.into())
 }
 

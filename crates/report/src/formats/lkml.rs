@@ -11,7 +11,7 @@ use crate::text::{printable, wrapped};
 
 /// Columns of a line (Documentation/process/email-clients.rst asks for plain text that nothing wraps).
 const WIDTH: usize = 72;
-/// Rows of the table at the most; what failed is said above in full.
+/// Rows of the table at the most; failures are listed above in full.
 const ROWS_MAX: usize = 40;
 /// Columns of the names, and of the systems.
 const NAME: usize = 30;

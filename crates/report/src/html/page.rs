@@ -36,8 +36,8 @@ const COMPARED: &str = "<dt>1.08× slower (1.04–1.12)</dt><dd>Compared with th
     before those that are certainly worse. Each pair is compared at the largest level that both \
     reached.</dd>\n\
     <dt>load generator saturated</dt><dd>The load generator, not the server, limited the value: it is shown \
-    and never compared. Where a client is measured, <em>limited by the sink</em> says the same of what it \
-    sends to.</dd>\n";
+    and never compared. Where a client is measured, <em>limited by the sink</em> says the same of the server \
+    that it sends to.</dd>\n";
 
 /// Systems beyond which a title has their names only.
 const DESCRIBED_MOST: usize = 2;

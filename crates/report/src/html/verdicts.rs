@@ -123,7 +123,7 @@ fn card(
         esc(&overview::name(source.asked, highlight)),
         esc(&sentence(&overview::sentence(source.asked, highlight)))
     )?;
-    // The first is open: it shows what the others hold.
+    // The first is open, as an example of the others.
     let open = if number == 1 { " open" } else { "" };
     writeln!(out, "<details class=\"list\"{open}><summary>Plots and numbers</summary>")?;
     figure::figure(source, *first, "", out)?;

@@ -225,7 +225,7 @@ fn apart(compared: &Comparison) -> Vec<String> {
 /// The facts that differ.
 fn facts(compared: &Comparison) -> Names {
     let differences: Vec<String> = compared.differences.iter().map(sentences::difference).collect();
-    let items = if differences.is_empty() { vec!["nothing that was recorded".into()] } else { differences };
+    let items = if differences.is_empty() { vec!["no recorded fact".into()] } else { differences };
     Names { label: "Differs".into(), items, lines_max: 2, ..Names::default() }
 }
 

@@ -14,7 +14,7 @@ use crate::words::{NO_BREAK, bound, count, list, percent, some_of};
 /// Of more series these are named, and the others counted.
 const NAMED_MOST: usize = 3;
 
-/// Where the planner had to shorten sweeps: `n was shortened to what the time allows: bind/v4 to 15 400`.
+/// Where the planner had to shorten sweeps: `n was shortened to fit the time: bind/v4 to 15 400`.
 pub fn shortened(findings: &Findings) -> Option<String> {
     let to = |finding: &Finding| {
         let stop = finding.stops.iter().find(|stop| stop.cause == Cause::Allowance)?;
@@ -23,7 +23,7 @@ pub fn shortened(findings: &Findings) -> Option<String> {
     };
     let all: Vec<String> = findings.series.iter().filter_map(to).collect();
     let longer = further(findings);
-    (!all.is_empty()).then(|| format!("n was shortened to what the time allows: {}; {longer}.", list(&all)))
+    (!all.is_empty()).then(|| format!("n was shortened to fit the time: {}; {longer}.", list(&all)))
 }
 
 /// ` on 6.12` behind a title, where there are several systems.
@@ -137,7 +137,7 @@ pub(crate) fn variant_label(findings: &Findings, finding: &Finding) -> String {
     label.replacen(&format!(" {}", finding.key.name), "", 1)
 }
 
-/// Series that contradict what is documented: `contradicts the documented expectation: bind (constant)`.
+/// Series that contradict their documentation: `contradicts the documented expectation: bind (constant)`.
 pub(crate) fn surprises(findings: &Findings) -> Option<String> {
     let unlike = findings.series.iter().filter(|f| findings.as_expected(f) == Some(false));
     let said = |f: &Finding| format!("{} ({})", label(findings, f), expectation(f.expect));

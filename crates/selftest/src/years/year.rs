@@ -291,7 +291,7 @@ struct RealSet {
     series: Vec<RealSeries>,
 }
 
-/// By series, and by run: the level, and what each trial adds to it.
+/// By series, and by run: the level, and the deviation of each trial.
 type Parsed = BTreeMap<&'static str, BTreeMap<usize, (f64, Vec<f64>)>>;
 
 /// The sets of the data, which are not comparable with each other.

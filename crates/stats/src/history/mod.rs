@@ -38,7 +38,7 @@ pub struct NightCosts {
     /// Whether changes that it shows are measured again before they are raised. Nights alone then raise a
     /// change of one series only if its confirming measurement ends open.
     pub is_measured_again: bool,
-    /// Confirming measurements made after this night, of what [`LevelHistory::suspected`] named.
+    /// Confirming measurements made after this night, of the series that [`LevelHistory::suspected`] named.
     pub confirmations: Vec<Confirmation>,
 }
 

@@ -180,7 +180,7 @@ fn kernel(facts: &mut Collector) {
     facts.add("kernel.hz", hertz);
 }
 
-/// The mode in force where it can be read (root), else what the kernel was built for.
+/// The mode in force where it can be read (root), else that for which the kernel was built.
 fn preemption(version: &str) -> Option<String> {
     if let Some(modes) = text("/sys/kernel/debug/sched/preempt") {
         let mode = modes.split_once('(').and_then(|(_, mode)| mode.split_once(')')).map(|(mode, _)| mode);

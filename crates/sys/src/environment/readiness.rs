@@ -312,8 +312,8 @@ impl Machine<'_> {
             _ => "echo 0 > /sys/devices/system/cpu/cpufreq/boost",
         };
         Some(format!(
-            "Turbo is on, so the clock rate depends on heat and on what other cores do; `{file}` fixes it \
-             until the next boot."
+            "Turbo is on, so the clock rate depends on heat and on the load of other cores; `{file}` fixes \
+             it until the next boot."
         ))
     }
 

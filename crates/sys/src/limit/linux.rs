@@ -241,7 +241,7 @@ fn posix_queue_bytes() -> Option<Bound> {
 /// `HARD_MSGMAX` of include/linux/ipc_namespace.h.
 const POSIX_MESSAGES_MAX: u64 = 65_536;
 
-/// The privileged may go to what the kernel can do: mq_overview(7).
+/// The privileged may go to the limit of the kernel: mq_overview(7).
 fn posix_messages() -> Option<Bound> {
     let bound = plain("fs.mqueue.msg_max")?;
     let usable = if capable(CAP_SYS_RESOURCE) { POSIX_MESSAGES_MAX } else { bound.value };

@@ -127,7 +127,7 @@ impl MemoryRegion {
         // SAFETY: the range is ours, and the advice changes neither its content nor its place.
         let advised = unsafe { madvise(self.0.start.as_ptr().cast(), self.0.bytes, advice) };
         match advised {
-            // There are small pages only, which is what was wanted.
+            // There are small pages only, as was wanted.
             Err(_) if policy == PagePolicy::Small => Ok(()),
             Err(_) => Err(NONE.into()),
             Ok(()) => Ok(()),

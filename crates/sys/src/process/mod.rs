@@ -50,7 +50,7 @@ pub use user::{confine, confined_user};
 pub struct ProcessTreeUsage {
     /// How many there are.
     pub processes: u64,
-    /// User memory; what several processes share counts once.
+    /// User memory; pages that several processes share count once.
     pub memory_bytes: u64,
     /// Processor time, of those that have ended and were waited for too.
     pub cpu_seconds: f64,

@@ -101,7 +101,7 @@ impl Family {
         let ended = rustix::process::waitpid(Some(child.0), WaitOptions::empty())?;
         match ended.and_then(|(_, status)| status.exit_status()) {
             Some(number) if number != i32::from(super::PANICKED) => Err(io::Error::from_raw_os_error(number)),
-            _ => Err(io::Error::other("the child could not make what it is to hold")),
+            _ => Err(io::Error::other("the child could not make the objects that it is to hold")),
         }
     }
 

@@ -87,7 +87,7 @@ impl WorkerGroup<'_> {
         if let Err(NotHeld::Refused(_)) = held {
             return held;
         }
-        // These are reasons for most of what else may have gone wrong.
+        // These are the reasons for most other faults.
         let after = usable();
         if after.1 != before.1 {
             return Err(NotHeld::Void("the control group's quota changed meanwhile".to_owned()));

@@ -95,7 +95,7 @@ pub struct JointTask<T> {
     pub preparation: Duration,
     /// How long it takes at most.
     pub duration: Duration,
-    /// Whether all end at one moment. What is bounded by its amount ends at another moment in each.
+    /// Whether all end at one moment. A load that is bounded by its amount ends at another moment in each.
     pub has_common_end: bool,
 }
 
@@ -258,7 +258,7 @@ fn kind<M>(reply: &Reply<M>) -> &'static str {
 const ROUND_TRIPS: usize = 32;
 
 /// The most by which two clocks can drift apart, as a share of the time: each runs at most 500 parts in a
-/// million fast or slow, the limit of adjtimex(2). What is more is a step.
+/// million fast or slow, the limit of adjtimex(2). A larger change is a step.
 const DRIFT_MAX: f64 = 1e-3;
 
 /// One round trip, by the clock of the coordinator and that of the worker.

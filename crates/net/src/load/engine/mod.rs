@@ -2,7 +2,7 @@
 //!
 //! A response costs one recv(2), the next request one send(2), and both share an epoll_wait(2) with all
 //! connections that were ready; nothing is allocated, and no memory of another thread is written. Connections
-//! are added to the set once, with level-triggered reading, and a short read is the end of what is there.
+//! are added to the set once, with level-triggered reading, and a short read is the end of the waiting bytes.
 //!
 //! The clock is read once for every piece received. That reading ends the response, and in a closed loop
 //! begins the next request, so a latency holds the recv, the send, and the time for which a response lay

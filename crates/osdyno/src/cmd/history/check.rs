@@ -1,4 +1,4 @@
-//! `osdyno history --check`: the newest run against its history, and a message about what changed.
+//! `osdyno history --check`: the newest run against its history, and a message about its changes.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -56,7 +56,7 @@ impl CheckArgs {
             let before = ::history::before_confirming(&store);
             for machine in before.of_newest() {
                 for suspected in Suspected::groups(machine, command) {
-                    // Nights alone still raise what they are certain of.
+                    // Nights alone still raise changes of which they are certain.
                     match measure_again(command, &store, machine, &suspected) {
                         Ok(more) => functions.extend(more),
                         Err(failure @ Failure::Usage(_)) => return Err(failure),

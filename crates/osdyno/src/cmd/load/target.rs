@@ -20,7 +20,7 @@ pub(super) struct Target {
     pub(super) is_secure: bool,
     /// The name of the server in its certificate.
     pub(super) name: String,
-    /// The rest of what was written, for the client.
+    /// The rest of the text, for the client.
     pub(super) endpoint: Endpoint,
     /// The address of the name that was taken; `None` where an address was written.
     pub(super) resolved: Option<Resolved>,

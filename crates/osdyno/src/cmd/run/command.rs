@@ -68,7 +68,7 @@ pub(super) enum Levels {
 }
 
 impl Levels {
-    /// Reads what `--levels` has.
+    /// Reads the value of `--levels`.
     pub(super) fn parse(texts: &[String]) -> Result<Levels, Failure> {
         if let Some((_, twice)) =
             texts.iter().enumerate().find(|(place, text)| texts[..*place].contains(text))
