@@ -40,7 +40,7 @@ struct Cli {
 enum Verb {
     /// Measure this system: print verdicts, write a run file and an HTML report
     Run(Box<cmd::run::Args>),
-    /// Check this machine: how far every workload comes, limits to raise, causes of doubtful figures
+    /// Check this machine: how far every workload gets, limits to raise, causes of doubtful figures
     Doctor(cmd::doctor::Args),
     /// Probe the hosts of a fleet: reachable, free or busy, kernel, and how far each clock is off
     Hosts(cmd::hosts::Args),

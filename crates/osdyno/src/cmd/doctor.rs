@@ -16,7 +16,7 @@ use super::run::interrupt;
 use super::{Done, Format, command_line, print_answer};
 use crate::console::{Console, Failure, completion};
 
-/// Check this machine: how far every workload comes and the limit that stops it, limits to raise, and causes
+/// Check this machine: how far every workload gets and the limit that stops it, limits to raise, and causes
 /// of doubtful figures
 ///
 /// It changes nothing. For about two seconds it repeats a system call, to see whether another program uses

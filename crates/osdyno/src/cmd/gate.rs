@@ -22,9 +22,10 @@ use crate::console::{Console, Failure, INCOMPLETE, REGRESSED, results};
 pub(crate) struct GateArgs {
     /// Exit with 4 if one of these is certain: slower[:5%], changed[:5%], grows, limit
     ///
-    /// The exit code is 0 if all are excluded and 3 while one is undecided. slower and changed set a series
-    /// against the same in the baseline; grows and limit are about what is new there. A claim may name its
-    /// series, as in slower:5%@fork*. At most 5 of 1,000 builds without a change fail. docs/ci.md has more.
+    /// The exit code is 0 if all are excluded and 3 while one is undecided. slower and changed compare a
+    /// series with the same series of the baseline; grows and limit find growth and limits that the baseline
+    /// lacks. A claim may name its series, as in slower:5%@fork*. At most 5 of 1,000 builds without a change
+    /// fail. docs/ci.md has more.
     #[arg(long, value_name = "CLAIM,…", value_parser = Gate::parse)]
     pub(crate) fail_on: Option<Gate>,
     /// Result while a claim is undecided, instead of exit code 3
@@ -56,11 +57,11 @@ pub(crate) struct RunGateArgs {
     history: Option<PathBuf>,
     /// Exit with 4 if one of these is certain: slower[:5%], changed[:5%], grows, limit
     ///
-    /// The exit code is 0 if all are excluded and 3 while one is undecided. slower and changed set a series
-    /// against the same in the baseline, in the first system, or of the first of several commands; grows and
-    /// limit are about what is new there, and without a baseline about what the documentation of a workload
-    /// does not expect. A claim may name its series, as in slower:5%@fork*. At most 5 of 1,000 builds without
-    /// a change fail. docs/ci.md has more.
+    /// The exit code is 0 if all are excluded and 3 while one is undecided. slower and changed compare a
+    /// series with the same series of the baseline, of the first system, or of the first of several commands;
+    /// grows and limit find growth and limits that the baseline lacks or, without one, that the documentation
+    /// of the workload does not expect. A claim may name its series, as in slower:5%@fork*. At most 5 of
+    /// 1,000 builds without a change fail. docs/ci.md has more.
     #[arg(long, value_name = "CLAIM,…", value_parser = Gate::parse, conflicts_with = "aa")]
     fail_on: Option<Gate>,
     /// Result while a claim is undecided, instead of exit code 3

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Folder of run files
     #[arg(value_name = "DIR", required = true)]
     folder: Option<PathBuf>,
-    /// Show changes from this day on, as 2026-11-01; older runs still say what is usual
+    /// Show changes from this day on, as 2026-11-01; older runs still define the usual costs
     #[arg(long, value_name = "DAY", value_parser = day, conflicts_with = "check")]
     since: Option<String>,
     /// Print every change, every series, and operations that were measured beside others
