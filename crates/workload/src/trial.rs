@@ -194,7 +194,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Makes it a pass that is discarded: one small level, held for ten milliseconds.
+    /// Makes it a pass that is discarded: one small level, held for ten milliseconds at most.
     pub fn rehearse(&mut self) {
         self.rehearsal = true;
     }

@@ -252,6 +252,8 @@ fn a_rehearsal_is_one_small_level_and_short() {
     trial.set_window(Duration::from_secs(7));
     trial.rehearse();
     assert_eq!((trial.levels(), trial.window()), (vec![8], Duration::from_millis(10)));
+    trial.set_window(Duration::from_millis(1));
+    assert_eq!(trial.window(), Duration::from_millis(1));
     let told = trial.at_levels(|level, recorder| {
         recorder.value("throughput", level as f64);
         Ok(())
