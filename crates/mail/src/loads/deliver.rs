@@ -13,8 +13,8 @@
 //!
 //! **Expected answer.** Flat throughput and `engine cpu`, and times that grow linearly with n, as in
 //! `mail-lockstep`. Three commands in one piece save two of its waits, and the message adds one, so a small
-//! message costs no more than the test of its address. Larger ones cost their copies. select(2)
-//! stops at `FD_SETSIZE`.
+//! message costs no more than the test of its address. Larger ones cost the time to copy them as well.
+//! select(2) stops at `FD_SETSIZE`.
 
 use workload::{Operation, Trial, TrialError, Workload};
 
