@@ -67,6 +67,8 @@ enum Killed {
     Tree,
 }
 
+const EACH: [Killed; 3] = [Killed::Osdyno, Killed::Group, Killed::Tree];
+
 /// Longer than a trial needs to begin, and not longer than many trials take.
 const DELAY_MAX: Duration = Duration::from_millis(300);
 
@@ -88,8 +90,8 @@ pub(crate) fn is_possible() -> bool {
     is_root
 }
 
-/// Kills runs of these workloads, `kills` of each, several at a time. The seed is printed.
-pub(crate) fn kill_each<'v>(victims: impl Iterator<Item = &'v Victim>, kills: usize, at_once: usize) {
+/// Kills runs of these workloads in each way, several at a time. The seed is printed.
+pub(crate) fn kill_each<'v>(victims: impl Iterator<Item = &'v Victim>, at_once: usize) {
     let seed = std::env::var("OSDYNO_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| fastrand::u64(..));
     println!("OSDYNO_SEED={seed}");
@@ -103,8 +105,8 @@ pub(crate) fn kill_each<'v>(victims: impl Iterator<Item = &'v Victim>, kills: us
                     let next = waiting.lock().expect("no panic").pop();
                     let Some((victim, seed)) = next else { break };
                     let mut random = fastrand::Rng::with_seed(seed);
-                    for _ in 0..kills {
-                        if !world.kill_one(victim, &mut random) {
+                    for killed in EACH {
+                        if !world.kill_one(victim, killed, &mut random) {
                             break;
                         }
                     }
@@ -133,9 +135,8 @@ impl World {
 
     /// Starts a run, kills it at a random moment, and expects that nothing is left. Returns whether the
     /// workload is supported.
-    fn kill_one(&self, victim: &Victim, random: &mut fastrand::Rng) -> bool {
+    fn kill_one(&self, victim: &Victim, killed: Killed, random: &mut fastrand::Rng) -> bool {
         let folder = tempfile::tempdir_in(self.home.path()).expect("a folder");
-        let killed = [Killed::Osdyno, Killed::Group, Killed::Tree][random.usize(..3)];
         let delay = Duration::from_micros(random.u64(..DELAY_MAX.as_micros() as u64));
         let phase = format!("{}, {killed:?} after {delay:?}", victim.workload);
         let mut child = self.start(folder.path(), victim);

@@ -103,7 +103,12 @@ impl Wire {
             let received = self.receive().expect("receiving");
             assert_ne!(received, 0, "the end after {} of {count} bytes", self.held.len());
         }
-        self.held.drain(..count).collect()
+        self.cut(count)
+    }
+
+    fn cut(&mut self, count: usize) -> Vec<u8> {
+        let rest = self.held.split_off(count);
+        std::mem::replace(&mut self.held, rest)
     }
 
     /// All until the other end has finished, and that in order.
@@ -149,7 +154,7 @@ impl Wire {
             let received = self.receive().expect("receiving a head");
             assert_ne!(received, 0, "the end within a head: {:?}", super::text(&self.held));
         };
-        let head = super::text(&self.held.drain(..end).collect::<Vec<u8>>());
+        let head = super::text(&self.cut(end));
         let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
         Response { status: status.unwrap_or_else(|| panic!("no response: {head:?}")), head, body: Vec::new() }
     }

@@ -2,16 +2,14 @@
 //! time than one.
 #![cfg(target_os = "linux")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use record::{Outcome, Recording};
-
 use crate::common::rack::Rack;
-use crate::common::{processes_below, text, until};
+use crate::common::{complete, processes_below, recording, text, until};
 
 const HOSTS: usize = 100;
 
@@ -25,20 +23,6 @@ const FULL: usize = 31;
 const SHORT: usize = 32;
 /// A host that talks nonsense.
 const LYING: usize = 33;
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
-
-/// The trials of each host that went well.
-fn complete(recording: &Recording) -> BTreeMap<String, usize> {
-    let names = recording.systems.iter().map(|system| (system.name.clone(), 0));
-    let mut counts: BTreeMap<String, usize> = names.collect();
-    for trial in recording.trials.iter().filter(|trial| trial.outcome == Outcome::Complete) {
-        *counts.entry(trial.order.system.clone()).or_default() += 1;
-    }
-    counts
-}
 
 #[test]
 fn faults_of_some_hosts_disturb_no_other() {

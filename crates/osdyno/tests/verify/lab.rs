@@ -8,21 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{expect_nothing_left, osdyno, processes_below, run, signal, text, until};
-use record::{Outcome, Recording};
+use crate::common::{
+    expect_nothing_left, osdyno, outcomes, processes_below, recording, run, signal, text, until,
+};
+use record::Outcome;
 
 /// Without KVM: to try it takes ten seconds where it does not work.
 const TINY: [&str; 10] =
     ["noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno", "--accel=tcg"];
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
-
-fn outcomes<'a>(recording: &'a Recording, system: &str) -> Vec<&'a Outcome> {
-    let trials = recording.trials.iter().filter(|trial| trial.order.system == system);
-    trials.map(|trial| &trial.outcome).collect()
-}
 
 /// What looks like a kernel to everything but a machine.
 fn image(folder: &Path) -> String {

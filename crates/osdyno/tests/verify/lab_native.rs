@@ -8,22 +8,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{expect_nothing_left, osdyno, run, signal, text, until};
-use record::{Outcome, Recording};
+use crate::common::{expect_nothing_left, osdyno, outcomes, recording, run, signal, text, until};
+use record::Outcome;
 
 const TINY: [&str; 9] = ["noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno"];
 
 /// A boot and a trial take seconds, and longer on a busy machine.
 const BOOT: Duration = Duration::from_secs(120);
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
-
-fn outcomes<'a>(recording: &'a Recording, system: &str) -> Vec<&'a Outcome> {
-    let trials = recording.trials.iter().filter(|trial| trial.order.system == system);
-    trials.map(|trial| &trial.outcome).collect()
-}
 
 /// A program in the folder that does this.
 fn program(folder: &Path, name: &str, script: &str) -> String {

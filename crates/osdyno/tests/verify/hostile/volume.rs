@@ -93,22 +93,20 @@ pub(crate) fn floods(served: &Served) {
 /// there.
 pub(crate) fn noise(served: &Served) {
     let seed = std::env::var("OSDYNO_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1_u64);
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed | 1);
-    let mut random = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let mut random = fastrand::Rng::with_seed(seed);
     for round in 0..12 {
         let bytes: Vec<u8> = match round % 3 {
-            0 => (0..1_000_000).map(|_| random() as u8).collect(),
-            1 => (0..1_000_000).map(|_| b"GET / HTP1.0:\r\n\r\n-x%"[random() as usize % 20]).collect(),
+            0 => {
+                let mut bytes = vec![0; 1_000_000];
+                random.fill(&mut bytes);
+                bytes
+            }
+            1 => (0..1_000_000).map(|_| b"GET / HTP1.0:\r\n\r\n-x%"[random.usize(..20)]).collect(),
             _ => {
                 let mut bytes = get("/index.html").repeat(2000).into_bytes();
                 for _ in 0..1 + round / 3 {
-                    let at = random() as usize % bytes.len();
-                    bytes[at] ^= 1 << (random() % 8);
+                    let at = random.usize(..bytes.len());
+                    bytes[at] ^= 1 << random.u8(..8);
                 }
                 bytes
             }
