@@ -42,9 +42,12 @@ pub(crate) mod wire;
 pub(crate) mod witness;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use record::{Outcome, Recording};
 
 /// The program, in a folder of its own, with nobody watching.
 pub(crate) fn osdyno(folder: &Path, arguments: &[&str]) -> Command {
@@ -68,8 +71,46 @@ pub(crate) fn run_well(folder: &Path, arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
+/// Runs it to its end with a folder of programs before all others.
+pub(crate) fn run_with(folder: &Path, programs: &Path, arguments: &[&str]) -> Output {
+    let mut command = osdyno(folder, arguments);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", programs.display())).output().expect("osdyno starts")
+}
+
+/// A program of that name in the folder, which a shell executes.
+#[cfg(unix)]
+pub(crate) fn program(folder: &Path, name: &str, script: &str) {
+    let path = folder.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(path, mode).expect("permissions");
+}
+
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The run file `a.osdyno` of the folder.
+pub(crate) fn recording(folder: &Path) -> Recording {
+    record::read(folder.join("a.osdyno")).expect("the run file").0
+}
+
+/// How the trials of a system ended, in the order of time.
+pub(crate) fn outcomes<'a>(recording: &'a Recording, system: &str) -> Vec<&'a Outcome> {
+    let trials = recording.trials.iter().filter(|trial| trial.order.system == system);
+    trials.map(|trial| &trial.outcome).collect()
+}
+
+/// How many trials of each host of a fleet went well.
+pub(crate) fn complete(recording: &Recording) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for system in &recording.systems {
+        let host = system.fleet.as_ref().expect("a host").host.clone();
+        let ends = outcomes(recording, &system.name).into_iter();
+        *counts.entry(host).or_default() += ends.filter(|end| **end == Outcome::Complete).count();
+    }
+    counts
 }
 
 /// A small run file of that name.
@@ -146,4 +187,21 @@ pub(crate) fn expect_nothing_left(folder: &Path) {
 pub(crate) fn scratch_folders(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
     entries.filter(|path| path.is_dir()).collect()
+}
+
+/// Why this machine cannot measure a file system in an image; `None` if it can.
+pub(crate) fn why_no_image() -> Option<String> {
+    let probe = "unshare --mount true && test -w /dev/loop-control && command -v mkfs.ext4";
+    let probed = Command::new("sh").args(["-c", probe]).output().expect("a shell");
+    let reason = "it takes root, /dev/loop-control and mkfs.ext4";
+    (!probed.status.success()).then(|| format!("{reason}: {}", text(&probed.stderr)))
+}
+
+/// The images of loop devices that lie below the folder.
+pub(crate) fn images_below(folder: &Path) -> Vec<String> {
+    let folder = folder.to_string_lossy().into_owned();
+    let devices = std::fs::read_dir("/sys/block").expect("block devices").flatten();
+    let images =
+        devices.filter_map(|device| std::fs::read_to_string(device.path().join("loop/backing_file")).ok());
+    images.filter(|image| image.contains(&folder)).collect()
 }

@@ -7,13 +7,9 @@ use std::path::Path;
 
 use record::{Outcome, Recording, Trial};
 
-use crate::common::{expect_nothing_left, osdyno, processes_below, run_well, text};
+use crate::common::{expect_nothing_left, osdyno, processes_below, recording, run_well, text};
 
 const RUN: [&str; 4] = ["run", "--trials=2", "--scratch=.", "--out=a.osdyno"];
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
 
 /// The values of one series by variant and n.
 fn values(recording: &Recording, variant: &str, name: &str) -> Vec<(u64, f64)> {

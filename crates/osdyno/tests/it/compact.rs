@@ -62,8 +62,8 @@ fn verdicts_and_comparisons_are_those_of_the_points() {
     let (folder, sides, names) = runs();
     for name in &names {
         let [points, reduced] = sides.each_ref().map(|side| {
-            let page = ["report", name, "--verbose", "--force", "--out", "page.html"];
-            let texts = [&page[..], &["compare", name], &["report", name, "--fail-on", "growth"]];
+            let page = ["report", name, "--verbose", "--fail-on", "growth", "--force", "--out", "page.html"];
+            let texts = [&page[..], &["compare", name]];
             let texts = texts.map(|arguments| without_remark(&text(&run(side, arguments).stdout)));
             (texts, json(&run_well(side, &["report", name, "--format", "json", "--verbose"])))
         });

@@ -7,12 +7,8 @@ use std::process::Command;
 
 use crate::common;
 use crate::common::far::Far;
-use crate::common::{expect_nothing_left, osdyno, run_well, signal, start_measuring, until};
+use crate::common::{expect_nothing_left, osdyno, recording, run_well, signal, start_measuring, until};
 use record::{Outcome, Recording};
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
 
 /// Every trial went well; the scratch folders of this system.
 fn scratch_of<'a>(recording: &'a Recording, system: &str) -> Vec<&'a str> {

@@ -6,15 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::{expect_nothing_left, osdyno, run, run_well, text, until};
-use record::{Outcome, Recording};
+use crate::common::{expect_nothing_left, osdyno, recording, run, run_well, text, until};
+use record::Outcome;
 
 /// One short trial of each workload that follows.
 const RUN: [&str; 5] = ["run", "--trials=1", "--window=50ms", "--set=files=100", "--out=a.osdyno"];
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
 
 fn outcome(folder: &Path, system: &str, workload: &str) -> Outcome {
     let recording = recording(folder);

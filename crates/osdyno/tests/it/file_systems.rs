@@ -2,42 +2,23 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
 use crate::common;
 use crate::common::{
-    expect_nothing_left, osdyno, processes_below, run, run_well, signal, start_measuring, text, until,
+    expect_nothing_left, images_below, osdyno, processes_below, recording, run, run_well, signal,
+    start_measuring, text, until, why_no_image,
 };
-use record::{Outcome, Recording};
+use record::Outcome;
 
 const TINY: [&str; 8] =
     ["run", "small-files/warm", "tree", "-n", "8", "--trials=2", "--set=files=20", "--out=a.osdyno"];
 
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
-
-/// Why this machine cannot measure a file system in an image; `None` if it can.
-fn why_not() -> Option<String> {
-    let probe = "unshare --mount true && test -w /dev/loop-control && command -v mkfs.ext4";
-    let probed = Command::new("sh").args(["-c", probe]).output().expect("a shell");
-    let reason = "it takes root, /dev/loop-control and mkfs.ext4";
-    (!probed.status.success()).then(|| format!("{reason}: {}", text(&probed.stderr)))
-}
-
-/// The images of loop devices that lie below the folder.
-fn images_below(folder: &Path) -> Vec<String> {
-    let folder = folder.to_string_lossy().into_owned();
-    let devices = fs::read_dir("/sys/block").expect("block devices").flatten();
-    let images =
-        devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
-    images.filter(|image| image.contains(&folder)).collect()
-}
-
 #[test]
 fn each_file_system_is_measured_on_an_image_of_its_own() {
-    if let Some(reason) = why_not() {
+    if let Some(reason) = why_no_image() {
         return skipped!("{reason}");
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -63,7 +44,7 @@ fn what_cannot_be_made_is_said_and_the_others_are_measured() {
     let output = run(folder.path(), &[&TINY[..], &["--fs", "ext5"]].concat());
     let told = text(&output.stderr);
     assert!(output.status.code() == Some(2) && told.contains("the known kinds are ext2,"), "{told}");
-    if let Some(reason) = why_not() {
+    if let Some(reason) = why_no_image() {
         return skipped!("{reason}");
     }
     // Rivals may be unsupported, but not all of them.
@@ -94,7 +75,7 @@ fn what_cannot_be_made_is_said_and_the_others_are_measured() {
 /// written; it is unsupported where they are not so.
 #[test]
 fn files_lie_on_each_file_system_as_their_variant_says() {
-    if let Some(reason) = why_not() {
+    if let Some(reason) = why_no_image() {
         return skipped!("{reason}");
     }
     let is_there = |kind: &&str| {
@@ -126,7 +107,7 @@ fn files_lie_on_each_file_system_as_their_variant_says() {
 
 #[test]
 fn a_kill_leaves_neither_mount_nor_device() {
-    if let Some(reason) = why_not() {
+    if let Some(reason) = why_no_image() {
         return skipped!("{reason}");
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -197,9 +178,22 @@ impl Drop for Device {
     }
 }
 
+/// Whether the image of a device in the folder has nothing but zeros.
+fn is_untouched(folder: &Path) -> bool {
+    let mut image = fs::File::open(folder.join("disk")).expect("the disk");
+    let (mut part, zeros) = (vec![0; 1 << 20], vec![0; 1 << 20]);
+    loop {
+        match image.read(&mut part).expect("the disk") {
+            0 => return true,
+            count if part[..count] != zeros[..count] => return false,
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
-    if let Some(reason) = why_not() {
+    if let Some(reason) = why_no_image() {
         return skipped!("{reason}");
     }
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
@@ -209,8 +203,7 @@ fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
         let told = text(&output.stderr);
         assert!(output.status.code() == Some(code) && told.contains(reason), "{arguments:?}: {told}");
         assert!(!folder.path().join("a.osdyno").exists());
-        let start = fs::read(disk.path().join("disk")).expect("the disk");
-        assert!(start.iter().all(|&byte| byte == 0), "{arguments:?} wrote to the device");
+        assert!(is_untouched(disk.path()), "{arguments:?} wrote to the device");
     };
     let dev = &*device.0;
     refused(&["--fs=ext2", "--device", dev], 2, "--erase");
@@ -269,7 +262,7 @@ fn expect_no_format_where_it_is_mounted(folder: &Path, disk: &Path, on_device: &
 /// A process that writes to it, as an emulator to the disk of its guest, keeps nobody else out.
 #[test]
 fn a_device_that_a_program_writes_to_is_not_formatted() {
-    if let Some(reason) = why_not() {
+    if let Some(reason) = why_no_image() {
         return skipped!("{reason}");
     }
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
@@ -280,8 +273,7 @@ fn a_device_that_a_program_writes_to_is_not_formatted() {
         let output = run(folder.path(), &[&TINY[..], &on_device].concat());
         let told = text(&output.stderr);
         assert!(output.status.code() == Some(1) && told.contains(reason), "{reason}: {told}");
-        let start = fs::read(disk.path().join("disk")).expect("the disk");
-        assert!(start.iter().all(|&byte| byte == 0), "the device was written to");
+        assert!(is_untouched(disk.path()), "the device was written to");
     };
     let holder = fs::OpenOptions::new().read(true).write(true).open(dev).expect("the device");
     refused(&format!("process {} (", std::process::id()));

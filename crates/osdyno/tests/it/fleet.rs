@@ -1,37 +1,20 @@
 //! Fleets, with commands on this machine as hosts: one run file, hosts at once, and hosts that are lost.
 #![cfg(target_os = "linux")]
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 use crate::common::{
-    expect_nothing_left, osdyno, processes_below, run, run_well, signal, start_measuring, text, until,
+    complete, expect_nothing_left, osdyno, processes_below, recording, run, run_well, signal,
+    start_measuring, text, until,
 };
-use record::{EndStatus, Outcome, Recording};
+use record::{EndStatus, Outcome};
 
 const TINY: [&str; 10] =
     ["run", "noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno"];
 
 fn tiny<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&TINY, more].concat()
-}
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
-
-/// How many trials of each host went well.
-fn complete(recording: &Recording) -> BTreeMap<String, usize> {
-    let mut counts = BTreeMap::new();
-    for system in &recording.systems {
-        let host = system.fleet.as_ref().expect("a host").host.clone();
-        let is_its =
-            |trial: &&record::Trial| trial.order.system == system.name && trial.outcome == Outcome::Complete;
-        *counts.entry(host).or_default() += recording.trials.iter().filter(is_its).count();
-    }
-    counts
 }
 
 #[test]

@@ -2,40 +2,21 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use crate::common;
 use crate::common::{
-    expect_nothing_left, osdyno, processes_below, program_bytes, run_well, signal, start_measuring, text,
-    until,
+    expect_nothing_left, osdyno, processes_below, program, program_bytes, recording, run_well, run_with,
+    signal, start_measuring, text, until,
 };
-use record::{Outcome, Recording};
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
+use record::Outcome;
 
 /// The trials of a variant and how each ended.
 fn outcomes(folder: &Path, name: &str) -> Vec<Outcome> {
     let trials = recording(folder).trials.into_iter();
     let named = trials.filter(|trial| format!("{}/{}", trial.order.workload, trial.order.variant) == name);
     named.map(|trial| trial.outcome).collect()
-}
-
-/// A program of that name in the folder, which a shell executes.
-fn program(folder: &Path, name: &str, script: &str) {
-    fs::create_dir_all(folder).expect("a folder");
-    fs::write(folder.join(name), format!("#!/bin/sh\n{script}\n")).expect("a program");
-    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).expect("permissions");
-}
-
-/// Runs jobs with a folder of programs before all others.
-fn run_with(folder: &Path, programs: &Path, arguments: &[&str]) -> Output {
-    let mut command = osdyno(folder, arguments);
-    let path = std::env::var("PATH").unwrap_or_default();
-    command.env("PATH", format!("{}:{path}", programs.display())).output().expect("osdyno starts")
 }
 
 /// The processes of a database, which all work in its folder.
@@ -145,12 +126,13 @@ fn a_disk_that_fills_up_ends_a_job_and_no_other() {
     let mount = format!("mount -t tmpfs -o size={bytes} none {} && exec \"$0\" \"$@\"", disk.display());
     let scratch = format!("--scratch={}", disk.display());
     let jobs = ["mail-queue", "sql/sqlite", "compile", "copy/read-write", "crypto/embedded"];
-    let settings =
-        ["--trials=1", "--out=a.osdyno", "-n1", "--set=bytes=16777216", "--set=rows=1000000", &scratch];
+    let sizes = ["--set=bytes=16777216", "--set=rows=1000000", "--set=optimize=0"];
+    let settings = ["--trials=1", "--out=a.osdyno", "-n1", &scratch];
     let mut command = Command::new("unshare");
     command
         .args(["--mount", "sh", "-c", &mount, env!("CARGO_BIN_EXE_osdyno"), "run"])
         .args(jobs)
+        .args(sizes)
         .args(settings);
     let output = command.current_dir(folder.path()).output().expect("osdyno starts");
     let told = text(&output.stderr);

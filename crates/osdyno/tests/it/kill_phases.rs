@@ -6,20 +6,31 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{osdyno, scratch_folders, signal, text, until};
-use record::{Outcome, Recording};
+use crate::common::{images_below, osdyno, recording, scratch_folders, signal, text, until, why_no_image};
+use record::Outcome;
 
 /// Words on the command line of a role of ours.
 const ROLES: [&str; 6] = ["janitor", "mounted", "agent", "describe", "supervise", "measure"];
 
-/// A job, and what is there below the folder for files, or whose process runs, when it works.
-const JOBS: [(&str, &str); 6] = [
-    ("small-files/warm", "small-files"),
-    ("tree", "tree/first"),
-    ("sql/postgresql", "sql/data"),
-    ("network-copy/smb", "network-copy"),
-    ("network-copy/sftp", "network-copy/log"),
-    ("compile", "compile"),
+struct Job {
+    name: &'static str,
+    /// Is there below the folder for files, or has its process running, when it works.
+    path: &'static str,
+    /// Make little of it.
+    settings: &'static [&'static str],
+}
+
+const fn job(name: &'static str, path: &'static str, settings: &'static [&'static str]) -> Job {
+    Job { name, path, settings }
+}
+
+const JOBS: [Job; 6] = [
+    job("small-files/warm", "small-files", &["--set=files=100"]),
+    job("tree", "tree/first", &[]),
+    job("sql/postgresql", "sql/data", &["--set=rows=1000"]),
+    job("network-copy/smb", "network-copy", &[]),
+    job("network-copy/sftp", "network-copy/log", &[]),
+    job("compile", "compile", &["--set=optimize=0"]),
 ];
 
 /// A process that works for the run in the folder.
@@ -62,21 +73,12 @@ fn at_work(folder: &Path, path: &str) -> Option<u32> {
     PathBuf::from(format!("/proc/{worker}/root")).join(scratch).exists().then_some(worker)
 }
 
-/// The images of loop devices that lie in the folder.
-fn images(folder: &Path) -> usize {
-    let folder = folder.to_string_lossy().into_owned();
-    let devices = fs::read_dir("/sys/block").expect("block devices").flatten();
-    let images =
-        devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
-    images.filter(|image| image.contains(&folder)).count()
-}
-
 fn expect_nothing(folder: &Path, phase: &str) {
     until(&format!("{phase}: no process is left"), || {
         let left = processes(folder);
         left.is_empty()
     });
-    until(&format!("{phase}: no device is left"), || images(folder) == 0);
+    until(&format!("{phase}: no device is left"), || images_below(folder).is_empty());
     until(&format!("{phase}: no folder is left"), || scratch_folders(folder).is_empty());
     // The folder is that for temporary files, too: those of compilers, for example.
     let files = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.file_name());
@@ -89,16 +91,6 @@ fn expect_nothing(folder: &Path, phase: &str) {
 fn start(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = osdyno(folder, &[&["run", "--out=a.osdyno"], arguments].concat());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("osdyno starts")
-}
-
-/// `--fs` for a run, where that can be had.
-fn file_systems() -> Option<&'static str> {
-    let probe = "unshare --mount true && test -w /dev/loop-control && command -v mkfs.ext4";
-    let is_possible = Command::new("sh").args(["-c", probe]).output().expect("a shell").status.success();
-    if !is_possible {
-        skipped!("no file system in an image without root, /dev/loop-control and mkfs.ext4");
-    }
-    is_possible.then_some("--fs=ext4,tmpfs")
 }
 
 /// Whether the job can be measured here.
@@ -119,10 +111,12 @@ fn is_there(job: &str) -> bool {
 
 #[test]
 fn osdyno_may_be_killed_whatever_it_waits_for() {
-    let Some(file_systems) = file_systems() else { return };
+    if let Some(reason) = why_no_image() {
+        return skipped!("{reason}");
+    }
     for role in ROLES {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut child = start(folder.path(), &["small-files/warm", "--trials=500", file_systems]);
+        let mut child = start(folder.path(), &["small-files/warm", "--trials=500", "--fs=ext4,tmpfs"]);
         until(role, || in_role(folder.path(), role).is_some());
         signal(child.id(), "KILL");
         child.wait().expect("its end");
@@ -132,47 +126,41 @@ fn osdyno_may_be_killed_whatever_it_waits_for() {
 
 #[test]
 fn osdyno_may_be_killed_whatever_is_measured() {
-    for (job, path) in JOBS.into_iter().filter(|(job, _)| is_there(job)) {
+    for Job { name, path, .. } in JOBS.iter().filter(|job| is_there(job.name)) {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut child = start(folder.path(), &[job, "--trials=500"]);
-        until(job, || at_work(folder.path(), path).is_some());
+        let mut child = start(folder.path(), &[name, "--trials=500"]);
+        until(name, || at_work(folder.path(), path).is_some());
         signal(child.id(), "KILL");
         child.wait().expect("its end");
-        expect_nothing(folder.path(), job);
+        expect_nothing(folder.path(), name);
     }
 }
 
 #[test]
 fn a_worker_or_supervisor_that_is_killed_costs_one_trial() {
-    for (job, path) in JOBS.into_iter().filter(|(job, _)| is_there(job)) {
+    for job in JOBS.iter().filter(|job| is_there(job.name)) {
         for role in ["measure", "supervise"] {
-            let phase = format!("{role} of {job}");
+            let phase = format!("{role} of {}", job.name);
             // On a busy machine a trial may be over before it is looked for.
-            let is_killed = (0..20).any(|_| kills_one_of_two(job, path, role, &phase));
+            let is_killed = (0..20).any(|_| kills_one_of_two(job, role, &phase));
             assert!(is_killed, "{phase}: the trials were over each time");
         }
     }
 }
 
 /// Kills a process of one of two trials at work; whether it did, and was not too late.
-fn kills_one_of_two(job: &str, path: &str, role: &str, phase: &str) -> bool {
+fn kills_one_of_two(job: &Job, role: &str, phase: &str) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
-    let small = ["-n2", "--trials=2", "--window=300ms", "--set=files=100", "--set=rows=1000"];
-    let settings = small.iter().copied().filter(|word| match job {
-        "small-files/warm" => !word.contains("rows"),
-        "sql/postgresql" => !word.contains("files"),
-        _ => !word.contains("set"),
-    });
-    let arguments: Vec<&str> = [job].into_iter().chain(settings).collect();
-    let mut child = start(folder.path(), &arguments);
-    until(phase, || at_work(folder.path(), path).is_some() || matches!(child.try_wait(), Ok(Some(_))));
+    let small = [job.name, "-n2", "--trials=2", "--window=300ms"];
+    let mut child = start(folder.path(), &[&small[..], job.settings].concat());
+    until(phase, || at_work(folder.path(), job.path).is_some() || matches!(child.try_wait(), Ok(Some(_))));
     if let Some(victim) = in_role(folder.path(), role) {
         let mut kill = Command::new("kill");
         kill.args(["-KILL", &victim.to_string()]).stderr(Stdio::null()).status().expect("kill starts");
     }
     let output = child.wait_with_output().expect("its end");
     let told = text(&output.stderr);
-    let recording: Recording = record::read(folder.path().join("a.osdyno")).expect("the run file").0;
+    let recording = recording(folder.path());
     let outcomes: Vec<&Outcome> = recording.trials.iter().map(|trial| &trial.outcome).collect();
     let crashed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Crashed { .. })).count();
     let complete = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Complete)).count();

@@ -372,7 +372,11 @@ fn with_a_terminal(columns: u16, start: impl FnOnce(std::os::fd::OwnedFd) -> std
 #[test]
 fn a_terminal_shows_the_last_second_and_a_pipe_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let url = format!("http://{}/", server().0);
+    let slow = |_: &str, _| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned()
+    };
+    let url = format!("http://{}/", server_of(slow).0);
     for workers in ["1", "2"] {
         let words = ["load", "-c", "4", "-w", workers, "-d", "2500ms", &url];
         let mut command = common::osdyno(folder.path(), &words);

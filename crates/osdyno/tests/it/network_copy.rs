@@ -3,17 +3,16 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Instant;
 
 use crate::common;
 use crate::common::{
-    expect_nothing_left, osdyno, processes_below, program_bytes, run_well, signal, start_measuring, text,
-    until,
+    expect_nothing_left, processes_below, program, program_bytes, recording, run_well, run_with, signal,
+    start_measuring, text, until,
 };
-use record::{Outcome, Recording, Trial};
+use record::Outcome;
 
 const SMBD: &str = "/usr/sbin/smbd";
 
@@ -33,28 +32,10 @@ fn has(programs: &[&str]) -> bool {
     missing.is_none()
 }
 
-fn trials(folder: &Path) -> Vec<Trial> {
-    let (recording, _): (Recording, _) = record::read(folder.join("a.osdyno")).expect("the run file");
-    recording.trials
-}
-
 /// How the trials of a variant ended, in words.
 fn outcomes(folder: &Path, variant: &str) -> String {
-    let trials = trials(folder).into_iter().filter(|trial| trial.order.variant == variant);
+    let trials = recording(folder).trials.into_iter().filter(|trial| trial.order.variant == variant);
     format!("{:?}", trials.map(|trial| trial.outcome).collect::<Vec<_>>())
-}
-
-/// A shell script in place of a server.
-fn program(programs: &Path, name: &str, script: &str) {
-    let path = programs.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("permissions");
-}
-
-fn run_with(folder: &Path, programs: &Path, arguments: &[&str]) -> Output {
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut command = osdyno(folder, arguments);
-    command.env("PATH", format!("{}:{path}", programs.display())).output().expect("osdyno starts")
 }
 
 /// Processes that write to a log below the folder: servers and their children, whatever they are called.
@@ -99,7 +80,7 @@ fn every_protection_copies_the_file_and_leaves_nothing() {
             folder.path(),
             &["run", "network-copy/smb", "-n3", "--trials=1", "--window=50ms", "--out=a.osdyno", &set],
         );
-        let trials = trials(folder.path());
+        let trials = recording(folder.path()).trials;
         assert_eq!(trials[0].outcome, Outcome::Complete, "{protection}");
         assert!(trials[0].checks.iter().all(|check| check.held), "{:?}", trials[0].checks);
         assert!(trials[0].checks.iter().any(|check| check.claim.contains(words)), "{:?}", trials[0].checks);
@@ -108,17 +89,22 @@ fn every_protection_copies_the_file_and_leaves_nothing() {
     }
 }
 
-/// The server of a trial answers the best-known client too: the same bytes, and the time beside ours.
-#[test]
-fn smbclient_copies_the_same_bytes() {
-    if !has_smbd() || Command::new("smbclient").arg("--version").output().is_err() {
-        return skipped!("smbd or smbclient is not installed");
-    }
-    const MIB: usize = 20;
+/// The size of the file that other programs copy too.
+const MIB: usize = 20;
+
+/// The server of a trial answers another client too: the same bytes, and the time beside ours. `client` is
+/// told the folder of the run, that of the server, and where its copy is to be; it returns the original and
+/// its command.
+fn copies_the_same_bytes(
+    variant: &str,
+    name: &str,
+    client: impl Fn(&Path, &Path, &Path) -> (PathBuf, Command),
+) {
     let folder = tempfile::tempdir().expect("a folder");
+    let workload = format!("network-copy/{variant}");
     let child = start_measuring(
         folder.path(),
-        &["run", "network-copy/smb", "-n20", "--trials=1", "--window=3s", "--out=a.osdyno"],
+        &["run", &workload, "-n20", "--trials=1", "--window=3s", "--out=a.osdyno"],
     );
     // The copies have begun, so the server serves.
     let mut copy = None;
@@ -126,38 +112,48 @@ fn smbclient_copies_the_same_bytes() {
         copy = below_scratch(folder.path(), "copy");
         copy.is_some()
     });
-    let own = copy.expect("a copy").with_file_name("smb.conf");
-    let configuration = fs::read_to_string(&own).expect("the configuration");
-    let value = |key: &str| {
-        let line = configuration.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
-        line.unwrap_or_else(|| panic!("{key}: {configuration}")).to_owned()
-    };
-    let passwords = fs::read_to_string(own.with_file_name("passwd")).expect("the file of users");
-    let hash = passwords.split(':').nth(3).expect("a hash");
+    let own = copy.expect("a copy");
     let target = folder.path().join("theirs");
+    let (served, mut command) = client(folder.path(), own.parent().expect("a folder"), &target);
     let begun = Instant::now();
-    let output = Command::new("smbclient")
-        .args(["--pw-nt-hash", "--user", &format!("nobody%{hash}"), "--port", &value("smb ports")])
-        .args(["//127.0.0.1/files", "--command", &format!("get {MIB}.bin {}", target.display())])
-        .output()
-        .expect("smbclient starts");
+    let output = command.output().expect("the client starts");
     let elapsed = begun.elapsed();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    let served = Path::new(&value("path")).join(format!("{MIB}.bin"));
     let (theirs, original) = (fs::read(target).expect("their copy"), fs::read(served).expect("the original"));
-    assert!(theirs.len() == MIB << 20 && theirs == original, "smbclient copied other bytes");
+    assert!(theirs.len() == MIB << 20 && theirs == original, "{name} copied other bytes");
     let ended = child.wait_with_output().expect("its end");
     assert!(ended.status.success(), "{}", text(&ended.stderr));
-    let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+    let recording = recording(folder.path());
     let mut named = recording.series().flat_map(|(_, trials)| trials);
     let total = named.find(|series| series.name == "total").expect("a series");
     let (_, each) = total.points().last().expect("a value");
     println!(
-        "{MIB} MiB: ours {:.3} s, smbclient {:.3} s with its start, at once",
+        "{MIB} MiB: ours {:.3} s, {name} {:.3} s with its start, at once",
         each * MIB as f64,
         elapsed.as_secs_f64()
     );
     expect_nothing_left(folder.path());
+}
+
+#[test]
+fn smbclient_copies_the_same_bytes() {
+    if !has_smbd() || Command::new("smbclient").arg("--version").output().is_err() {
+        return skipped!("smbd or smbclient is not installed");
+    }
+    copies_the_same_bytes("smb", "smbclient", |_, own, target| {
+        let configuration = fs::read_to_string(own.join("smb.conf")).expect("the configuration");
+        let value = |key: &str| {
+            let line = configuration.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+            line.unwrap_or_else(|| panic!("{key}: {configuration}")).to_owned()
+        };
+        let passwords = fs::read_to_string(own.join("passwd")).expect("the file of users");
+        let hash = passwords.split(':').nth(3).expect("a hash");
+        let mut command = Command::new("smbclient");
+        command
+            .args(["--pw-nt-hash", "--user", &format!("nobody%{hash}"), "--port", &value("smb ports")])
+            .args(["//127.0.0.1/files", "--command", &format!("get {MIB}.bin {}", target.display())]);
+        (Path::new(&value("path")).join(format!("{MIB}.bin")), command)
+    });
 }
 
 #[test]
@@ -179,7 +175,8 @@ fn a_missing_server_is_a_reason_and_http_is_measured() {
         let advice = format!("apt-get install {package}");
         assert!(outcomes.contains("Unsupported") && outcomes.contains(&advice), "{outcomes}");
     }
-    let http = trials(folder.path()).into_iter().find(|trial| trial.order.variant == "http");
+    let mut trials = recording(folder.path()).trials.into_iter();
+    let http = trials.find(|trial| trial.order.variant == "http");
     assert_eq!(http.map(|trial| trial.outcome), Some(Outcome::Complete));
     expect_nothing_left(folder.path());
 }
@@ -257,7 +254,7 @@ fn every_cipher_copies_the_file_and_leaves_nothing() {
             folder.path(),
             &["run", "network-copy/sftp", "-n3", "--trials=1", "--window=50ms", "--out=a.osdyno", &set],
         );
-        let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+        let recording = recording(folder.path());
         let trial = &recording.trials[0];
         assert_eq!(trial.outcome, Outcome::Complete, "{cipher}");
         assert!(trial.checks.iter().all(|check| check.held), "{:?}", trial.checks);
@@ -274,55 +271,26 @@ fn every_cipher_copies_the_file_and_leaves_nothing() {
     }
 }
 
-/// The server of a trial answers the client of every user too: the same bytes, and the time beside ours.
 #[test]
 fn sftp_copies_the_same_bytes() {
     if !has_ssh() {
         return;
     }
-    const MIB: usize = 20;
-    let folder = tempfile::tempdir().expect("a folder");
-    let child = start_measuring(
-        folder.path(),
-        &["run", "network-copy/sftp", "-n20", "--trials=1", "--window=3s", "--out=a.osdyno"],
-    );
-    let mut copy = None;
-    until("a copy is made", || {
-        copy = below_scratch(folder.path(), "copy");
-        copy.is_some()
+    copies_the_same_bytes("sftp", "sftp", |folder, own, target| {
+        let beside = |name: &str| own.join(name).to_string_lossy().into_owned();
+        let configuration = fs::read_to_string(own.join("sshd_config")).expect("the configuration");
+        let port = configuration.lines().find_map(|line| line.strip_prefix("Port ")).expect("a port");
+        let served = below_scratch(folder, &format!("{MIB}.bin")).expect("the file of the server");
+        let served = served.canonicalize().expect("a path");
+        let mut command = Command::new("sftp");
+        command
+            .args(["-q", "-F", "none", "-P", port, "-i", &beside("key"), "-o", "BatchMode=yes"])
+            .args(["-o", &format!("UserKnownHostsFile={}", beside("known"))])
+            .args(["-o", "Ciphers=chacha20-poly1305@openssh.com"])
+            .arg(format!("nobody@127.0.0.1:{}", served.display()))
+            .arg(target);
+        (served, command)
     });
-    let own = copy.expect("a copy").with_file_name("sshd_config");
-    let beside = |name: &str| own.with_file_name(name).to_string_lossy().into_owned();
-    let configuration = fs::read_to_string(&own).expect("the configuration");
-    let port = configuration.lines().find_map(|line| line.strip_prefix("Port ")).expect("a port");
-    let served = below_scratch(folder.path(), &format!("{MIB}.bin")).expect("the file of the server");
-    let served = served.canonicalize().expect("a path");
-    let target = folder.path().join("theirs");
-    let begun = Instant::now();
-    let output = Command::new("sftp")
-        .args(["-q", "-F", "none", "-P", port, "-i", &beside("key"), "-o", "BatchMode=yes"])
-        .args(["-o", &format!("UserKnownHostsFile={}", beside("known"))])
-        .args(["-o", "Ciphers=chacha20-poly1305@openssh.com"])
-        .arg(format!("nobody@127.0.0.1:{}", served.display()))
-        .arg(&target)
-        .output()
-        .expect("sftp starts");
-    let elapsed = begun.elapsed();
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    let (theirs, original) = (fs::read(target).expect("their copy"), fs::read(served).expect("the original"));
-    assert!(theirs.len() == MIB << 20 && theirs == original, "sftp copied other bytes");
-    let ended = child.wait_with_output().expect("its end");
-    assert!(ended.status.success(), "{}", text(&ended.stderr));
-    let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
-    let mut named = recording.series().flat_map(|(_, trials)| trials);
-    let total = named.find(|series| series.name == "total").expect("a series");
-    let (_, each) = total.points().last().expect("a value");
-    println!(
-        "{MIB} MiB: ours {:.3} s, sftp {:.3} s with its start, at once",
-        each * MIB as f64,
-        elapsed.as_secs_f64()
-    );
-    expect_nothing_left(folder.path());
 }
 
 #[test]
@@ -355,7 +323,7 @@ fn a_disk_that_fills_up_under_a_copy_is_a_limit_with_advice() {
     ]);
     command.args(["--trials=1", "--window=30s", "--out=a.osdyno", &scratch]).current_dir(folder.path());
     let output = command.output().expect("osdyno starts");
-    let outcome = format!("{:?}", trials(folder.path()).first().map(|trial| &trial.outcome));
+    let outcome = format!("{:?}", recording(folder.path()).trials.first().map(|trial| &trial.outcome));
     assert!(outcome.contains("ENOSPC"), "{outcome}: {}", text(&output.stderr));
     expect_nothing_left(folder.path());
 }

@@ -1,11 +1,11 @@
 //! `osdyno serve` as its clients and its operator see it: every architecture that this system has, under
-//! split input, half-closed and idle connections, too few descriptors, killed workers, and the order to stop.
+//! idle and slow connections, too few descriptors, killed workers, and the order to stop.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -168,77 +168,6 @@ fn exchange(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut response = vec![0; bytes.len()];
     stream.read_exact(&mut response)?;
     Ok(response)
-}
-
-#[test]
-fn every_architecture_says_busy_to_everybody() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for name in names(|_| true) {
-        let server = Server::start(folder.path(), &["--arch", name, "--service", "busy"]);
-        let mut streams: Vec<TcpStream> = (0..50).map(|_| server.connect()).collect();
-        for stream in &mut streams {
-            assert_eq!(text(&rest(stream)), "450 too busy\r\n", "{name}");
-        }
-        let counters = server.stop();
-        counters.expect_clean();
-        assert_eq!(counters.count("accepted"), 50, "{name}");
-        assert_eq!(counters.count("responses"), 50, "{name}");
-        assert_eq!(counters.count("sent_bytes"), 50 * 14, "{name}");
-    }
-}
-
-#[test]
-fn every_architecture_echoes_split_input_and_past_the_end_of_it() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for name in names(|_| true) {
-        let server = Server::start(folder.path(), &["--arch", name, "--service", "echo", "--pool", "64"]);
-        let mut streams: Vec<TcpStream> = (0..50).map(|_| server.connect()).collect();
-        // All are open at once, and served in turn, in single bytes.
-        for byte in b"pieces" {
-            for stream in &mut streams {
-                assert_eq!(exchange(stream, &[*byte]).expect("a response"), [*byte], "{name}");
-            }
-        }
-        for (number, stream) in streams.iter_mut().enumerate() {
-            let last = format!("the last of {number}");
-            stream.write_all(last.as_bytes()).expect("sent");
-            stream.shutdown(Shutdown::Write).expect("half-closed");
-            assert_eq!(text(&rest(stream)), last, "{name}");
-        }
-        let counters = server.stop();
-        counters.expect_clean();
-        assert_eq!(counters.count("accepted"), 50, "{name}");
-        assert_eq!(counters.count("received_bytes"), counters.count("sent_bytes"), "{name}");
-        let bytes: usize = (0..50).map(|number| format!("piecesthe last of {number}").len()).sum();
-        assert_eq!(counters.count("sent_bytes"), bytes as u64, "{name}");
-    }
-}
-
-#[test]
-fn an_order_to_stop_ends_what_is_idle_and_lets_responses_leave() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let large: Vec<u8> = (0..12_u32 << 20).map(|index| ((index * 7) >> 3) as u8).collect();
-    fs::write(folder.path().join("large"), &large).expect("a file");
-    for name in names(|_| true) {
-        let server = Server::start(folder.path(), &["--arch", name]);
-        let mut idle = server.connect();
-        let mut busy = server.connect();
-        busy.write_all(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").expect("sent");
-        let mut begin = vec![0; 4096];
-        busy.read_exact(&mut begin).expect("the beginning");
-        signal(server.child.id(), "TERM");
-        let ordered = Instant::now();
-        assert_eq!(rest(&mut idle), b"", "{name}");
-        assert!(ordered.elapsed() < Duration::from_secs(2), "{name}: {:?}", ordered.elapsed());
-        until("new connections are refused", || TcpStream::connect(server.address).is_err());
-        begin.extend(rest(&mut busy));
-        // Otherwise the server would give it time to take the end.
-        drop(busy);
-        let head = begin.windows(4).position(|bytes| bytes == b"\r\n\r\n").expect("a head") + 4;
-        assert!(begin[head..] == large, "{name}: {} of {} bytes", begin.len() - head, large.len());
-        let mut server = server;
-        server.end().expect_clean();
-    }
 }
 
 #[test]

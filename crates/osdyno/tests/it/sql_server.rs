@@ -224,7 +224,7 @@ fn expect_a_run_that_leaves_nothing(server: &Server) {
     assert!(before.contains("kept") && !before.contains("osdyno"), "{before}");
     let (name, url) = (format!("sql/{}", server.kind.variant), server.url(server.kind.scheme));
     let password = server.password_file("password");
-    let mut arguments = vec!["run", &name, "-n2", "--trials=2", "--window=1s", "--set=rows=1000"];
+    let mut arguments = vec!["run", &name, "-n2", "--trials=2", "--window=300ms", "--set=rows=1000"];
     arguments.extend([&*url, &password, "--out=a.osdyno"]);
     let mut child = start_measuring(folder.path(), &arguments);
     while child.try_wait().expect("a process").is_none() {

@@ -6,24 +6,16 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use crate::common::{expect_nothing_left, osdyno, processes_below, run, run_well, signal, text, until};
-use record::{NoiseFloor, Outcome, Recording, System};
+use crate::common::{
+    expect_nothing_left, osdyno, outcomes, processes_below, recording, run, run_well, signal, text, until,
+};
+use record::{NoiseFloor, Outcome, System};
 
 const TINY: [&str; 10] =
     ["run", "noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno"];
 
 fn tiny<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&TINY, more].concat()
-}
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
-}
-
-/// How the trials of a system ended, in the order of time.
-fn outcomes<'a>(recording: &'a Recording, system: &str) -> Vec<&'a Outcome> {
-    let trials = recording.trials.iter().filter(|trial| trial.order.system == system);
-    trials.map(|trial| &trial.outcome).collect()
 }
 
 #[test]

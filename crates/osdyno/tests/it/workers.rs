@@ -2,13 +2,12 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use record::{Outcome, Recording};
+use record::Outcome;
 
 use crate::common::served::Served;
 use crate::common::{
-    expect_nothing_left, osdyno, processes_below, run, run_well, start_measuring, text, until,
+    expect_nothing_left, osdyno, processes_below, recording, run, run_well, start_measuring, text, until,
 };
 
 /// `EPOLLEXCLUSIVE` with `EPOLLIN`, and with `EPOLLERR` and `EPOLLHUP`, which are always there, as
@@ -60,10 +59,6 @@ fn a_way_to_accept_that_an_architecture_lacks_is_refused() {
     let trials = recording(folder.path()).trials;
     assert!(matches!(&trials[0].outcome, Outcome::Unsupported { .. }), "{trials:?}");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-}
-
-fn recording(folder: &Path) -> Recording {
-    record::read(folder.join("a.osdyno")).expect("the run file").0
 }
 
 #[test]

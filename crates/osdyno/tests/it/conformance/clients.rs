@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use net::client::{ClientKind, Endpoint};
-use net::load::{Generator, Load, LoadSettings, closed_loop, unwatched};
+use net::load::{Generator, Load, LoadSettings, OffersLoad, closed_loop, unwatched};
 
 use super::case::{Case, POOL, Row};
 

@@ -1,7 +1,7 @@
 //! The service `http`: a page, a file and a large file.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::case::{CROWD, Case, LARGE, Row, pattern, until_received};
 use crate::common::served::Served;
@@ -49,7 +49,7 @@ fn first_use(case: &mut Case<'_>) {
 }
 
 fn stop(case: &mut Case<'_>) {
-    let (mut wire, mut idle, mut half) = (case.connect(), case.connect(), case.connect());
+    let [mut wire, mut idle, mut half, mut silent] = std::array::from_fn(|_| case.connect());
     idle.send(get("/"));
     assert_eq!(idle.response().body, SMALL);
     let request = get("/");
@@ -60,8 +60,13 @@ fn stop(case: &mut Case<'_>) {
     let head = wire.head();
     let sent_bytes = idle.sent_bytes + half.sent_bytes + wire.sent_bytes;
     until_received(case.served, case.book.sent_bytes + sent_bytes);
+    let accepted = case.book.connections + 4;
+    until("all are accepted", || case.served.counter("accepted") == accepted);
     case.served.signal("TERM");
+    let ordered = Instant::now();
     idle.expect_end();
+    silent.expect_end();
+    assert!(ordered.elapsed() < Duration::from_secs(2), "{:?}", ordered.elapsed());
     case.book.late = refused_soon(case.served);
     half.send(second);
     let response = half.response();
@@ -73,6 +78,7 @@ fn stop(case: &mut Case<'_>) {
     for wire in [idle, half, wire] {
         case.book.enter(wire, 1);
     }
+    case.book.enter(silent, 0);
 }
 
 /// A server that stops takes no new connections: a client that comes now must fail at once, not wait. How
