@@ -40,7 +40,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ("history list", "RunListAnswer"),
     ("merge", "MergeAnswer"),
     ("serve", "ServeAnswer"),
-    ("dns", "DnsAnswer"),
+    ("dns", "AuthorityCounts"),
     ("selftest", "SelftestAnswer"),
     ("selftest --years", "YearsAnswer"),
 ];

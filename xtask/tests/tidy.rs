@@ -20,6 +20,7 @@ fn an_untidy_house_is_found_out() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
+    write("ARCHITECTURE.md", "stats → nothing\nsys   → nothing\n");
     write("crates/stats/Cargo.toml", "[package]\nname = \"stats\"\n[dependencies]\nsys.workspace = true\n");
     write("crates/stats/src/lib.rs", "//! Pure mathematics.\n\npub fn f() {}\n");
     write("crates/stats/src/lost.rs", "pub fn f() {}\n");
@@ -38,6 +39,7 @@ fn an_untidy_house_is_found_out() {
     let expected = [
         "README.md:1: DESIGN.md is not there",
         "README.md:2: the line has 149 columns; 120 is the most",
+        "crates/kernel/Cargo.toml:1: kernel has no line in ARCHITECTURE.md's code map",
         "crates/kernel/src/shape.rs:1: no `mod` line names this file",
         "crates/kernel/src/shape.rs:1: the file has 603 lines; 500 is the most",
         "crates/kernel/src/shape.rs:3: `Gadget` is retired; write `Device`",

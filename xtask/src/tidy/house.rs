@@ -168,3 +168,18 @@ pub(super) fn is_test(attributes: &[syn::Attribute]) -> bool {
         syn::Meta::NameValue(_) => false,
     })
 }
+
+/// The attributes, the visibility and the name of an item. Modules and imports have none of their own.
+pub(super) fn named(item: &syn::Item) -> Option<(&[syn::Attribute], &syn::Visibility, &syn::Ident)> {
+    let (attributes, visibility, name) = match item {
+        syn::Item::Const(item) => (&item.attrs, &item.vis, &item.ident),
+        syn::Item::Enum(item) => (&item.attrs, &item.vis, &item.ident),
+        syn::Item::Fn(item) => (&item.attrs, &item.vis, &item.sig.ident),
+        syn::Item::Static(item) => (&item.attrs, &item.vis, &item.ident),
+        syn::Item::Struct(item) => (&item.attrs, &item.vis, &item.ident),
+        syn::Item::Trait(item) => (&item.attrs, &item.vis, &item.ident),
+        syn::Item::Type(item) => (&item.attrs, &item.vis, &item.ident),
+        _ => return None,
+    };
+    Some((attributes.as_slice(), visibility, name))
+}

@@ -1,149 +1,49 @@
 //! Imports run downward only: the allowed imports between our crates.
 //!
 //! A crate edge is the one wall that also forbids a dependency, so the edges are the architecture. The code
-//! map of ARCHITECTURE.md has a line `NAME → IMPORTS` for each crate.
+//! map of ARCHITECTURE.md has them, in a line `NAME → IMPORTS` for each crate.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::house::{Breach, House, Source};
 
-/// Each crate and those of ours that it may import. The binary imports everything below it; a crate that is
-/// not named here must be added with its place in the order.
-const MAY_IMPORT: &[(&str, &[&str])] = &[
-    ("sys", &[]),
-    ("stats", &[]),
-    ("selftest", &["stats"]),
-    ("record", &[]),
-    ("judge", &["record", "stats"]),
-    ("history", &["judge", "record", "stats"]),
-    ("host", &["sys"]),
-    ("fleet", &[]),
-    ("background", &["host", "record", "sys"]),
-    ("net", &["host", "record", "stats", "sys"]),
-    ("workload", &["net", "record", "sys"]),
-    ("kernel", &["sys", "workload"]),
-    ("cores", &["sys", "workload"]),
-    ("servers", &["net", "sys", "workload"]),
-    ("jobs", &["net", "sys", "workload"]),
-    ("mail", &["host", "net", "sys", "workload"]),
-    (
-        "osdyno-trial",
-        &[
-            "background",
-            "cores",
-            "host",
-            "jobs",
-            "kernel",
-            "mail",
-            "net",
-            "record",
-            "servers",
-            "sys",
-            "workload",
-        ],
-    ),
-    (
-        "runner",
-        &[
-            "background",
-            "cores",
-            "fleet",
-            "host",
-            "jobs",
-            "judge",
-            "kernel",
-            "mail",
-            "record",
-            "servers",
-            "sys",
-            "workload",
-        ],
-    ),
-    ("lab", &["host", "runner", "sys"]),
-    ("import", &["record"]),
-    ("report", &["history", "import", "judge", "record", "stats"]),
-    ("view", &["history", "judge", "net", "record", "report"]),
-    ("inspect", &["judge", "net", "record", "report", "stats", "sys", "workload"]),
-    (
-        "osdyno",
-        &[
-            "background",
-            "fleet",
-            "history",
-            "import",
-            "inspect",
-            "judge",
-            "lab",
-            "mail",
-            "net",
-            "osdyno-trial",
-            "record",
-            "report",
-            "runner",
-            "selftest",
-            "stats",
-            "sys",
-            "view",
-            "workload",
-        ],
-    ),
-    ("xtask", &[]),
-    (
-        "fuzz",
-        &[
-            "background",
-            "fleet",
-            "host",
-            "import",
-            "inspect",
-            "jobs",
-            "judge",
-            "mail",
-            "net",
-            "record",
-            "report",
-            "sys",
-        ],
-    ),
-];
+/// Crates without a place in the drawing: only developers run them.
+const NOT_DRAWN: &str = "\
+xtask → nothing
+fuzz → background, fleet, host, import, inspect, jobs, judge, mail, net, record, report, sys
+";
+
+/// Each crate and those of ours that it may import.
+type CodeMap<'a> = BTreeMap<&'a str, Vec<&'a str>>;
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
-    let manifests = house.manifests.iter().filter(|manifest| manifest.path.ends_with("Cargo.toml"));
     let drawing = house.documents.iter().find(|document| document.path == Path::new("ARCHITECTURE.md"));
-    manifests.flat_map(of_crate).chain(drawing.into_iter().flat_map(drawn_otherwise)).collect()
+    let map = code_map(drawing.map_or("", |drawing| &drawing.text));
+    let manifests = house.manifests.iter().filter(|manifest| manifest.path.ends_with("Cargo.toml"));
+    manifests.flat_map(|manifest| of_crate(manifest, &map)).collect()
 }
 
-/// Crates without a place in the drawing: only developers run them.
-const NOT_DRAWN: [&str; 2] = ["xtask", "fuzz"];
-
-/// Crates whose imports the drawing does not show as they are.
-fn drawn_otherwise(drawing: &Source) -> Vec<Breach> {
-    let shown: Vec<String> = drawing.text.lines().map(without_gaps).collect();
-    let crates = MAY_IMPORT.iter().filter(|(name, _)| !NOT_DRAWN.contains(name));
-    let lines = crates.map(|(name, imports)| {
-        let imports = if imports.is_empty() { "nothing".to_owned() } else { imports.join(", ") };
-        format!("{name} → {imports}")
-    });
-    let missing = lines.filter(|line| !shown.contains(line));
-    missing.map(|line| drawing.finding(1, format!("the code map needs the line `{line}`"))).collect()
+/// No crate has the name `nothing`, which stands for the empty list.
+fn code_map<'a>(drawing: &'a str) -> CodeMap<'a> {
+    let of_line = |line: &'a str| {
+        let (name, imports) = line.split_once(" → ")?;
+        Some((name.trim_end(), imports.split(',').map(str::trim).collect()))
+    };
+    drawing.lines().chain(NOT_DRAWN.lines()).filter_map(of_line).collect()
 }
 
-fn without_gaps(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn of_crate(manifest: &Source) -> Vec<Breach> {
+fn of_crate(manifest: &Source, map: &CodeMap<'_>) -> Vec<Breach> {
     let Some(name) = manifest.text.lines().find_map(|line| line.strip_prefix("name = ")) else {
         return Vec::new();
     };
     let name = name.trim_matches('"');
-    let Some((_, allowed)) = MAY_IMPORT.iter().find(|(own, _)| *own == name) else {
-        return vec![manifest.finding(1, format!("{name} has no place in xtask/src/tidy/imports.rs"))];
+    let Some(allowed) = map.get(name) else {
+        return vec![manifest.finding(1, format!("{name} has no line in ARCHITECTURE.md's code map"))];
     };
-    let ours = |import: &str| MAY_IMPORT.iter().any(|(name, _)| *name == import);
     dependencies(&manifest.text)
         .into_iter()
-        .filter(|(_, import)| ours(import) && !allowed.contains(&import.as_str()))
+        .filter(|(_, import)| map.contains_key(import.as_str()) && !allowed.contains(&import.as_str()))
         .map(|(line, import)| manifest.finding(line, format!("{name} must not import {import}")))
         .collect()
 }
@@ -182,19 +82,27 @@ mod tests {
                         path = \"y\"\n[features]\nosdyno = []\n";
         let names: Vec<String> = dependencies(manifest).into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["sys", "record", "report", "runner"]);
+        let map = code_map("runner → sys\nreport → sys\nstats → nothing\nrecord → nothing\nsys → nothing");
         let source = Source::new("crates/stats/Cargo.toml", manifest);
-        assert_eq!(of_crate(&source).len(), 4, "stats imports nothing of ours");
+        assert_eq!(of_crate(&source, &map).len(), 4, "stats imports nothing of ours");
     }
 
     #[test]
-    fn the_drawing_has_a_line_for_each_crate() {
-        let lines = MAY_IMPORT.iter().map(|(name, imports)| match imports {
-            [] => format!("{name}   → nothing\n"),
-            _ => format!("{name}   → {}\n", imports.join(", ")),
-        });
-        let all: String = lines.collect();
-        assert_eq!(drawn_otherwise(&Source::new("ARCHITECTURE.md", &all)), []);
-        let one_less = all.replace("lab   → host, runner, sys", "lab   → host, sys");
-        assert_eq!(drawn_otherwise(&Source::new("ARCHITECTURE.md", &one_less)).len(), 1);
+    fn only_what_is_drawn_may_be_imported() {
+        let drawing = "# Map\n\nlab    → host, sys\nhost   → sys\nsys    → nothing\n";
+        let found = |name: &str, imports: &[&str]| {
+            let lines: String = imports.iter().map(|import| format!("{import}.workspace = true\n")).collect();
+            let manifest = format!("[package]\nname = \"{name}\"\n[dependencies]\n{lines}");
+            let house = House::with(&[("ARCHITECTURE.md", drawing), ("a/Cargo.toml", &manifest)]);
+            check(&house).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(found("lab", &["sys", "clap", "host"]), [""; 0]);
+        assert_eq!(found("host", &["sys", "lab"]), ["a/Cargo.toml:5: host must not import lab"]);
+        assert_eq!(found("sys", &["host"]), ["a/Cargo.toml:4: sys must not import host"]);
+        let not_drawn = "a/Cargo.toml:1: fleet has no line in ARCHITECTURE.md's code map";
+        assert_eq!(found("fleet", &[]), [not_drawn]);
+        assert_eq!(found("fuzz", &["host", "sys"]), [""; 0]);
+        assert_eq!(found("fuzz", &["lab"]), ["a/Cargo.toml:4: fuzz must not import lab"]);
+        assert_eq!(found("xtask", &["sys"]), ["a/Cargo.toml:4: xtask must not import sys"]);
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::code;
-use super::house::{Breach, House, Source, is_test};
+use super::house::{Breach, House, Source, is_test, named};
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
     let mut findings = of_types(house);
@@ -86,19 +86,16 @@ fn room(source: &Source) -> PathBuf {
 fn types(items: &[syn::Item]) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for item in items {
-        let (visibility, name) = match item {
-            syn::Item::Struct(item) => (&item.vis, &item.ident),
-            syn::Item::Enum(item) => (&item.vis, &item.ident),
-            syn::Item::Trait(item) => (&item.vis, &item.ident),
-            syn::Item::Type(item) => (&item.vis, &item.ident),
+        match item {
             syn::Item::Mod(item) if !is_test(&item.attrs) => {
                 found.extend(item.content.iter().flat_map(|(_, items)| types(items)));
-                continue;
             }
-            _ => continue,
-        };
-        if matches!(visibility, syn::Visibility::Public(_)) {
-            found.push((name.to_string(), name.span().start().line));
+            syn::Item::Struct(_) | syn::Item::Enum(_) | syn::Item::Trait(_) | syn::Item::Type(_) => {
+                if let Some((_, syn::Visibility::Public(_), name)) = named(item) {
+                    found.push((name.to_string(), name.span().start().line));
+                }
+            }
+            _ => {}
         }
     }
     found

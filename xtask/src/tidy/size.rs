@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::house::{Breach, House, Source, is_test};
+use super::house::{Breach, House, Source, is_test, named};
 use super::{code, units};
 
 const FILE_MAX: usize = 500;
@@ -64,16 +64,7 @@ fn is_path(code: &str, module: &str) -> bool {
 fn names(source: &Source) -> BTreeSet<String> {
     let Some(tree) = source.tree() else { return BTreeSet::new() };
     let name = |item: &syn::Item| {
-        let (attributes, visibility, name) = match item {
-            syn::Item::Const(item) => (&item.attrs, &item.vis, &item.ident),
-            syn::Item::Enum(item) => (&item.attrs, &item.vis, &item.ident),
-            syn::Item::Fn(item) => (&item.attrs, &item.vis, &item.sig.ident),
-            syn::Item::Static(item) => (&item.attrs, &item.vis, &item.ident),
-            syn::Item::Struct(item) => (&item.attrs, &item.vis, &item.ident),
-            syn::Item::Trait(item) => (&item.attrs, &item.vis, &item.ident),
-            syn::Item::Type(item) => (&item.attrs, &item.vis, &item.ident),
-            _ => return None,
-        };
+        let (attributes, visibility, name) = named(item)?;
         let is_shared = !matches!(visibility, syn::Visibility::Inherited) && !is_test(attributes);
         is_shared.then(|| name.to_string())
     };

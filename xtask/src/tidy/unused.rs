@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 use super::code;
-use super::house::{Breach, House, Source, is_test};
+use super::house::{Breach, House, Source, is_test, named};
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
     let mut findings = files(house);
@@ -126,16 +126,25 @@ impl Public {
 }
 
 impl<'ast> Visit<'ast> for Public {
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !is_test(&item.attrs) {
-            syn::visit::visit_item_mod(self, item);
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if let Some((attributes, visibility, name)) = named(item) {
+            if is_test(attributes) {
+                return;
+            }
+            self.take(visibility, name);
+        }
+        // A body or a value is no part of a signature.
+        match item {
+            syn::Item::Fn(item) => self.visit_signature(&item.sig),
+            syn::Item::Const(item) => self.visit_type(&item.ty),
+            syn::Item::Static(item) => self.visit_type(&item.ty),
+            _ => syn::visit::visit_item(self, item),
         }
     }
 
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         if !is_test(&item.attrs) {
-            self.take(&item.vis, &item.sig.ident);
-            self.visit_signature(&item.sig);
+            syn::visit::visit_item_mod(self, item);
         }
     }
 
@@ -144,39 +153,9 @@ impl<'ast> Visit<'ast> for Public {
         self.visit_signature(&item.sig);
     }
 
-    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
-        self.take(&item.vis, &item.ident);
-        self.visit_type(&item.ty);
-    }
-
     fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
         self.take(&item.vis, &item.ident);
         self.visit_type(&item.ty);
-    }
-
-    fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
-        self.take(&item.vis, &item.ident);
-        self.visit_type(&item.ty);
-    }
-
-    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.take(&item.vis, &item.ident);
-        syn::visit::visit_item_struct(self, item);
-    }
-
-    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.take(&item.vis, &item.ident);
-        syn::visit::visit_item_enum(self, item);
-    }
-
-    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        self.take(&item.vis, &item.ident);
-        syn::visit::visit_item_trait(self, item);
-    }
-
-    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
-        self.take(&item.vis, &item.ident);
-        syn::visit::visit_item_type(self, item);
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
