@@ -22,7 +22,7 @@ pub struct HostsAnswer {
 }
 
 /// A host.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct HostAnswer {
     /// Its name.
     pub name: String,
@@ -53,7 +53,7 @@ pub struct HostAnswer {
 }
 
 /// Whether a run can use a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeState {
     /// Nothing else is at work there.
@@ -61,20 +61,8 @@ pub enum ProbeState {
     /// Something else has the processor for a part of the time.
     Busy,
     /// It cannot be reached, or nothing can be started there.
+    #[default]
     Lost,
-}
-
-/// The figures of a probe, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProbeTimes {
-    /// How far its date is ahead.
-    pub clock_offset: f64,
-    /// By how much that may be wrong.
-    pub clock_error: f64,
-    /// Shortest round trip.
-    pub round_trip: f64,
-    /// To its first reply.
-    pub start: f64,
 }
 
 impl HostsAnswer {
@@ -95,30 +83,11 @@ impl HostsAnswer {
 impl HostAnswer {
     /// A host that is lost.
     pub fn lost(name: String, command: Vec<String>, reason: String) -> HostAnswer {
-        HostAnswer {
-            name,
-            command,
-            state: ProbeState::Lost,
-            reason: Some(reason),
-            kernel: None,
-            processors: None,
-            processor_model: None,
-            memory_bytes: None,
-            clock_offset_seconds: None,
-            clock_error_seconds: None,
-            round_trip_seconds: None,
-            start_seconds: None,
-            conditions: Vec::new(),
-        }
+        HostAnswer { name, command, state: ProbeState::Lost, reason: Some(reason), ..HostAnswer::default() }
     }
 
-    /// A host that was reached.
-    pub fn reached(
-        name: String,
-        command: Vec<String>,
-        (system, examination): (&System, &Examination),
-        times: ProbeTimes,
-    ) -> HostAnswer {
+    /// A host that was reached, without the figures of its probe.
+    pub fn reached(name: String, command: Vec<String>, system: &System, examination: &Examination) -> Self {
         let fact = |key: &str| system.environment.get(key).cloned();
         let kernel: Vec<String> = ["kernel.name", "kernel.release"].into_iter().filter_map(fact).collect();
         let steadiness = examination.steadiness.as_ref();
@@ -136,11 +105,8 @@ impl HostAnswer {
             processors: system.processors.as_ref().map(|processors| processors.online),
             processor_model: fact("cpu.model"),
             memory_bytes: fact("memory.total_bytes").and_then(|bytes| bytes.parse().ok()),
-            clock_offset_seconds: Some(times.clock_offset),
-            clock_error_seconds: Some(times.clock_error),
-            round_trip_seconds: Some(times.round_trip),
-            start_seconds: Some(times.start),
             conditions: examination.conditions.iter().map(|condition| condition.text.clone()).collect(),
+            ..HostAnswer::default()
         }
     }
 }

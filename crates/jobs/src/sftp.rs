@@ -5,18 +5,20 @@
 //! SSH has authenticated both sides, so nothing here is secret. No input of a server causes a panic:
 //! `fuzz/fuzz_targets/sftp_response.rs`.
 
-use std::fmt;
 use std::io;
 use std::ops::Range;
 
 /// Why a connection cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SftpError {
     /// The server sent no message of the protocol, or a response to no request.
+    #[error("the response is not SFTP: {0}")]
     Malformed(&'static str),
     /// The server has another version of the protocol.
+    #[error("the server speaks version {0} of SFTP, not 3")]
     Version(u32),
     /// The server refused a request.
+    #[error("the server refused {request}: {}", with_name(*status, message))]
     Refused {
         /// The request.
         request: &'static str,
@@ -40,23 +42,12 @@ const STATUSES: [&str; 9] = [
     "SSH_FX_OP_UNSUPPORTED",
 ];
 
-impl fmt::Display for SftpError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SftpError::Malformed(why) => write!(out, "the response is not SFTP: {why}"),
-            SftpError::Version(version) => {
-                write!(out, "the server speaks version {version} of SFTP, not 3")
-            }
-            SftpError::Refused { request, status, message } => {
-                let name = STATUSES.get(*status as usize).copied().unwrap_or("status");
-                write!(out, "the server refused {request}: {name} ({status})")?;
-                if message.is_empty() { Ok(()) } else { write!(out, ", {message}") }
-            }
-        }
-    }
+/// The status after its name, and the server's text if there is one.
+fn with_name(status: u32, message: &str) -> String {
+    let name = STATUSES.get(status as usize).copied().unwrap_or("status");
+    let comma = if message.is_empty() { "" } else { ", " };
+    format!("{name} ({status}){comma}{message}")
 }
-
-impl std::error::Error for SftpError {}
 
 impl From<SftpError> for io::Error {
     fn from(error: SftpError) -> io::Error {

@@ -24,34 +24,19 @@
 use workload::resource::{DESCRIPTORS, MEMORY};
 use workload::{Expect, Need, Operation, Sizes, Unit, Workload};
 
+use crate::{KERNEL_MEMORY, P99, USER_MEMORY};
+
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "crowd",
     source: workload::page!("crowd.rs"),
     grows: "idle connections",
     sizes: Sizes::Levels(tenfold),
     operations: &[
-        Operation::reported(
-            "user memory",
-            Unit::Bytes,
-            Expect::Constant,
-            "increase in memory of the server, per connection",
-        )
-        .at_server(),
-        Operation::reported(
-            "kernel memory",
-            Unit::Bytes,
-            Expect::Constant,
-            "increase in kernel memory of the machine, per connection",
-        )
-        .at_server(),
+        USER_MEMORY,
+        KERNEL_MEMORY,
         Operation::reported("connect", Unit::Seconds, Expect::Constant, "median time to open one more"),
         Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request"),
-        Operation::reported(
-            "p99",
-            Unit::Seconds,
-            Expect::Constant,
-            "latency that 99 % of requests do not exceed",
-        ),
+        P99,
     ],
     needs: &[Need::new(MEMORY, 9 << 10)],
     // Separate processes hold its connections.

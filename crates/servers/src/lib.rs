@@ -11,7 +11,7 @@ mod race;
 mod request;
 mod web;
 
-use workload::Group;
+use workload::{Expect, Group, Operation, Unit};
 
 /// The loads, in the order in which reports show them.
 pub const GROUP: Group = Group {
@@ -19,6 +19,31 @@ pub const GROUP: Group = Group {
     title: "Servers under rising load",
     workloads: &[&race::WORKLOAD, &request::WORKLOAD, &crowd::WORKLOAD, &web::WORKLOAD, &mixed::WORKLOAD],
 };
+
+/// Memory of all processes of the server.
+pub(crate) const USER_MEMORY: Operation = Operation::reported(
+    "user memory",
+    Unit::Bytes,
+    Expect::Constant,
+    "increase in memory of the server, per connection",
+)
+.at_server();
+
+/// Memory of the kernel, on which all of the machine has an effect.
+pub(crate) const KERNEL_MEMORY: Operation = Operation::reported(
+    "kernel memory",
+    Unit::Bytes,
+    Expect::Constant,
+    "increase in kernel memory of the machine, per connection",
+)
+.at_server();
+
+pub(crate) const P99: Operation = Operation::reported(
+    "p99",
+    Unit::Seconds,
+    Expect::Constant,
+    "latency that 99 % of requests do not exceed",
+);
 
 /// The levels below `top`, which rise, and `top` itself; none where it is 0.
 fn up_to(top: u64, levels: impl IntoIterator<Item = u64>) -> Vec<u64> {

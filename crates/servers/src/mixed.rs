@@ -30,6 +30,8 @@
 use workload::resource::DESCRIPTORS;
 use workload::{Expect, Need, Operation, Sizes, Unit, Variant, Workload};
 
+use crate::P99;
+
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mixed",
     source: workload::page!("mixed.rs"),
@@ -45,12 +47,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     operations: &[
         Operation::reported("completed", Unit::PerSecond, Expect::Linear, "correct responses per second"),
         Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a small request"),
-        Operation::reported(
-            "p99",
-            Unit::Seconds,
-            Expect::Constant,
-            "latency that 99 % of requests do not exceed",
-        ),
+        P99,
         Operation::reported(
             "p999",
             Unit::Seconds,
@@ -89,7 +86,7 @@ mod measured {
     use std::thread::{self, Scope};
     use std::time::{Duration, Instant};
 
-    use net::load::{Generator, Load, LoadSettings, Schedule, closed_loop, open_loop, unwatched};
+    use net::load::{Generator, Load, LoadSettings, OffersLoad, Schedule, closed_loop, open_loop, unwatched};
     use net::server::ServerPlan;
     use net::worker::Counter;
     use workload::server::{

@@ -27,6 +27,8 @@ use workload::resource::{DESCRIPTORS, MEMORY, PORTS, PROCESSES, THREADS};
 use workload::server_workers::{ACCEPT, WORKERS};
 use workload::{Expect, Need, Operation, Sizes, Unit, Workload, architectures, levels};
 
+use crate::{KERNEL_MEMORY, P99, USER_MEMORY};
+
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "request",
     version: 2,
@@ -39,27 +41,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
     operations: &[
         Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request")
             .except(PASSES_ALL),
-        Operation::reported(
-            "p99",
-            Unit::Seconds,
-            Expect::Constant,
-            "latency that 99 % of requests do not exceed",
-        )
-        .except(PASSES_ALL),
-        Operation::reported(
-            "user memory",
-            Unit::Bytes,
-            Expect::Constant,
-            "increase in memory of the server, per connection",
-        )
-        .at_server(),
-        Operation::reported(
-            "kernel memory",
-            Unit::Bytes,
-            Expect::Constant,
-            "increase in kernel memory of the machine, per connection",
-        )
-        .at_server(),
+        P99.except(PASSES_ALL),
+        USER_MEMORY,
+        KERNEL_MEMORY,
     ],
     // The memory is that of a process, which some architectures have for every connection.
     needs: &[

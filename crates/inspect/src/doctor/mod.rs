@@ -19,7 +19,7 @@ use workload::{Ceiling, Extent, Workload};
 pub use demand::MachineDemand;
 pub use document::{document, value, wanted_by};
 pub use recipe::{RecipeAnswer, StepAnswer, recipe_document};
-pub use recipes::{Recipe, RecipeStep, Replaced};
+pub use recipes::{RECIPES, Recipe, RecipeStep, Replaced};
 pub use setting::{Lasting, LimitSetting, Remedy, SettingKind, Shortfall, shortfalls};
 
 /// From this share of lost time on, others use the processor, and trials differ by it.

@@ -40,7 +40,8 @@ pub struct Replaced {
     pub today: &'static str,
 }
 
-pub(super) const RECIPES: &[Recipe] = &[FREEBSD, ILLUMOS, LINUX, MACOS, NETBSD, OPENBSD, WINDOWS];
+/// All recipes, in the order of their names.
+pub const RECIPES: &[Recipe] = &[FREEBSD, ILLUMOS, LINUX, MACOS, NETBSD, OPENBSD, WINDOWS];
 
 const FREEBSD: Recipe = Recipe {
     system: "freebsd",

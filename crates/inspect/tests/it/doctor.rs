@@ -1,22 +1,11 @@
 //! Verdicts on a machine from its report about itself: a machine that a test makes up.
 
-use std::collections::BTreeMap;
-
 use inspect::doctor::{Diagnosis, Prognosis, Readiness, ReasonWeight, diagnose};
 use record::{Examination, ResourceLimit, System, resource};
 use workload::{Ceiling, Extent};
 
 fn system() -> System {
-    System {
-        name: "made up".to_owned(),
-        prefix: Vec::new(),
-        environment: BTreeMap::new(),
-        warnings: Vec::new(),
-        limits: BTreeMap::new(),
-        processors: None,
-        noise_floor: None,
-        fleet: None,
-    }
+    System { name: "made up".to_owned(), ..System::default() }
 }
 
 /// A workload that a limit stops at n of 20,000.

@@ -17,7 +17,6 @@ mod tests;
 
 pub use connection::{Protection, SmbConnection, SmbResponse, packet_bytes};
 
-use std::fmt;
 use std::io;
 
 /// The user that logs on.
@@ -39,11 +38,13 @@ pub struct OpenFile {
 }
 
 /// Why a connection cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SmbError {
     /// The server sent no message of the protocol, or a response to no request.
+    #[error("the response is not SMB 3.1.1: {0}")]
     Malformed(&'static str),
     /// The server refused a request.
+    #[error("the server refused {}: {} ({status:#010x})", command_name(*command), status_name(*status))]
     Refused {
         /// Number of the command.
         command: u16,
@@ -51,10 +52,13 @@ pub enum SmbError {
         status: u32,
     },
     /// A signature is wrong, or a message is not signed or encrypted that must be.
+    #[error("a message of the server is not protected as it must be")]
     Forged,
     /// The server requires this, and this client lacks it.
+    #[error("the server wants {0}")]
     Lacking(&'static str),
     /// The server allows no further request.
+    #[error("the server allows no further request")]
     NoCredit,
 }
 
@@ -83,24 +87,13 @@ const STATUSES: [(u32, &str); 9] = [
     (0xC000_00BB, "STATUS_NOT_SUPPORTED"),
 ];
 
-impl fmt::Display for SmbError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            SmbError::Malformed(why) => write!(out, "the response is not SMB 3.1.1: {why}"),
-            SmbError::Refused { command, status } => {
-                let command = COMMANDS.get(usize::from(command)).copied().unwrap_or("a command");
-                let named = STATUSES.iter().find(|(number, _)| *number == status);
-                let name = named.map_or("status", |(_, name)| name);
-                write!(out, "the server refused {command}: {name} ({status:#010x})")
-            }
-            SmbError::Forged => out.write_str("a message of the server is not protected as it must be"),
-            SmbError::Lacking(what) => write!(out, "the server wants {what}"),
-            SmbError::NoCredit => out.write_str("the server allows no further request"),
-        }
-    }
+fn command_name(command: u16) -> &'static str {
+    COMMANDS.get(usize::from(command)).copied().unwrap_or("a command")
 }
 
-impl std::error::Error for SmbError {}
+fn status_name(status: u32) -> &'static str {
+    STATUSES.iter().find(|(number, _)| *number == status).map_or("status", |(_, name)| name)
+}
 
 impl From<SmbError> for io::Error {
     fn from(error: SmbError) -> io::Error {

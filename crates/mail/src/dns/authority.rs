@@ -149,13 +149,13 @@ impl Authority {
                 Err(_) => continue,
             };
             if self.random.f64() < self.conduct.drops {
-                self.counts.dropped += 1;
+                self.counts.responses.dropped += 1;
                 continue;
             }
             let response = respond(&self.plan, &buffer[..length], Transport::Udp, &mut self.counts);
             let Some(response) = response else { continue };
             if self.random.f64() < self.conduct.lies {
-                self.counts.lies += 1;
+                self.counts.responses.lies += 1;
                 for lie in lies(&response) {
                     self.send(Destination::Peer(from), lie);
                 }
@@ -216,7 +216,7 @@ impl Authority {
                     active: now,
                     query_began: None,
                 });
-                self.counts.streams += 1;
+                self.counts.connections += 1;
             }
             if self.streams.len() > STREAMS_MAX {
                 self.close_longest_idle();

@@ -18,10 +18,11 @@ mod zone;
 pub use authority::{Authority, AuthorityConduct, NAMES_ROLE, NameServer, NameServerPlan, serve_names};
 pub use lookup::{Transmit, Transport};
 pub use resolver::{Resolver, ResolverSettings};
-pub use zone::{AuthorityCounts, DomainKind, ZoneHost, ZonePlan, respond};
+pub use zone::{
+    AuthorityCounts, AuthorityQueries, AuthorityResponses, DomainKind, ZoneHost, ZonePlan, respond,
+};
 
 use std::collections::VecDeque;
-use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -65,39 +66,32 @@ pub struct Exchanger {
 }
 
 /// Why a lookup failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DnsFailure {
     /// No server has replied in time.
+    #[error("no reply from DNS servers")]
     NoReply,
     /// SERVFAIL.
+    #[error("DNS server failure (SERVFAIL)")]
     ServerFailure,
     /// REFUSED.
+    #[error("DNS server refused the query (REFUSED)")]
     Refused,
     /// FORMERR, NOTIMP, or a code that a query cannot be answered with.
+    #[error("DNS server does not understand the query")]
     NotImplemented,
     /// The server named others instead of asking them.
+    #[error("DNS server neither knows the domain nor asks others")]
     Lame,
     /// The response cannot be read.
+    #[error("malformed response from DNS server")]
     Malformed,
     /// The server cannot be reached, or closed the connection.
+    #[error("DNS server cannot be reached")]
     Unreachable,
     /// A name is an alias of itself, or of an alias of it, or behind more than eight.
+    #[error("loop of CNAME records, or more than 8 in a row")]
     AliasLoop,
-}
-
-impl Display for DnsFailure {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            DnsFailure::NoReply => "no reply from DNS servers",
-            DnsFailure::ServerFailure => "DNS server failure (SERVFAIL)",
-            DnsFailure::Refused => "DNS server refused the query (REFUSED)",
-            DnsFailure::NotImplemented => "DNS server does not understand the query",
-            DnsFailure::Lame => "DNS server neither knows the domain nor asks others",
-            DnsFailure::Malformed => "malformed response from DNS server",
-            DnsFailure::Unreachable => "DNS server cannot be reached",
-            DnsFailure::AliasLoop => "loop of CNAME records, or more than 8 in a row",
-        })
-    }
 }
 
 /// The answer for a name and a type.

@@ -63,13 +63,8 @@ impl Resolver {
     }
 
     /// Begins to resolve a domain. `domain` is the caller's number for it, with which the answer comes. A
-    /// name that cannot be in DNS does not exist. An address in brackets (RFC 5321, section 4.1.3) is its own
-    /// exchanger.
+    /// name that cannot be in DNS does not exist.
     pub fn ask(&mut self, domain: u32, name: &str, now_ns: u64) {
-        if let Some(address) = literal(name) {
-            let exchanger = Exchanger { preference: 0, host: name.to_owned(), addresses: vec![address] };
-            return self.answers.push_back((domain, RouteAnswer::Exchangers(vec![exchanger])));
-        }
         let Some(name) = host_name(name) else {
             return self.answers.push_back((domain, RouteAnswer::NoSuchDomain));
         };
@@ -252,15 +247,6 @@ fn preferred(list: &[(u16, HostName)], random: &mut Rng) -> Vec<(u16, HostName, 
     list.dedup_by(|one, other| one.1 == other.1);
     let with_room = |(preference, host): &(u16, HostName)| (*preference, host.clone(), Vec::new());
     list.into_iter().take(EXCHANGERS_MAX).map(with_room).collect()
-}
-
-/// The address in `[192.0.2.1]` or `[IPv6:2001:db8::1]`.
-fn literal(name: &str) -> Option<IpAddr> {
-    let inner = name.strip_prefix('[')?.strip_suffix(']')?;
-    match inner.get(..5) {
-        Some(tag) if tag.eq_ignore_ascii_case("IPv6:") => inner.get(5..)?.parse().map(IpAddr::V6).ok(),
-        _ => inner.parse().map(IpAddr::V4).ok(),
-    }
 }
 
 /// In lower case; `None` for the root and for a malformed name.

@@ -200,6 +200,7 @@ fn what_is_permanent_and_what_is_not() {
     for name in ["", ".", "\u{fffd}.test", "a b.test", "a..test", &"a".repeat(64), &"a.".repeat(140)] {
         assert_eq!(resolve(&[], name), RouteAnswer::NoSuchDomain, "{name}");
     }
+    assert_eq!(resolve(&[], "[10.0.0]"), RouteAnswer::NoSuchDomain);
 }
 
 #[test]
@@ -208,13 +209,6 @@ fn a_domain_in_another_script_is_asked_for_by_its_a_labels() {
     for name in ["bücher.test", "BÜCHER.test", "bu\u{308}cher.test", "xn--bcher-kva.test"] {
         assert_eq!(text(&resolve(&rows, name)), ["0 xn--bcher-kva.test [10.0.0.1]"], "{name}");
     }
-}
-
-#[test]
-fn an_address_in_brackets_is_its_own_exchanger() {
-    assert_eq!(text(&resolve(&[], "[10.0.0.1]")), ["0 [10.0.0.1] [10.0.0.1]"]);
-    assert_eq!(text(&resolve(&[], "[ipv6:fd00::1]")), ["0 [ipv6:fd00::1] [fd00::1]"]);
-    assert_eq!(resolve(&[], "[10.0.0]"), RouteAnswer::NoSuchDomain);
 }
 
 #[test]

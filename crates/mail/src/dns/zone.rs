@@ -98,35 +98,49 @@ pub(super) enum ZoneName {
     Host(ZoneHost),
 }
 
-/// The counters of queries and responses of a server.
+/// The counters of a server, and the answer of `osdyno dns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorityCounts {
-    /// Queries for MX.
+    /// The queries.
+    pub queries: AuthorityQueries,
+    /// The responses.
+    pub responses: AuthorityResponses,
+    /// Connections.
+    pub connections: u64,
+}
+
+/// Queries by type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorityQueries {
+    /// For mail exchangers.
     pub mx: u64,
-    /// Queries for A.
+    /// For IPv4 addresses.
     pub a: u64,
-    /// Queries for AAAA.
+    /// For IPv6 addresses.
     pub aaaa: u64,
-    /// Queries for anything else.
+    /// For anything else.
     pub other: u64,
     /// Messages that are not readable queries.
     pub malformed: u64,
-    /// Responses with records, or without, where the name has none of the type.
+}
+
+/// Responses by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorityResponses {
+    /// With records, or without, where the name has none of the type.
     pub answered: u64,
     /// NXDOMAIN.
     pub no_such_domain: u64,
     /// SERVFAIL.
     pub server_failure: u64,
-    /// REFUSED: names of other zones.
+    /// REFUSED.
     pub refused: u64,
-    /// Responses that were cut.
+    /// Cut, so that the query comes again over TCP.
     pub truncated: u64,
-    /// Datagrams dropped on purpose.
+    /// Datagrams that were lost on purpose.
     pub dropped: u64,
-    /// Responses sent with lies before them.
+    /// Forged responses before a real one.
     pub lies: u64,
-    /// Connections.
-    pub streams: u64,
 }
 
 const HOST: &str = "mx";
@@ -267,16 +281,16 @@ pub fn respond(
     let question = message.sole_question();
     let is_plain = message.header().opcode() == Opcode::QUERY;
     let Some(question) = question.ok().filter(|question| is_plain && question.qclass() == Class::IN) else {
-        counts.malformed += 1;
+        counts.queries.malformed += 1;
         let code = if is_plain { Rcode::FORMERR } else { Rcode::NOTIMP };
         return Some(refusal(message.header(), code));
     };
     let rtype = question.qtype();
     match rtype {
-        Rtype::MX => counts.mx += 1,
-        Rtype::A => counts.a += 1,
-        Rtype::AAAA => counts.aaaa += 1,
-        _ => counts.other += 1,
+        Rtype::MX => counts.queries.mx += 1,
+        Rtype::A => counts.queries.a += 1,
+        Rtype::AAAA => counts.queries.aaaa += 1,
+        _ => counts.queries.other += 1,
     }
     let name = question.qname().to_string();
     let Some(known) = ZoneName::parse(&name) else {
@@ -288,7 +302,7 @@ pub fn respond(
         && transport == Transport::Udp
         && plan.is_truncated(domain)
     {
-        counts.truncated += 1;
+        counts.responses.truncated += 1;
         let mut answer = start(message, Rcode::NOERROR)?;
         answer.header_mut().set_tc(true);
         return Some(answer.finish().into_target());
@@ -372,10 +386,10 @@ fn finish(
 ) -> Result<Vec<u8>, PushError> {
     let code = answer.header().rcode();
     match code {
-        Rcode::NOERROR => counts.answered += 1,
-        Rcode::NXDOMAIN => counts.no_such_domain += 1,
-        Rcode::SERVFAIL => counts.server_failure += 1,
-        _ => counts.refused += 1,
+        Rcode::NOERROR => counts.responses.answered += 1,
+        Rcode::NXDOMAIN => counts.responses.no_such_domain += 1,
+        Rcode::SERVFAIL => counts.responses.server_failure += 1,
+        _ => counts.responses.refused += 1,
     }
     let is_empty = answer.counts().ancount() == 0;
     let mut authority = answer.authority();
@@ -404,6 +418,6 @@ mod tests {
         let mut counts = AuthorityCounts::default();
         let response = respond(&ZonePlan::default(), &query, Transport::Udp, &mut counts).unwrap();
         assert_eq!(response, [7, 7, 0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(counts.malformed, 1);
+        assert_eq!(counts.queries.malformed, 1);
     }
 }

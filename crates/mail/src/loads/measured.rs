@@ -432,10 +432,11 @@ impl Sink {
             );
         }
         let names = self.names.stop().map_err(ended).map_err(TrialError::at("to stop the DNS server"))?;
-        let asked = names.mx + names.a + names.aaaa;
+        let queries = names.queries;
+        let asked = queries.mx + queries.a + queries.aaaa;
         trial.check(
             "the DNS server led the engine to the sink, and knew all that it was asked",
-            names.mx > 0 && names.answered == asked,
+            queries.mx > 0 && names.responses.answered == asked,
         );
         self.server.stop(trial)
     }

@@ -24,15 +24,19 @@ use std::io;
 use self::hpack::{Blocks, TABLE_BYTES};
 
 /// Why a request has no response, or a connection cannot be used any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Http2Fault {
     /// The server speaks something else.
+    #[error("no HTTP/2")]
     NotSpoken,
     /// The server has aborted the stream.
+    #[error("RST_STREAM {0}")]
     Reset(ErrorCode),
     /// The server has aborted the connection.
+    #[error("GOAWAY {0}")]
     GoneAway(ErrorCode),
     /// The server broke the protocol, and was sent this error.
+    #[error("HTTP/2 violated: {0}")]
     Violated(ErrorCode),
 }
 
@@ -86,19 +90,6 @@ impl Http2Fault {
 impl From<Http2Fault> for io::Error {
     fn from(fault: Http2Fault) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidData, fault)
-    }
-}
-
-impl std::error::Error for Http2Fault {}
-
-impl fmt::Display for Http2Fault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Http2Fault::NotSpoken => out.write_str("no HTTP/2"),
-            Http2Fault::Reset(code) => write!(out, "RST_STREAM {code}"),
-            Http2Fault::GoneAway(code) => write!(out, "GOAWAY {code}"),
-            Http2Fault::Violated(code) => write!(out, "HTTP/2 violated: {code}"),
-        }
     }
 }
 

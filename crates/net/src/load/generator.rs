@@ -7,29 +7,28 @@ use std::time::Duration;
 use super::coordinator::{
     Joined, JoinedWorker, JointProcesses, JointTask, JointWork, WorkerPlace, WorkerPlan,
 };
-use super::engine::Engine;
+use super::engine::{Drive, Engine};
 use super::joint::{GeneratorReport, JointLoad, ObserverLevel};
 use super::plan::LoadPart;
 use super::{
-    Distribution, Grown, Level, Load, LoadSettings, Measured, OffersLoad, Schedule, TlsSettings, Watched,
-    Window, closed_loop, open_loop, unwatched,
+    Distribution, Grown, Level, Load, LoadSettings, Measured, OffersLoad, TlsSettings, Watched, Window,
 };
 use crate::Error;
-use crate::client::{Client, ClientChoice, ClientSettings, ClientVisitor};
-use crate::network::{Alpn, FORGETS_CLOSED, Http2Network, LoadKernel, LoadNetwork, TlsNetwork};
+use crate::client::{ClientChoice, ClientSettings, ClientVisitor};
+use crate::network::{Alpn, FORGETS_CLOSED, Http2Network, LoadKernel, TlsNetwork};
 
 /// Connections to one server, and their loads. Dropped, it closes them all.
 ///
 /// ```no_run
 /// use std::time::Duration;
 /// use net::client::http::HttpClientSettings;
-/// use net::load::{Generator, LoadSettings};
+/// use net::load::{Generator, LoadSettings, OffersLoad, closed_loop, unwatched};
 /// # fn main() -> Result<(), net::Error> {
 /// let server = std::net::SocketAddr::from(([127, 0, 0, 1], 8080));
 /// let mut generator = Generator::new(LoadSettings::new(server, &HttpClientSettings::default()))?;
 /// for connections in [1, 10, 100] {
-///     generator.grow_to(connections)?;
-///     let level = generator.closed_loop(Duration::from_secs(3))?;
+///     let load = closed_loop(connections, Duration::from_secs(3));
+///     let level = generator.offer(&load, &mut unwatched)?;
 ///     println!("{connections}: {} a second", level.completed_per_second);
 /// }
 /// let latency: Duration = generator.ask_once(99)?;
@@ -38,53 +37,6 @@ use crate::network::{Alpn, FORGETS_CLOSED, Http2Network, LoadKernel, LoadNetwork
 pub struct Generator {
     engine: Box<dyn Drive>,
     settings: LoadSettings,
-    places: usize,
-}
-
-/// The interface of every engine, for any client: called once for each load, not for each request.
-trait Drive {
-    fn grow_to(&mut self, connections: usize) -> Result<Grown, Error>;
-    fn offer_at(
-        &mut self,
-        load: &Load,
-        at_ns: Option<u64>,
-        watched: &mut Watched<'_>,
-    ) -> Result<Measured, Error>;
-    fn now_ns(&self) -> u64;
-    fn ask_once(&mut self, number: usize) -> Result<Duration, Error>;
-    fn connections(&self) -> usize;
-    fn follow(&mut self);
-}
-
-impl<C: Client, N: LoadNetwork> Drive for Engine<C, N> {
-    fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
-        Engine::grow_to(self, connections)
-    }
-
-    fn offer_at(
-        &mut self,
-        load: &Load,
-        at_ns: Option<u64>,
-        watched: &mut Watched<'_>,
-    ) -> Result<Measured, Error> {
-        Engine::offer_at(self, load, at_ns, watched)
-    }
-
-    fn now_ns(&self) -> u64 {
-        Engine::now_ns(self)
-    }
-
-    fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
-        Engine::ask_once(self, number)
-    }
-
-    fn connections(&self) -> usize {
-        Engine::connections(self)
-    }
-
-    fn follow(&mut self) {
-        Engine::follow(self);
-    }
 }
 
 /// Compiles an engine for a client, whichever it is.
@@ -135,7 +87,7 @@ impl Generator {
     /// [`Error::Settings`] for invalid settings, [`Error::System`] where no event interface opens.
     pub fn new(settings: LoadSettings) -> Result<Generator, Error> {
         let engine = settings.client.visit(OpenEngine(&settings))?;
-        Ok(Generator { engine, settings, places: 0 })
+        Ok(Generator { engine, settings })
     }
 
     /// The server that it loads, and the settings.
@@ -150,53 +102,12 @@ impl Generator {
     /// [`Error::System`] where waiting for events fails. A connection that cannot be made is no error, but
     /// reported.
     pub fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
-        self.places = connections;
         self.engine.grow_to(connections)
     }
 
     /// Connections that are open.
     pub fn connections(&self) -> usize {
         self.engine.connections()
-    }
-
-    /// Adds the latencies of the last second to the progress, once a second. Computing them takes some tens
-    /// of microseconds, so it is for display only.
-    pub fn follow(&mut self) {
-        self.engine.follow();
-    }
-
-    /// Offers a load, and counts.
-    ///
-    /// # Errors
-    /// [`Error::Settings`] for an invalid load, [`Error::System`] where waiting for events fails. A fault of
-    /// the server is no error, but counted.
-    pub fn measure(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
-        self.measure_at(load, None, watched)
-    }
-
-    /// Offers a load, and returns its result.
-    ///
-    /// # Errors
-    /// As [`Generator::measure`].
-    pub fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
-        let measured = self.measure(load, watched)?;
-        Level::from_measured(load, vec![measured])
-    }
-
-    /// A closed loop on the present connections.
-    ///
-    /// # Errors
-    /// As [`Generator::measure`].
-    pub fn closed_loop(&mut self, duration: Duration) -> Result<Level, Error> {
-        self.offer(&closed_loop(self.places, duration), &mut unwatched)
-    }
-
-    /// An open loop that begins with the present connections.
-    ///
-    /// # Errors
-    /// As [`Generator::measure`].
-    pub fn open_loop(&mut self, rate: f64, schedule: Schedule, duration: Duration) -> Result<Level, Error> {
-        self.offer(&open_loop(self.places, rate, schedule, duration), &mut unwatched)
     }
 
     /// One request on the connection of that number, while all others are silent.
@@ -210,7 +121,8 @@ impl Generator {
 
 impl OffersLoad for Generator {
     fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
-        Generator::offer(self, load, watched)
+        let measured = self.measure_at(load, None, watched)?;
+        Level::from_measured(load, vec![measured])
     }
 }
 
@@ -233,7 +145,7 @@ impl JointWork for Generator {
     }
 
     fn follow(&mut self) {
-        Generator::follow(self);
+        self.engine.follow();
     }
 
     fn measure_at(
@@ -242,7 +154,6 @@ impl JointWork for Generator {
         at_ns: Option<u64>,
         watched: &mut Watched<'_>,
     ) -> Result<Measured, Error> {
-        self.places = load.connections;
         self.engine.offer_at(load, at_ns, watched)
     }
 
@@ -293,7 +204,7 @@ impl Coordinator {
         Ok(Coordinator { processes, division: LoadDivision::on_hosts(settings, workers, observes) })
     }
 
-    /// See [`Generator::follow`].
+    /// See [`JointWork::follow`].
     ///
     /// # Errors
     /// [`Error::Host`] for a request that cannot be written.

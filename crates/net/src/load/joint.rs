@@ -1,8 +1,6 @@
 //! Several processes that worked together: when each was at work, on one scale of time, and whether the level
 //! of a load counts.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::counts::Times;
@@ -92,10 +90,11 @@ pub struct ObserverLevel {
 }
 
 /// Why a level does not count.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum VoidReason {
     /// A generator died, or sent no reply for too long.
+    #[error("{worker} was lost: {reason}")]
     Lost {
         /// The generator.
         worker: String,
@@ -103,6 +102,7 @@ pub enum VoidReason {
         reason: String,
     },
     /// The order to begin came after the time to begin.
+    #[error("{worker} received the order to begin {:.1} ms too late", seconds * 1e3)]
     BeganLate {
         /// The generator.
         worker: String,
@@ -110,6 +110,7 @@ pub enum VoidReason {
         seconds: f64,
     },
     /// Its clock was set, or runs at another rate than clocks do.
+    #[error("the clock of {worker} was set by at least {seconds:.3} s, or runs at another rate")]
     ClockStepped {
         /// The generator.
         worker: String,
@@ -117,6 +118,7 @@ pub enum VoidReason {
         seconds: f64,
     },
     /// It was stopped, or had no processor.
+    #[error("{worker} was stopped, or had no processor, for {seconds:.2} s")]
     Absent {
         /// The generator.
         worker: String,
@@ -124,6 +126,7 @@ pub enum VoidReason {
         seconds: f64,
     },
     /// The generators measured at different times.
+    #[error("all were at work for {:.1} % of the time, because of {worker}", 100.0 * overlap_share.max(0.0))]
     Apart {
         /// The one that began last or ended first.
         worker: String,
@@ -131,6 +134,7 @@ pub enum VoidReason {
         overlap_share: f64,
     },
     /// The clocks are not known well enough for so short a level.
+    #[error("the clock of {worker} is known to {:.1} ms only: measure longer, with -d", seconds * 1e3)]
     ClocksUncertain {
         /// The generator whose clock is known worst.
         worker: String,
@@ -154,31 +158,6 @@ impl VoidReason {
             | VoidReason::Absent { worker, .. }
             | VoidReason::Apart { worker, .. }
             | VoidReason::ClocksUncertain { worker, .. } => worker,
-        }
-    }
-}
-
-impl fmt::Display for VoidReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            VoidReason::Lost { worker, reason } => write!(f, "{worker} was lost: {reason}"),
-            VoidReason::BeganLate { worker, seconds } => {
-                write!(f, "{worker} received the order to begin {:.1} ms too late", seconds * 1e3)
-            }
-            VoidReason::ClockStepped { worker, seconds } => {
-                write!(f, "the clock of {worker} was set by at least {seconds:.3} s, or runs at another rate")
-            }
-            VoidReason::Absent { worker, seconds } => {
-                write!(f, "{worker} was stopped, or had no processor, for {seconds:.2} s")
-            }
-            VoidReason::Apart { worker, overlap_share } => {
-                let percent = 100.0 * overlap_share.max(0.0);
-                write!(f, "all were at work for {percent:.1} % of the time, because of {worker}")
-            }
-            VoidReason::ClocksUncertain { worker, seconds } => {
-                let ms = seconds * 1e3;
-                write!(f, "the clock of {worker} is known to {ms:.1} ms only: measure longer, with -d")
-            }
         }
     }
 }

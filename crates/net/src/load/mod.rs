@@ -38,14 +38,15 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 
 #[cfg(test)]
-pub(crate) use engine::Engine;
+pub(crate) use engine::{Drive, Engine};
 
 /// One load generator, or several.
 pub trait OffersLoad {
     /// Offers a load, and returns its result.
     ///
     /// # Errors
-    /// Those of [`Generator::offer`] and [`coordinator::Coordinator::offer`].
+    /// [`Error::Settings`] for an invalid load, [`Error::System`] where waiting for events fails, and those
+    /// of [`coordinator::Coordinator::offer`]. A fault of the server is no error, but counted.
     fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error>;
 }
 
@@ -77,7 +78,7 @@ pub struct Progress {
     pub busy: usize,
     /// Connections that are open, or being made.
     pub open: usize,
-    /// The latencies of the last second, once a second; see [`Generator::follow`].
+    /// The latencies of the last second, once a second; see [`coordinator::JointWork::follow`].
     pub recent: Option<Recent>,
 }
 
@@ -100,14 +101,18 @@ pub fn open_loop(connections: usize, rate: f64, schedule: Schedule, duration: Du
 }
 
 /// How the starts of an open loop lie in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// At equal distances. It can synchronise with periodic work of the server.
+    /// Equal intervals.
+    ///
+    /// They can synchronise with periodic work of the server.
     Constant,
-    /// One in every interval, anywhere in it.
+    /// One request in every interval, at a random time within it.
     Uniform,
-    /// Independent of one another, as many unrelated users are: the distances are exponential.
+    /// Independent requests, as from many users.
+    ///
+    /// The intervals are exponential.
     #[default]
     Poisson,
 }

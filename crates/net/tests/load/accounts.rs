@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use net::load::{Generator, Level, Load, LoadSettings, Schedule, closed_loop, open_loop};
+use net::load::{Generator, Level, Load, LoadSettings, OffersLoad, Schedule, closed_loop, open_loop};
 
 use crate::server::{OK, http, ms, offer, ok, serve};
 

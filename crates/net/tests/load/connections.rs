@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use net::load::{Generator, Load, LoadSettings, Sources, closed_loop, unwatched};
+use net::load::{Generator, Load, LoadSettings, OffersLoad, Sources, closed_loop, unwatched};
 
 use crate::server::{OK, http, ms, offer, ok, serve};
 

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use net::load::{
-    Generator, Load, LoadSettings, Progress, RequestStage, Schedule, Sources, closed_loop, open_loop,
-    unwatched,
+    Generator, Load, LoadSettings, OffersLoad, Progress, RequestStage, Schedule, Sources, closed_loop,
+    open_loop, unwatched,
 };
 
 use crate::server::{OK, busy, echo, failure, http, ms, offer, ok, serve};

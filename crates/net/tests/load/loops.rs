@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use net::load::{Generator, Load, Schedule, closed_loop, open_loop};
+use net::load::{Generator, Load, OffersLoad, Schedule, closed_loop, open_loop};
 
 use crate::server::{OK, http, ms, offer, ok, serve};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use net::client::busy::BusyClientSettings;
 use net::client::echo::EchoClientSettings;
 use net::client::http::HttpClientSettings;
-use net::load::{Generator, Level, Load, LoadSettings, RequestStage, unwatched};
+use net::load::{Generator, Level, Load, LoadSettings, OffersLoad, RequestStage, unwatched};
 
 pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 

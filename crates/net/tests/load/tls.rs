@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use net::client::http::HttpClientSettings;
-use net::load::{Generator, Level, Load, LoadSettings, RequestStage, TlsSettings, unwatched};
+use net::load::{Generator, Level, Load, LoadSettings, OffersLoad, RequestStage, TlsSettings, unwatched};
 use net::options::Content;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 

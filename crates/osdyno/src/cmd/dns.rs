@@ -5,12 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use mail::dns::{Authority, AuthorityConduct, AuthorityCounts, ZonePlan};
+use mail::dns::{
+    Authority, AuthorityConduct, AuthorityCounts, AuthorityQueries, AuthorityResponses, ZonePlan,
+};
 use net::load::Sources;
 use record::units;
 use report::document::Document;
 use report::place::counted;
-use serde::Serialize;
 
 use super::{Done, Format, print_counters, stop_flag};
 use crate::console::{Console, Failure, tell};
@@ -105,7 +106,7 @@ pub(crate) fn dns(args: Args, console: &Console) -> Done {
     let counts = authority
         .run(&stop)
         .map_err(|error| Failure::Refused(format!("cannot go on at {address}: {error}")))?;
-    print_counters(&DnsAnswer::new(&counts), DnsAnswer::document, format, console)?;
+    print_counters(&counts, document, format, console)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -126,86 +127,17 @@ fn zone(args: Args) -> ZonePlan {
     }
 }
 
-/// The answer of `osdyno dns`.
-#[derive(Serialize)]
-struct DnsAnswer {
-    /// The queries.
-    queries: DnsQueries,
-    /// The responses.
-    responses: DnsResponses,
-    /// Connections.
-    connections: u64,
-}
-
-/// Queries by type.
-#[derive(Serialize)]
-struct DnsQueries {
-    /// For mail exchangers.
-    mx: u64,
-    /// For IPv4 addresses.
-    a: u64,
-    /// For IPv6 addresses.
-    aaaa: u64,
-    /// For anything else.
-    other: u64,
-    /// Messages that are no query.
-    malformed: u64,
-}
-
-/// Responses by kind.
-#[derive(Serialize)]
-struct DnsResponses {
-    /// With records.
-    answered: u64,
-    /// NXDOMAIN.
-    no_such_domain: u64,
-    /// SERVFAIL.
-    server_failure: u64,
-    /// REFUSED.
-    refused: u64,
-    /// Cut, so that the query comes again over TCP.
-    truncated: u64,
-    /// Datagrams that were lost on purpose.
-    dropped: u64,
-    /// Forged responses before a real one.
-    lies: u64,
-}
-
-impl DnsAnswer {
-    fn new(counts: &AuthorityCounts) -> DnsAnswer {
-        DnsAnswer {
-            queries: DnsQueries {
-                mx: counts.mx,
-                a: counts.a,
-                aaaa: counts.aaaa,
-                other: counts.other,
-                malformed: counts.malformed,
-            },
-            responses: DnsResponses {
-                answered: counts.answered,
-                no_such_domain: counts.no_such_domain,
-                server_failure: counts.server_failure,
-                refused: counts.refused,
-                truncated: counts.truncated,
-                dropped: counts.dropped,
-                lies: counts.lies,
-            },
-            connections: counts.streams,
-        }
-    }
-
-    /// The answer as a document.
-    fn document(&self) -> Document {
-        let mut document = Document { title: "DNS".into(), ..Document::default() };
-        let DnsQueries { mx, a, aaaa, other, malformed } = self.queries;
-        document.say(format!("queries: {mx} MX, {a} A, {aaaa} AAAA, {other} others, {malformed} malformed"));
-        let DnsResponses { answered, no_such_domain, server_failure, refused, truncated, dropped, lies } =
-            self.responses;
-        document.say(format!(
-            "responses: {answered} answers, {no_such_domain} NXDOMAIN, {server_failure} SERVFAIL, {refused} \
-             REFUSED, {truncated} cut; {dropped} datagrams lost, {lies} lies, {}",
-            counted(&self.connections.to_string(), "connections")
-        ));
-        document
-    }
+/// The counters as a document.
+fn document(counts: &AuthorityCounts) -> Document {
+    let mut document = Document { title: "DNS".into(), ..Document::default() };
+    let AuthorityQueries { mx, a, aaaa, other, malformed } = counts.queries;
+    document.say(format!("queries: {mx} MX, {a} A, {aaaa} AAAA, {other} others, {malformed} malformed"));
+    let AuthorityResponses { answered, no_such_domain, server_failure, refused, truncated, dropped, lies } =
+        counts.responses;
+    document.say(format!(
+        "responses: {answered} answers, {no_such_domain} NXDOMAIN, {server_failure} SERVFAIL, {refused} \
+         REFUSED, {truncated} cut; {dropped} datagrams lost, {lies} lies, {}",
+        counted(&counts.connections.to_string(), "connections")
+    ));
+    document
 }

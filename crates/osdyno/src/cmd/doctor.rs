@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use ::report::document::terminal::Length;
-use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
 use inspect::doctor::{
-    Diagnosis, DoctorAnswer, MachineDemand, Prognosis, Recipe, diagnose, document, recipe_document,
+    Diagnosis, DoctorAnswer, MachineDemand, Prognosis, RECIPES, Recipe, diagnose, document, recipe_document,
 };
 use record::{System, units};
 use runner::{Examined, RunOptions, RunPlan, Target};
@@ -52,8 +52,11 @@ pub(crate) struct Args {
     scratch: Option<PathBuf>,
     /// Print the recipe of another system: limits to raise, by its manual, and the successors of its recipe
     /// of 2001
-    #[arg(long, value_enum, value_name = "SYSTEM", conflicts_with_all = ["workloads", "systems", "server"])]
-    os: Option<Os>,
+    #[arg(
+        long, value_name = "SYSTEM", conflicts_with_all = ["workloads", "systems", "server"],
+        value_parser = PossibleValuesParser::new(RECIPES.iter().map(|recipe| recipe.system))
+    )]
+    os: Option<String>,
     /// Print every workload, and every note
     #[arg(short, long)]
     verbose: bool,
@@ -62,30 +65,12 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// A system with a recipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Os {
-    Freebsd,
-    Illumos,
-    Linux,
-    Macos,
-    Netbsd,
-    Openbsd,
-    Windows,
-}
-
-impl Os {
-    fn recipe(self) -> Option<&'static Recipe> {
-        Recipe::find(self.to_possible_value()?.get_name())
-    }
-}
-
 /// The default demand of a recipe.
 const RECIPE_COUNT: u64 = 100_000;
 
 pub(crate) fn doctor(args: &Args, console: &Console) -> Done {
     let extent = Length::of(args.verbose);
-    if let Some(recipe) = args.os.and_then(Os::recipe) {
+    if let Some(recipe) = args.os.as_deref().and_then(Recipe::find) {
         let largest = args.demand.as_ref().and_then(|demand| demand.items().map(|(_, n)| n).max());
         let answer = recipe.answer(largest.unwrap_or(RECIPE_COUNT));
         print_answer(&answer, recipe_document, extent, args.format, console)?;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ::report::document::terminal::Length;
-use inspect::hosts::{HostAnswer, HostsAnswer, ProbeState, ProbeTimes, document};
+use inspect::hosts::{HostAnswer, HostsAnswer, ProbeState, document};
 use runner::{FleetOptions, ProbedHost};
 
 use super::run::interrupt;
@@ -83,14 +83,12 @@ fn answer_of(host: ProbedHost) -> HostAnswer {
     let ProbedHost { name, command, probed } = host;
     match probed {
         Err(reason) => HostAnswer::lost(name, command, reason),
-        Ok(probe) => {
-            let times = ProbeTimes {
-                clock_offset: probe.clock.seconds,
-                clock_error: probe.clock.error_seconds,
-                round_trip: probe.clock.round_trip_seconds,
-                start: probe.start.as_secs_f64(),
-            };
-            HostAnswer::reached(name, command, (&probe.system, &probe.examination), times)
-        }
+        Ok(probe) => HostAnswer {
+            clock_offset_seconds: Some(probe.clock.seconds),
+            clock_error_seconds: Some(probe.clock.error_seconds),
+            round_trip_seconds: Some(probe.clock.round_trip_seconds),
+            start_seconds: Some(probe.start.as_secs_f64()),
+            ..HostAnswer::reached(name, command, &probe.system, &probe.examination)
+        },
     }
 }

@@ -246,7 +246,6 @@ fn default_interface() -> &'static str {
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn mail(args: &Args, console: &Console) -> Done {
-    // First, while this process has one thread: the others are copies of it.
     let experiment = if args.experiment { Some(Experiment::start(args.domains)?) } else { None };
     let routing = experiment.as_ref().map_or_else(|| routing(args), |experiment| Ok(experiment.routing()))?;
     let settings = settings(args, routing)?;

@@ -67,7 +67,8 @@ pub trait JointWork: Sized {
     /// The reason why the task is impossible.
     fn prepare(&mut self, task: &Self::Task) -> Result<(), Error>;
 
-    /// Adds latencies to the progress.
+    /// Adds the latencies of the last second to the progress, once a second. Computing them takes some tens
+    /// of microseconds, so it is for display only.
     fn follow(&mut self) {}
 
     /// Does a task from this moment of its clock on, which is at most some seconds ahead; without one at

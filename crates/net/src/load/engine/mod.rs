@@ -11,10 +11,13 @@
 //! It never sleeps before it reads: that would save wake-ups, and be added to every latency. io_uring saves
 //! nothing more than TCP itself costs.
 
+mod drive;
 mod offer;
 mod places;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use self::drive::Drive;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};

@@ -3,15 +3,14 @@
 //! responses under way, after which every request has its outcome.
 
 use std::cmp::Reverse;
-use std::time::Duration;
 
 use super::places::{Counts, Mode, State};
 use super::{
-    CLOSE_NS, DRAIN_NS, EDGE_NS, Engine, LOOK_NS, Look, NEVER, PROGRESS_NS, SCAN, SPREAD_NS, STARTS_MAX,
+    CLOSE_NS, DRAIN_NS, Drive, EDGE_NS, Engine, LOOK_NS, NEVER, PROGRESS_NS, SCAN, SPREAD_NS, STARTS_MAX,
 };
 use crate::Error;
 use crate::client::Client;
-use crate::load::counts::{Cause, Failure, Recent, RequestStage};
+use crate::load::counts::{Cause, Recent, RequestStage};
 use crate::load::measured::{Before, Measured, Watch, Window};
 use crate::load::plan::{Load, LoadSettings};
 use crate::load::{Progress, Starts, Watched};
@@ -28,7 +27,7 @@ const SPIN_NS: u64 = 200_000;
 const COUNTED_STARTS_MAX: u64 = 1_000_000;
 
 /// How a load was held and ended.
-struct End {
+pub(super) struct End {
     now: u64,
     /// When the loop was first at work in the measured time.
     first_ns: u64,
@@ -47,23 +46,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.offer_at(load, None, watched)
     }
 
-    /// Offers a load from this moment of its clock on; without one it begins at once.
-    pub(crate) fn offer_at(
-        &mut self,
-        load: &Load,
-        at_ns: Option<u64>,
-        watched: &mut Watched<'_>,
-    ) -> Result<Measured, Error> {
-        load.check(&self.settings)?;
-        // The load tries again to open the rest, and counts it.
-        self.grow_to(load.connections)?;
-        let mut before = self.begin(load, at_ns)?;
-        let end = self.hold(&mut before, watched)?;
-        self.finish(&before, &end)
-    }
-
     /// From here on the load is offered.
-    fn begin(&mut self, load: &Load, at_ns: Option<u64>) -> Result<Before, Error> {
+    pub(super) fn begin(&mut self, load: &Load, at_ns: Option<u64>) -> Result<Before, Error> {
         let length_ns = load.expected_ns() / 40;
         self.forget();
         // To clear many histograms takes milliseconds.
@@ -98,7 +82,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     }
 
     /// Offers the load until its time is over, its requests are used up, or it is stopped.
-    fn hold(&mut self, before: &mut Before, watched: &mut Watched<'_>) -> Result<End, Error> {
+    pub(super) fn hold(&mut self, before: &mut Before, watched: &mut Watched<'_>) -> Result<End, Error> {
         let end_ns = self.until_ns;
         let mut told_ns = self.begin_ns;
         let mut now = self.begin_ns;
@@ -157,7 +141,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     }
 
     /// Waits for responses under way, and sums up.
-    fn finish(&mut self, before: &Before, end: &End) -> Result<Measured, Error> {
+    pub(super) fn finish(&mut self, before: &Before, end: &End) -> Result<Measured, Error> {
         let until_ns = end.now.min(self.until_ns).max(self.from_ns + 1);
         let elapsed_seconds = (until_ns - self.from_ns) as f64 / 1e9;
         let (waits, events) = (self.counts.waits, self.counts.events);
@@ -213,14 +197,6 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.allowance == 0 && self.slots.len() == self.vacant && self.later.is_empty()
     }
 
-    pub(in crate::load) fn now_ns(&self) -> u64 {
-        self.network.now_ns()
-    }
-
-    pub(in crate::load) fn follow(&mut self) {
-        self.look = Some(Look::default());
-    }
-
     /// The latencies of the last second, if it is over and there is a watcher.
     fn recent(&mut self, now: u64) -> Option<Recent> {
         let look = self.look.as_mut().filter(|look| look.due_ns <= now)?;
@@ -239,34 +215,6 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             busy: self.slots.len() - self.vacant,
             open: (self.open - self.silent.min(self.open)).div_ceil(self.network.streams()),
             recent: self.recent(now),
-        }
-    }
-
-    /// One request on the connection of that number, and how long its response took.
-    pub(in crate::load) fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
-        let place = self.silent + number * self.network.streams();
-        if place >= self.slots.len() {
-            return Err(Error::NoConnection { number, connections: self.connections() });
-        }
-        self.mode = Mode::Alone;
-        self.starts = None;
-        self.failures.take();
-        let begin_ns = self.network.now_ns();
-        self.start(place as u32, 1, begin_ns, begin_ns);
-        let served = |engine: &Engine<C, N>| engine.slots[place].state.is_vacant();
-        let mut now = begin_ns;
-        while !served(self) {
-            self.wait(now + EDGE_NS)?;
-            now = self.network.now_ns();
-            self.scan(now);
-        }
-        match self.failures.take().as_slice() {
-            [] => Ok(Duration::from_nanos(self.slots[place].free_ns.saturating_sub(begin_ns))),
-            [Failure { stage, cause, .. }, ..] => Err(Error::Request {
-                target: self.settings.target.clone(),
-                stage: stage.name(),
-                cause: cause.clone(),
-            }),
         }
     }
 

@@ -8,7 +8,6 @@ use sys::event::Interest;
 use super::{CONNECTING_MAX, EDGE_NS, Engine, NEVER};
 use crate::Error;
 use crate::client::Client;
-use crate::load::Grown;
 use crate::load::counts::RequestStage;
 use crate::load::measured::RequestCounts;
 use crate::network::{LoadNetwork, Socket};
@@ -18,44 +17,6 @@ use crate::output::Sender;
 const HOPELESS: usize = 2 * CONNECTING_MAX;
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
-    pub(in crate::load) fn connections(&self) -> usize {
-        let open = self.slots[self.silent..].iter().filter(|slot| slot.socket.is_some()).count();
-        open.div_ceil(self.network.streams())
-    }
-
-    /// Has the places of this many connections, and, where these outlive a request, a connection at each.
-    pub(crate) fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
-        self.mode = Mode::Alone;
-        self.starts = None;
-        self.failures.take();
-        self.connect.clear();
-        let connections = connections * self.network.streams();
-        let idle = self.settings.idle * self.network.streams();
-        if self.silent < idle && self.slots.len() == self.silent {
-            self.open_places(idle)?;
-            self.silent = self.slots.len();
-        }
-        let wanted = self.silent + connections;
-        while self.slots.len() > wanted {
-            let place = self.slots.len() - 1;
-            self.close(place as u32);
-            self.slots.pop();
-            self.vacant -= 1;
-        }
-        if self.one_request_each {
-            while self.slots.len() < wanted {
-                self.add_place();
-            }
-        } else {
-            self.open_places(wanted)?;
-        }
-        Ok(Grown {
-            connections: self.connections(),
-            connect: self.connect.clone(),
-            failures: self.failures.take(),
-        })
-    }
-
     pub(super) fn add_place(&mut self) -> u32 {
         let session = self.client.session();
         self.slots.push(Slot {
@@ -74,7 +35,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     }
 
     /// Connects at every place without a connection, at the requested rate.
-    fn open_places(&mut self, wanted: usize) -> Result<(), Error> {
+    pub(super) fn open_places(&mut self, wanted: usize) -> Result<(), Error> {
         while self.slots.len() < wanted {
             self.add_place();
         }

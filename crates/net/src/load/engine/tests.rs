@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::Engine;
+use super::{Drive, Engine};
 use crate::Error;
 use crate::client::echo::EchoClientSettings;
 use crate::client::{Client, ClientSettings};

@@ -19,7 +19,6 @@ pub(crate) use self::server::{TlsServer, TlsSession};
 pub use self::socket::{Handshake, TlsClient, TlsConnection};
 
 use std::cell::RefCell;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -75,7 +74,7 @@ impl TlsSettings {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
         let builder = builder.with_safe_default_protocol_versions().map_err(refused)?;
         let verifier = self.verifier(provider)?;
-        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+        let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = builder.with_no_client_auth();
         config.alpn_protocols = protocol.into_iter().map(|protocol| protocol.0.to_vec()).collect();
         // Every connection stands for another client, which has no ticket of an earlier one.
@@ -88,9 +87,9 @@ impl TlsSettings {
         self.open(Some(Alpn::HTTP_1)).map(drop)
     }
 
-    fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+    fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Verifier, Error> {
         if self.insecure {
-            return Ok(Arc::new(Anyone(provider)));
+            return Ok(Verifier { provider, trusted: None });
         }
         let trusted = match &self.cacert {
             Some(_) => self.named()?,
@@ -102,12 +101,10 @@ impl TlsSettings {
         if read == 0 {
             return Err(Error::Settings(format!("no certificate of {} can be read", self.origin())));
         }
-        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
-        let verifier = verifier.build().map_err(refused)?;
-        Ok(match self.cacert {
-            Some(_) => Arc::new(Named { verifier, named: trusted }),
-            None => verifier,
-        })
+        let rules = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let rules = rules.build().map_err(refused)?;
+        let named = if self.cacert.is_some() { trusted } else { Vec::new() };
+        Ok(Verifier { provider, trusted: Some(Trusted { rules, named }) })
     }
 
     /// The certificates of the file.
@@ -201,29 +198,40 @@ impl<N: LoadNetwork> LoadNetwork for TlsNetwork<N> {
 }
 
 /// Why a connection cannot be used (any more).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub(crate) enum TlsFault {
     /// No trusted authority has signed the certificate.
+    #[error("untrusted certificate")]
     Untrusted,
     /// Its time is over.
+    #[error("expired certificate")]
     Expired,
     /// Its time has not begun.
+    #[error("certificate not yet valid")]
     NotYetValid,
     /// It is for other names.
+    #[error("certificate for another name")]
     OtherName,
     /// It has another fault.
+    #[error("invalid certificate")]
     Certificate,
     /// The server speaks something else than TLS.
+    #[error("no TLS")]
     NoTls,
     /// No version or cipher that both ends have.
+    #[error("no TLS version or cipher in common")]
     Incompatible,
     /// The server sent an alert; its number (RFC 8446, section 6).
+    #[error("TLS alert {:?}", AlertDescription::from(*.0))]
     Alert(u8),
     /// The connection ended before the handshake did.
+    #[error("closed during the TLS handshake")]
     Unfinished,
     /// The connection ended without `close_notify`: bytes may be missing.
+    #[error("closed without close_notify")]
     Truncated,
     /// The server, or an attacker on the path, broke the protocol.
+    #[error("TLS protocol violated")]
     Broken,
 }
 
@@ -232,7 +240,7 @@ impl TlsFault {
         match error {
             // An authority of that name is trusted, and has another key.
             CertificateError::BadSignature => TlsFault::Untrusted,
-            // Mostly one that `openssl req -x509` made, and that was not named as trusted: see `Named`.
+            // Mostly one that `openssl req -x509` made, and that was not named as trusted: see `Trusted`.
             CertificateError::UnknownIssuer | CertificateError::Other(_) => TlsFault::Untrusted,
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
@@ -275,29 +283,6 @@ impl From<TlsFault> for io::Error {
     }
 }
 
-impl std::error::Error for TlsFault {}
-
-impl fmt::Display for TlsFault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match *self {
-            TlsFault::Alert(number) => {
-                return write!(out, "TLS alert {:?}", AlertDescription::from(number));
-            }
-            TlsFault::Untrusted => "untrusted certificate",
-            TlsFault::Expired => "expired certificate",
-            TlsFault::NotYetValid => "certificate not yet valid",
-            TlsFault::OtherName => "certificate for another name",
-            TlsFault::Certificate => "invalid certificate",
-            TlsFault::NoTls => "no TLS",
-            TlsFault::Incompatible => "no TLS version or cipher in common",
-            TlsFault::Unfinished => "closed during the TLS handshake",
-            TlsFault::Truncated => "closed without close_notify",
-            TlsFault::Broken => "TLS protocol violated",
-        };
-        out.write_str(name)
-    }
-}
-
 fn trusted_here() -> Result<Vec<CertificateDer<'static>>, Error> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
@@ -312,14 +297,23 @@ fn refused(error: impl std::fmt::Display) -> Error {
     Error::Settings(format!("TLS cannot be set up: {error}"))
 }
 
-/// The certificates that a file names, and those that they have signed.
+/// Checks the certificate of a server, which must have its key.
 #[derive(Debug)]
-struct Named {
-    verifier: Arc<WebPkiServerVerifier>,
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// Without it any certificate will do, with any name.
+    trusted: Option<Trusted>,
+}
+
+/// The certificates that are trusted, with those that they have signed.
+#[derive(Debug)]
+struct Trusted {
+    rules: Arc<WebPkiServerVerifier>,
+    /// Those that a file names; none where the system is asked.
     named: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Named {
+impl ServerCertVerifier for Verifier {
     /// A certificate that `openssl req -x509` makes is one of an authority too, which the rules forbid to a
     /// server. A user that names it in the file trusts it; its time, which was checked before, and its name
     /// must be right all the same.
@@ -331,12 +325,14 @@ impl ServerCertVerifier for Named {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let verified =
-            self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let Some(Trusted { rules, named }) = &self.trusted else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let verified = rules.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         let Err(rustls::Error::InvalidCertificate(CertificateError::Other(_))) = &verified else {
             return verified;
         };
-        if !self.named.iter().any(|named| named == end_entity) {
+        if !named.iter().any(|named| named == end_entity) {
             return verified;
         }
         verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
@@ -349,7 +345,7 @@ impl ServerCertVerifier for Named {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls12_signature(message, cert, dss)
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -358,50 +354,11 @@ impl ServerCertVerifier for Named {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls13_signature(message, cert, dss)
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
-}
-
-/// Any certificate, with any name; the server must have its key.
-#[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 

@@ -16,7 +16,7 @@ use self::identity::{Identity, Signed, Validity};
 use super::{Alpn, TlsNetwork, TlsSettings};
 use crate::client::ClientSettings;
 use crate::client::http::HttpClientSettings;
-use crate::load::{Engine, Level, Load, LoadSettings, closed_loop, unwatched};
+use crate::load::{Drive, Engine, Level, Load, LoadSettings, closed_loop, unwatched};
 use crate::network::simulated::{Arrival, Passing, Server, Simulated, Wire, World};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";

@@ -71,7 +71,7 @@ pub(crate) struct Args {
     pub(super) rate: Vec<Several<f64>>,
     /// Distribution of the start times of --rate
     #[arg(long, value_enum, default_value = "poisson")]
-    pub(super) schedule: Spread,
+    pub(super) schedule: Schedule,
     /// Number of load generator processes, at most one for each processor; with --from, on each host
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub(super) workers: usize,
@@ -185,16 +185,6 @@ pub(crate) struct Args {
     /// Allow a server that is neither on this machine nor in a private network
     #[arg(long)]
     pub(super) allow_public: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Spread {
-    /// Equal intervals
-    Constant,
-    /// One request in every interval, at a random time within it
-    Uniform,
-    /// Independent requests, as from many users
-    Poisson,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -346,15 +336,10 @@ fn tls(args: &Args, target: &Target) -> Result<Option<TlsSettings>, Failure> {
 }
 
 pub(super) fn loads(args: &Args) -> Vec<Load> {
-    let schedule = match args.schedule {
-        Spread::Constant => Schedule::Constant,
-        Spread::Uniform => Schedule::Uniform,
-        Spread::Poisson => Schedule::Poisson,
-    };
     let load = Load {
         connections: args.connections,
         rate: None,
-        schedule,
+        schedule: args.schedule,
         warm_up: args.warm_up,
         duration: args.duration,
         requests: args.requests,

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use fleet::NamedHost;
-use net::load::coordinator::{Coordinator, WorkerHost, WorkerPlan};
-use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress};
+use net::load::coordinator::{Coordinator, JointWork, WorkerHost, WorkerPlan};
+use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, OffersLoad, Progress};
 
 use super::args::Args;
 use super::output::Screen;

@@ -1,17 +1,17 @@
 //! The other processes of `osdyno mail`: the server and the DNS of `--experiment`, and the hosts of
 //! `--clients`, which deliver one list together.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
 use std::time::Duration;
 
 use fleet::NamedHost;
-use mail::dns::{Authority, AuthorityConduct, ZonePlan};
+use mail::dns::{NameServer, NameServerPlan, ZonePlan};
 use mail::{EngineSettings, JointDelivery, Mode, Routing};
 use net::load::coordinator::WorkerPlan;
 use net::load::{Progress, Sources};
-use net::server::{ListeningServer, ServerPlan};
+use net::server::{Remote, ServerHost, ServerPlan};
 use net::service::smtp::SmtpSettings;
 
 use super::answer::MailAnswer;
@@ -26,43 +26,37 @@ const HOSTS: &str = if cfg!(target_os = "linux") { "127.1.0.0/24" } else { "127.
 /// The experiment of 2001 in one command: a server that takes mail and the DNS of the generated domains, each
 /// in a process of its own, which ends with this one.
 pub(super) struct Experiment {
-    server: Process,
-    dns: Process,
-}
-
-/// A process that serves. Dropped, it is killed.
-struct Process {
-    number: u32,
-    address: SocketAddr,
+    server: Remote,
+    dns: NameServer,
 }
 
 impl Experiment {
     /// Starts the server and the DNS of so many domains.
     pub(super) fn start(domains: u32) -> Result<Experiment, Failure> {
-        Ok(Experiment {
-            server: Process::start("the server", |report| {
-                let any = if cfg!(target_os = "linux") { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
-                let plan = ServerPlan {
-                    address: SocketAddr::from((any, 0)),
-                    loopback: cfg!(target_os = "linux"),
-                    ..ServerPlan::new("epoll", &SmtpSettings::default())
-                };
-                let server = ListeningServer::set_up(plan)?;
-                report(server.address()).map_err(refused)?;
-                server.run(|_| {}).map(drop).map_err(Failure::from)
-            })?,
-            dns: Process::start("the DNS server", |report| {
-                let plan = ZonePlan { domains, hosts: hosts()?, ..ZonePlan::default() };
-                let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-                let authority = Authority::bind(at, plan, AuthorityConduct::default()).map_err(refused)?;
-                report(authority.address().map_err(refused)?).map_err(refused)?;
-                authority.run(&AtomicBool::new(false)).map(drop).map_err(refused)
-            })?,
-        })
+        let program = worker_program()?;
+        let cannot = |name, error: &dyn Display| Failure::Refused(format!("cannot start {name}: {error}"));
+        let any = if cfg!(target_os = "linux") { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+        let plan = ServerPlan {
+            address: SocketAddr::from((any, 0)),
+            loopback: cfg!(target_os = "linux"),
+            ..ServerPlan::new("epoll", &SmtpSettings::default())
+        };
+        let here = ServerHost { prefix: &[], program: &program, folder: Path::new("") };
+        let server = Remote::start(here, &plan).map_err(|error| match error {
+            net::Error::Failed { reason, .. } => cannot("the server", &reason),
+            other => cannot("the server", &other),
+        })?;
+        let plan = NameServerPlan {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            zone: ZonePlan { domains, hosts: hosts()?, ..ZonePlan::default() },
+            cpu: None,
+        };
+        let dns = NameServer::start(&program, &plan).map_err(|error| cannot("the DNS server", &error))?;
+        Ok(Experiment { server, dns })
     }
 
     pub(super) fn routing(&self) -> Routing {
-        Routing::Dns { servers: vec![self.dns.address], port: self.server.address.port() }
+        Routing::Dns { servers: vec![self.dns.address()], port: self.server.address().port() }
     }
 }
 
@@ -97,47 +91,9 @@ pub(super) fn deliver_from_hosts(args: &Args, engine: EngineSettings, console: &
     }
 }
 
-/// The refusal of the system, as reported by the other process.
-fn refused(error: io::Error) -> Failure {
-    Failure::Refused(error.to_string())
-}
-
 fn hosts() -> Result<Vec<Ipv4Addr>, Failure> {
     let of_version_4 = |address| if let IpAddr::V4(address) = address { Some(address) } else { None };
     Ok(Sources::parse(HOSTS)?.0.into_iter().filter_map(of_version_4).collect())
-}
-
-impl Process {
-    /// Forks a process that serves, once it has reported where.
-    fn start(
-        name: &str,
-        serve: impl FnOnce(&mut dyn FnMut(SocketAddr) -> io::Result<()>) -> Result<(), Failure>,
-    ) -> Result<Process, Failure> {
-        let cannot = |error: io::Error| Failure::Refused(format!("cannot start {name}: {error}"));
-        let (reader, mut writer) = io::pipe().map_err(cannot)?;
-        let number = sys::process::fork(move || {
-            let served = serve(&mut |address| writeln!(writer, "{address}"));
-            u8::from(served.is_err_and(|failure| {
-                // Without a reader there is no waiting process.
-                let _ = writeln!(writer, "{failure}");
-                true
-            }))
-        });
-        let number = number.map_err(cannot)?;
-        let mut line = String::new();
-        BufReader::new(reader).read_line(&mut line).map_err(cannot)?;
-        match line.trim_end().parse() {
-            Ok(address) => Ok(Process { number, address }),
-            Err(_) => Err(Failure::Refused(format!("cannot start {name}: {}", line.trim_end()))),
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = sys::process::kill(self.number);
-    }
 }
 
 /// Refuses an address that is each host itself, where hosts are other machines.
