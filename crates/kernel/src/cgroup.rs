@@ -46,13 +46,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     top: Some(2000),
     run: cfg_select! {
-        unix => { Ok(measured::run) }
+        target_os = "linux" => { Ok(measured::run) }
         _ => { Err("control groups are Linux's") }
     },
     ..Workload::CURVE
 };
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod measured {
     use std::fs::File;
     use std::io::Write;

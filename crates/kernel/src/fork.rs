@@ -10,11 +10,8 @@
 //!
 //! **Expected answer.** Flat. Reaping was the first curve that was not O(1) on Linux 2.6.
 
-use sys::process::{Child, Family};
 use workload::resource::{MEMORY, PROCESSES};
-use workload::{Expect, Experiment, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
-
-use crate::socket::all_distinct;
+use workload::{Expect, Experiment, Linkage, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork",
@@ -39,29 +36,39 @@ pub(crate) const OPERATIONS: &[Operation] = &[
 pub(crate) const NEEDS: [Need; 2] = [Need::new(PROCESSES, 1), Need::new(MEMORY, 160 << 10)];
 
 pub(crate) const RUN: Result<Experiment, &'static str> = cfg_select! {
-    unix => { Ok(run) }
+    unix => { Ok(measured::run) }
     _ => { Err("this system has no fork(2)") }
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let family = family()?;
-    trial.warm(|| family.fork()?.reap());
-    let children = trial.timed("fork", |_| family.fork())?;
-    reap_all(trial, children.into_iter())
-}
+#[cfg(unix)]
+pub(crate) use measured::{family, reap_all};
 
-pub(crate) fn family() -> Result<Family, TrialError> {
-    Family::new().map_err(TrialError::at("to make pipes for the children"))
-}
+#[cfg(unix)]
+mod measured {
+    use sys::process::{Child, Family};
+    use workload::{Trial, TrialError};
 
-/// Times kill and wait for each child, in the order given.
-pub(crate) fn reap_all(
-    trial: &mut Trial<'_>,
-    children: impl ExactSizeIterator<Item = Child>,
-) -> Result<(), TrialError> {
-    let children: Vec<Child> = children.collect();
-    let distinct = all_distinct(children.iter().map(Child::number).collect());
-    trial.check("every child has its own process ID", distinct);
-    trial.timed_down("reap", children.into_iter(), Child::reap)
+    use crate::socket::all_distinct;
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let family = family()?;
+        trial.warm(|| family.fork()?.reap());
+        let children = trial.timed("fork", |_| family.fork())?;
+        reap_all(trial, children.into_iter())
+    }
+
+    pub(crate) fn family() -> Result<Family, TrialError> {
+        Family::new().map_err(TrialError::at("to make pipes for the children"))
+    }
+
+    /// Times kill and wait for each child, in the order given.
+    pub(crate) fn reap_all(
+        trial: &mut Trial<'_>,
+        children: impl ExactSizeIterator<Item = Child>,
+    ) -> Result<(), TrialError> {
+        let children: Vec<Child> = children.collect();
+        let distinct = all_distinct(children.iter().map(Child::number).collect());
+        trial.check("every child has its own process ID", distinct);
+        trial.timed_down("reap", children.into_iter(), Child::reap)
+    }
 }

@@ -14,11 +14,8 @@
 //! and freed with the child. Memory that is mapped but never touched has no page tables and costs
 //! nothing; therefore all of it is written. Unmapping a MiB is flat.
 
-use sys::memory::Private;
 use workload::resource::{MAPPINGS, MEMORY};
-use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
-
-use crate::fork::family;
+use workload::{Expect, Linkage, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork-memory",
@@ -36,36 +33,43 @@ pub(crate) const WORKLOAD: Workload = Workload {
     linkage: Linkage::Dynamic,
     classic_n: 512,
     run: cfg_select! {
-        unix => { Ok(run) }
+        unix => { Ok(measured::run) }
         _ => { Err("this system has no fork(2)") }
     },
     ..Workload::CURVE
 };
 
-const MIB: usize = 1 << 20;
+#[cfg(unix)]
+mod measured {
+    use sys::memory::Private;
+    use workload::{Trial, TrialError};
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let family = family()?;
-    trial.warm(|| family.fork()?.reap());
-    let grown = trial.timed_steps(&["fork", "reap"], |number, lap| {
-        let memory = Private::filled(MIB, content(number))?;
-        lap.skip();
-        let (child, told) = family.fork_with_reply(memory.last())?;
-        lap.mark();
-        child.reap()?;
-        lap.mark();
-        Ok((memory, told))
-    })?;
-    let told = grown.iter().enumerate().all(|(number, &(_, told))| told == content(number));
-    trial.check("every child read the bytes of its parent", told);
-    let kept = grown.iter().enumerate().all(|(number, (memory, _))| *memory.last() == content(number));
-    trial.check("every MiB kept its content", kept);
-    let grown = trial.shuffled(grown);
-    trial.timed_down("unmap", grown, |(memory, _)| memory.unmap())
-}
+    use crate::fork::family;
 
-/// The byte that fills the MiB of that number: numbers that differ by less than 251 have different bytes.
-fn content(number: usize) -> u8 {
-    (number % 251) as u8 + 1
+    const MIB: usize = 1 << 20;
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let family = family()?;
+        trial.warm(|| family.fork()?.reap());
+        let grown = trial.timed_steps(&["fork", "reap"], |number, lap| {
+            let memory = Private::filled(MIB, content(number))?;
+            lap.skip();
+            let (child, told) = family.fork_with_reply(memory.last())?;
+            lap.mark();
+            child.reap()?;
+            lap.mark();
+            Ok((memory, told))
+        })?;
+        let told = grown.iter().enumerate().all(|(number, &(_, told))| told == content(number));
+        trial.check("every child read the bytes of its parent", told);
+        let kept = grown.iter().enumerate().all(|(number, (memory, _))| *memory.last() == content(number));
+        trial.check("every MiB kept its content", kept);
+        let grown = trial.shuffled(grown);
+        trial.timed_down("unmap", grown, |(memory, _)| memory.unmap())
+    }
+
+    /// The byte that fills the MiB of that number: numbers that differ by less than 251 have different bytes.
+    fn content(number: usize) -> u8 {
+        (number % 251) as u8 + 1
+    }
 }

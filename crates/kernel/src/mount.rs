@@ -18,14 +18,8 @@
 //! because monitors read the whole table after each change. The sweep ends at fs.mount-max. See
 //! mount_namespaces(7).
 
-use std::fs::File;
-use std::io::{self, Read};
-
-use sys::file::Path;
-use sys::mount::{MountNumber, bind, describe, mount_memory, number, unmount};
-use sys::namespace::{NamespaceKind, Namespaces, permit, renew};
 use workload::resource::{MEMORY, MOUNTS};
-use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mount",
@@ -63,113 +57,130 @@ pub(crate) const WORKLOAD: Workload = Workload {
         // The copy is there while the first ones are.
         Need::new(MEMORY, 1 << 10).only_in(&["unshare"]),
     ],
-    run: Ok(run),
+    run: cfg_select! {
+        target_os = "linux" => { Ok(measured::run) }
+        _ => { Err("a process has mounts of its own on Linux only") }
+    },
     ..Workload::CURVE
 };
 
-/// As much of the table is read by one call.
-const TABLE_BYTES: usize = 64 << 10;
+#[cfg(target_os = "linux")]
+mod measured {
+    use std::fs::File;
+    use std::io::{self, Read};
 
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let own = trial.own_folder()?;
-    let home = own_mounts(own.path()).map_err(TrialError::at("to have mounts of its own"))?;
-    let folders =
-        folders(own.path(), trial.n()).map_err(TrialError::at("to make the folders of the mounts"))?;
-    let result = measure(trial, &home, &folders);
-    // The folder is that of all processes again, and can be removed.
-    home.enter().map_err(TrialError::at("to leave the mount namespace"))?;
-    result
-}
+    use sys::file::Path;
+    use sys::mount::{MountNumber, bind, describe, mount_memory, number, unmount};
+    use sys::namespace::{NamespaceKind, Namespaces, permit, renew};
+    use workload::{Trial, TrialError};
 
-/// Makes a mount namespace with an empty file system in memory at that folder, and returns the first one.
-fn own_mounts(folder: &std::path::Path) -> io::Result<Namespaces> {
-    permit()?;
-    let first = Namespaces::own(&[NamespaceKind::Mount])?;
-    sys::mount::own_namespace()?;
-    mount_memory(&Path::try_from(folder)?)?;
-    Ok(first)
-}
+    /// As much of the table is read by one call.
+    const TABLE_BYTES: usize = 64 << 10;
 
-/// One for each mount, and first the one that bind mounts show.
-fn folders(root: &std::path::Path, count: usize) -> io::Result<Vec<Path>> {
-    let folder = |number: usize| {
-        let path = root.join(number.to_string());
-        std::fs::create_dir(&path)?;
-        Path::try_from(path.as_path())
-    };
-    (0..=count).map(folder).collect()
-}
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let own = trial.own_folder()?;
+        let home = own_mounts(own.path()).map_err(TrialError::at("to have mounts of its own"))?;
+        let folders =
+            folders(own.path(), trial.n()).map_err(TrialError::at("to make the folders of the mounts"))?;
+        let result = measure(trial, &home, &folders);
+        // The folder is that of all processes again, and can be removed.
+        home.enter().map_err(TrialError::at("to leave the mount namespace"))?;
+        result
+    }
 
-fn measure(trial: &mut Trial<'_>, first: &Namespaces, folders: &[Path]) -> Result<(), TrialError> {
-    let (shown, folders) = folders.split_first().ok_or_else(|| TrialError {
-        attempted: "to have a folder".to_owned(),
-        error: io::ErrorKind::NotFound.into(),
-    })?;
-    let mut random = fastrand::Rng::with_seed(trial.seed());
-    let mount =
-        if trial.variant() == "tmpfs" { |_: &Path, folder: &Path| mount_memory(folder) } else { bind };
-    trial.warm(|| {
-        mount(shown, shown)?;
-        unmount(shown)
-    });
-    match trial.variant() {
-        "statmount" => {
-            let (mut numbers, mut is_right) = (Vec::<MountNumber>::with_capacity(folders.len()), true);
-            trial.compact_steps(&["ask"], |n, lap| {
-                bind(shown, &folders[n])?;
-                numbers.push(number(&folders[n])?);
-                let chosen = numbers[random.usize(..=n)];
-                lap.skip();
-                let answer = describe(chosen)?;
-                lap.mark();
-                is_right &= answer == chosen;
+    /// Makes a mount namespace with an empty file system in memory at that folder, and returns the first one.
+    fn own_mounts(folder: &std::path::Path) -> io::Result<Namespaces> {
+        permit()?;
+        let first = Namespaces::own(&[NamespaceKind::Mount])?;
+        sys::mount::own_namespace()?;
+        mount_memory(&Path::try_from(folder)?)?;
+        Ok(first)
+    }
+
+    /// One for each mount, and first the one that bind mounts show.
+    fn folders(root: &std::path::Path, count: usize) -> io::Result<Vec<Path>> {
+        let folder = |number: usize| {
+            let path = root.join(number.to_string());
+            std::fs::create_dir(&path)?;
+            Path::try_from(path.as_path())
+        };
+        (0..=count).map(folder).collect()
+    }
+
+    fn measure(trial: &mut Trial<'_>, first: &Namespaces, folders: &[Path]) -> Result<(), TrialError> {
+        let (shown, folders) = folders.split_first().ok_or_else(|| TrialError {
+            attempted: "to have a folder".to_owned(),
+            error: io::ErrorKind::NotFound.into(),
+        })?;
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let mount =
+            if trial.variant() == "tmpfs" { |_: &Path, folder: &Path| mount_memory(folder) } else { bind };
+        trial.warm(|| {
+            mount(shown, shown)?;
+            unmount(shown)
+        });
+        match trial.variant() {
+            "statmount" => {
+                let (mut numbers, mut is_right) = (Vec::<MountNumber>::with_capacity(folders.len()), true);
+                trial.compact_steps(&["ask"], |n, lap| {
+                    bind(shown, &folders[n])?;
+                    numbers.push(number(&folders[n])?);
+                    let chosen = numbers[random.usize(..=n)];
+                    lap.skip();
+                    let answer = describe(chosen)?;
+                    lap.mark();
+                    is_right &= answer == chosen;
+                    Ok(())
+                })?;
+                trial.check("the kernel answered for the mount that was asked for", is_right);
                 Ok(())
-            })?;
-            trial.check("the kernel answered for the mount that was asked for", is_right);
-            Ok(())
-        }
-        "table" => {
-            let (mut table, mut has_all) = (vec![0; TABLE_BYTES], true);
-            trial.compact_steps(&["read"], |n, lap| {
-                bind(shown, &folders[n])?;
-                lap.skip();
-                let lines = lines("/proc/thread-self/mountinfo", &mut table)?;
-                lap.mark();
-                has_all &= lines > n;
+            }
+            "table" => {
+                let (mut table, mut has_all) = (vec![0; TABLE_BYTES], true);
+                trial.compact_steps(&["read"], |n, lap| {
+                    bind(shown, &folders[n])?;
+                    lap.skip();
+                    let lines = lines("/proc/thread-self/mountinfo", &mut table)?;
+                    lap.mark();
+                    has_all &= lines > n;
+                    Ok(())
+                })?;
+                trial.check("the table had a line for every mount", has_all);
                 Ok(())
-            })?;
-            trial.check("the table had a line for every mount", has_all);
-            Ok(())
-        }
-        "unshare" => {
-            let own = Namespaces::own(&[NamespaceKind::Mount]);
-            let own = own.map_err(TrialError::at("to keep the mount namespace"))?;
-            trial.compact_steps(&["copy", "end copy"], |n, lap| {
-                bind(shown, &folders[n])?;
-                lap.skip();
-                renew(&[NamespaceKind::Mount])?;
-                lap.mark();
-                own.enter()?;
-                lap.mark();
-                Ok(())
-            })?;
-            first.enter().and_then(|()| own.enter()).map_err(TrialError::at("to change the mount namespace"))
-        }
-        _ => {
-            let mounted = trial.timed("mount", |n| mount(shown, &folders[n]).map(|()| n))?;
-            let mounted = trial.shuffled(mounted);
-            trial.compact_down("unmount", mounted, |n| unmount(&folders[n]))
+            }
+            "unshare" => {
+                let own = Namespaces::own(&[NamespaceKind::Mount]);
+                let own = own.map_err(TrialError::at("to keep the mount namespace"))?;
+                trial.compact_steps(&["copy", "end copy"], |n, lap| {
+                    bind(shown, &folders[n])?;
+                    lap.skip();
+                    renew(&[NamespaceKind::Mount])?;
+                    lap.mark();
+                    own.enter()?;
+                    lap.mark();
+                    Ok(())
+                })?;
+                first
+                    .enter()
+                    .and_then(|()| own.enter())
+                    .map_err(TrialError::at("to change the mount namespace"))
+            }
+            _ => {
+                let mounted = trial.timed("mount", |n| mount(shown, &folders[n]).map(|()| n))?;
+                let mounted = trial.shuffled(mounted);
+                trial.compact_down("unmount", mounted, |n| unmount(&folders[n]))
+            }
         }
     }
-}
 
-/// How many lines a file has.
-fn lines(path: &str, buffer: &mut [u8]) -> io::Result<usize> {
-    let (mut file, mut lines) = (File::open(path)?, 0);
-    loop {
-        match file.read(buffer)? {
-            0 => return Ok(lines),
-            read => lines += buffer[..read].iter().filter(|&&byte| byte == b'\n').count(),
+    /// How many lines a file has.
+    fn lines(path: &str, buffer: &mut [u8]) -> io::Result<usize> {
+        let (mut file, mut lines) = (File::open(path)?, 0);
+        loop {
+            match file.read(buffer)? {
+                0 => return Ok(lines),
+                read => lines += buffer[..read].iter().filter(|&&byte| byte == b'\n').count(),
+            }
         }
     }
 }

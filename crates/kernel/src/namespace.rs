@@ -16,13 +16,10 @@
 //! periods of RCU (`cleanup_net` in net/core/net_namespace.c of Linux). A growth means a list of all
 //! namespaces that is searched. See namespaces(7), network_namespaces(7).
 
-use sys::namespace::{NamespaceKind, Namespaces, permit, renew};
 use workload::resource::{
     DESCRIPTORS, IPC_NAMESPACES, MEMORY, MOUNT_NAMESPACES, NETWORK_NAMESPACES, UTS_NAMESPACES,
 };
-use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
-
-use crate::socket::all_distinct;
+use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "namespace",
@@ -53,50 +50,62 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 200 << 10).only_in(&["network", "all"]),
     ],
     top: Some(1000),
-    run: Ok(run),
+    run: cfg_select! {
+        target_os = "linux" => { Ok(measured::run) }
+        _ => { Err("namespaces are Linux's; jails and zones are not made by a process for itself") }
+    },
     ..Workload::CURVE
 };
 
-fn kinds(variant: &str) -> &'static [NamespaceKind] {
-    use NamespaceKind::{Ipc, Mount, Network, Uts};
-    match variant {
-        "mount" => &[Mount],
-        "network" => &[Network],
-        "ipc" => &[Ipc],
-        "uts" => &[Uts],
-        _ => &[Mount, Network, Ipc, Uts],
-    }
-}
+#[cfg(target_os = "linux")]
+mod measured {
+    use sys::namespace::{NamespaceKind, Namespaces, permit, renew};
+    use workload::{Trial, TrialError};
 
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let kinds = kinds(trial.variant());
-    permit().map_err(TrialError::at("to be root in a user namespace"))?;
-    let first = Namespaces::own(kinds).map_err(TrialError::at("to keep the first namespaces"))?;
-    let mut random = fastrand::Rng::with_seed(trial.seed());
-    let mut alive: Vec<Namespaces> = Vec::with_capacity(trial.n());
-    let made = trial.compact_steps(&["create", "enter"], |_, lap| {
-        renew(kinds)?;
-        lap.mark();
-        alive.push(Namespaces::own(kinds)?);
-        let chosen = &alive[random.usize(..alive.len())];
-        lap.skip();
-        let entered = chosen.enter();
-        lap.mark();
-        first.enter().and(entered)
-    })?;
-    alive.truncate(made.len());
-    let numbers: Result<Vec<Vec<u64>>, _> = alive.iter().map(Namespaces::numbers).collect();
-    let numbers = numbers.map_err(TrialError::at("to ask for the numbers of namespaces"))?;
-    for kind in 0..kinds.len() {
-        let of_kind = numbers.iter().filter_map(|numbers| u32::try_from(*numbers.get(kind)?).ok()).collect();
-        trial.check("every namespace is another", all_distinct(of_kind));
+    use crate::socket::all_distinct;
+
+    fn kinds(variant: &str) -> &'static [NamespaceKind] {
+        use NamespaceKind::{Ipc, Mount, Network, Uts};
+        match variant {
+            "mount" => &[Mount],
+            "network" => &[Network],
+            "ipc" => &[Ipc],
+            "uts" => &[Uts],
+            _ => &[Mount, Network, Ipc, Uts],
+        }
     }
-    let alive = trial.shuffled(alive);
-    trial.compact_steps_back(&["end", "next"], alive, |namespaces, lap| {
-        namespaces.close()?;
-        lap.mark();
-        renew(kinds)?;
-        lap.mark();
-        first.enter()
-    })
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let kinds = kinds(trial.variant());
+        permit().map_err(TrialError::at("to be root in a user namespace"))?;
+        let first = Namespaces::own(kinds).map_err(TrialError::at("to keep the first namespaces"))?;
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let mut alive: Vec<Namespaces> = Vec::with_capacity(trial.n());
+        let made = trial.compact_steps(&["create", "enter"], |_, lap| {
+            renew(kinds)?;
+            lap.mark();
+            alive.push(Namespaces::own(kinds)?);
+            let chosen = &alive[random.usize(..alive.len())];
+            lap.skip();
+            let entered = chosen.enter();
+            lap.mark();
+            first.enter().and(entered)
+        })?;
+        alive.truncate(made.len());
+        let numbers: Result<Vec<Vec<u64>>, _> = alive.iter().map(Namespaces::numbers).collect();
+        let numbers = numbers.map_err(TrialError::at("to ask for the numbers of namespaces"))?;
+        for kind in 0..kinds.len() {
+            let of_kind =
+                numbers.iter().filter_map(|numbers| u32::try_from(*numbers.get(kind)?).ok()).collect();
+            trial.check("every namespace is another", all_distinct(of_kind));
+        }
+        let alive = trial.shuffled(alive);
+        trial.compact_steps_back(&["end", "next"], alive, |namespaces, lap| {
+            namespaces.close()?;
+            lap.mark();
+            renew(kinds)?;
+            lap.mark();
+            first.enter()
+        })
+    }
 }

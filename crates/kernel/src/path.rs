@@ -13,11 +13,8 @@
 //! (path-lookup.rst); flat for entries. Limits are results: a path has less than 4 096 bytes
 //! (`ENAMETOOLONG`), and Linux follows 40 links (`ELOOP`, path_resolution(7)).
 
-use std::io;
-
-use sys::file::{self, Path};
 use workload::resource::{INODES, MEMORY};
-use workload::{Expect, Need, Operation, OwnFolder, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "path",
@@ -39,110 +36,119 @@ pub(crate) const WORKLOAD: Workload = Workload {
     // An inode and its name in the caches of the kernel.
     needs: &[Need::new(INODES, 1), Need::new(MEMORY, 2 << 10)],
     run: cfg_select! {
-        unix => { Ok(run) }
+        unix => { Ok(measured::run) }
         _ => { Err("symbolic links need a privilege here") }
     },
     ..Workload::CURVE
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let folder = trial.own_folder()?;
-    let mut paths =
-        Paths::new(trial.variant(), &folder).map_err(TrialError::at("to make the first entry"))?;
-    let (mut choice, mut wrong) = (fastrand::Rng::with_seed(trial.seed()), 0);
-    let made = trial.compact_steps(&["look up", "open"], |n, lap| {
-        paths.add(n)?;
-        let path = paths.choose(&mut choice)?;
-        lap.skip();
-        file::status(&path)?;
-        lap.mark();
-        let opened = file::open_read(&path)?;
-        lap.mark();
-        wrong += usize::from(!paths.is_expected(&opened)?);
-        file::close(opened)?;
-        lap.skip();
-        Ok(n)
-    })?;
-    trial.check("every path led to its file or folder", wrong == 0);
-    // Entries are removed in random order; the others hold each other.
-    let made = if trial.variant() == "entries" { trial.shuffled(made).collect() } else { made };
-    trial.compact_steps_back(&["remove"], made.into_iter().rev(), |n, lap| {
-        let path = paths.of(n)?;
-        lap.skip();
-        if paths.variant == "depth" {
-            file::remove_folder(&path)?
-        } else {
-            file::unlink(&path)?
+#[cfg(unix)]
+mod measured {
+    use std::io;
+
+    use sys::file::{self, Path};
+    use workload::{OwnFolder, Trial, TrialError};
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let folder = trial.own_folder()?;
+        let mut paths =
+            Paths::new(trial.variant(), &folder).map_err(TrialError::at("to make the first entry"))?;
+        let (mut choice, mut wrong) = (fastrand::Rng::with_seed(trial.seed()), 0);
+        let made = trial.compact_steps(&["look up", "open"], |n, lap| {
+            paths.add(n)?;
+            let path = paths.choose(&mut choice)?;
+            lap.skip();
+            file::status(&path)?;
+            lap.mark();
+            let opened = file::open_read(&path)?;
+            lap.mark();
+            wrong += usize::from(!paths.is_expected(&opened)?);
+            file::close(opened)?;
+            lap.skip();
+            Ok(n)
+        })?;
+        trial.check("every path led to its file or folder", wrong == 0);
+        // Entries are removed in random order; the others hold each other.
+        let made = if trial.variant() == "entries" { trial.shuffled(made).collect() } else { made };
+        trial.compact_steps_back(&["remove"], made.into_iter().rev(), |n, lap| {
+            let path = paths.of(n)?;
+            lap.skip();
+            if paths.variant == "depth" {
+                file::remove_folder(&path)?
+            } else {
+                file::unlink(&path)?
+            }
+            lap.mark();
+            Ok(())
+        })
+    }
+
+    /// The paths that exist at n.
+    struct Paths<'a> {
+        variant: &'a str,
+        folder: &'a OwnFolder,
+        /// The deepest folder, or the last link.
+        last: std::path::PathBuf,
+        count: usize,
+    }
+
+    impl<'a> Paths<'a> {
+        fn new(variant: &'a str, folder: &'a OwnFolder) -> io::Result<Paths<'a>> {
+            let last = match variant {
+                "links" => {
+                    let target = folder.join("target");
+                    std::fs::write(&target, CONTENT)?;
+                    target
+                }
+                _ => folder.path().to_owned(),
+            };
+            Ok(Paths { variant, folder, last, count: 0 })
         }
-        lap.mark();
-        Ok(())
-    })
+
+        fn add(&mut self, n: usize) -> io::Result<()> {
+            match self.variant {
+                "depth" => {
+                    self.last.push("d");
+                    std::fs::create_dir(&self.last)?;
+                }
+                "links" => {
+                    let link = self.folder.join(n.to_string());
+                    std::os::unix::fs::symlink(&self.last, &link)?;
+                    self.last = link;
+                }
+                _ => std::fs::write(self.folder.join(n.to_string()), CONTENT)?,
+            }
+            self.count += 1;
+            Ok(())
+        }
+
+        /// The path of the one that n has made.
+        fn of(&self, n: usize) -> io::Result<Path> {
+            match self.variant {
+                "depth" => {
+                    let mut path = self.folder.path().to_owned();
+                    (0..=n).for_each(|_| path.push("d"));
+                    Path::try_from(path.as_path())
+                }
+                _ => Path::try_from(self.folder.join(n.to_string()).as_path()),
+            }
+        }
+
+        /// The path that is measured.
+        fn choose(&self, choice: &mut fastrand::Rng) -> io::Result<Path> {
+            match self.variant {
+                "entries" => {
+                    Path::try_from(self.folder.join(choice.usize(..self.count).to_string()).as_path())
+                }
+                _ => Path::try_from(self.last.as_path()),
+            }
+        }
+
+        fn is_expected(&self, opened: &std::fs::File) -> io::Result<bool> {
+            let found = opened.metadata()?;
+            Ok(if self.variant == "depth" { found.is_dir() } else { found.len() == CONTENT.len() as u64 })
+        }
+    }
+
+    const CONTENT: &[u8] = b"found\n";
 }
-
-/// The paths that exist at n.
-struct Paths<'a> {
-    variant: &'a str,
-    folder: &'a OwnFolder,
-    /// The deepest folder, or the last link.
-    last: std::path::PathBuf,
-    count: usize,
-}
-
-impl<'a> Paths<'a> {
-    fn new(variant: &'a str, folder: &'a OwnFolder) -> io::Result<Paths<'a>> {
-        let last = match variant {
-            "links" => {
-                let target = folder.join("target");
-                std::fs::write(&target, CONTENT)?;
-                target
-            }
-            _ => folder.path().to_owned(),
-        };
-        Ok(Paths { variant, folder, last, count: 0 })
-    }
-
-    fn add(&mut self, n: usize) -> io::Result<()> {
-        match self.variant {
-            "depth" => {
-                self.last.push("d");
-                std::fs::create_dir(&self.last)?;
-            }
-            "links" => {
-                let link = self.folder.join(n.to_string());
-                file::make_link(&self.last, &link)?;
-                self.last = link;
-            }
-            _ => std::fs::write(self.folder.join(n.to_string()), CONTENT)?,
-        }
-        self.count += 1;
-        Ok(())
-    }
-
-    /// The path of the one that n has made.
-    fn of(&self, n: usize) -> io::Result<Path> {
-        match self.variant {
-            "depth" => {
-                let mut path = self.folder.path().to_owned();
-                (0..=n).for_each(|_| path.push("d"));
-                Path::try_from(path.as_path())
-            }
-            _ => Path::try_from(self.folder.join(n.to_string()).as_path()),
-        }
-    }
-
-    /// The path that is measured.
-    fn choose(&self, choice: &mut fastrand::Rng) -> io::Result<Path> {
-        match self.variant {
-            "entries" => Path::try_from(self.folder.join(choice.usize(..self.count).to_string()).as_path()),
-            _ => Path::try_from(self.last.as_path()),
-        }
-    }
-
-    fn is_expected(&self, opened: &std::fs::File) -> io::Result<bool> {
-        let found = opened.metadata()?;
-        Ok(if self.variant == "depth" { found.is_dir() } else { found.len() == CONTENT.len() as u64 })
-    }
-}
-
-const CONTENT: &[u8] = b"found\n";

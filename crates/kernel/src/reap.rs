@@ -9,7 +9,7 @@
 //! **Expected answer.** Flat in every order where children are found by their process ID. Growth in one
 //! order and not in another is the search of a list.
 
-use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Linkage, Operation, Variant, Workload};
 
 use crate::fork;
 
@@ -34,8 +34,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::CURVE
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(unix)]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     let family = fork::family()?;
     let children = trial.untimed("fork", |_| family.fork())?;
     match trial.variant() {

@@ -9,7 +9,7 @@
 //! **Expected answer.** Flat. The level shows the mitigations of the processor, and everything that
 //! filters or traces system calls: seccomp, audit, a sandbox.
 
-use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Linkage, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "syscall",
@@ -27,8 +27,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::CURVE
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+#[cfg(unix)]
+fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     let parent = sys::process::parent();
     let mut strangers = 0_u32;
     trial.repeated("getppid", || {

@@ -13,13 +13,8 @@
 //! (inotify(7), fs/notify/mark.c). Linux ends the sweep at `fs.inotify.max_user_watches` or
 //! `fs.fanotify.max_user_marks`, which it computes from the memory of the machine.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-
-use sys::watch::Watcher;
 use workload::resource::{FANOTIFY_MARKS, INODES, INOTIFY_INSTANCES, INOTIFY_WATCHES, MEMORY};
-use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "watch",
@@ -49,83 +44,97 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 2 << 10),
     ],
     fixed_needs: &[Need::new(INOTIFY_INSTANCES, 1).only_in(&["inotify"])],
-    run: Ok(run),
+    run: cfg_select! {
+        target_os = "linux" => { Ok(measured::run) }
+        _ => { Err("files are watched by their paths on Linux only") }
+    },
     ..Workload::CURVE
 };
 
-const FILES_PER_FOLDER: usize = 1000;
+#[cfg(target_os = "linux")]
+mod measured {
+    use std::fs::{self, File};
+    use std::io::{self, ErrorKind};
+    use std::path::{Path, PathBuf};
 
-fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let instance = if trial.variant() == "fanotify" { Watcher::fanotify() } else { Watcher::inotify() };
-    let mut watcher = instance.map_err(TrialError::at("to open an instance"))?;
-    let root = trial.scratch().join("watch");
-    let paths: Vec<PathBuf> = (0..trial.n()).map(|number| path(&root, number)).collect();
-    create_all(&paths).map_err(TrialError::at(format!("to create files below {}", root.display())))?;
-    let paths = paths.iter().map(|path| sys::file::Path::try_from(path.as_path()));
-    let paths = paths.collect::<io::Result<Vec<_>>>().map_err(TrialError::at("to name the files"))?;
+    use sys::watch::Watcher;
+    use workload::{Trial, TrialError};
 
-    trial.warm(|| {
-        let watch = watcher.add(&paths[0])?;
-        sys::file::close(sys::file::open_read(&paths[0])?)?;
-        discard(&mut watcher)?;
-        watcher.remove(watch, &paths[0])?;
-        discard(&mut watcher)
-    });
-    let mut random = fastrand::Rng::with_seed(trial.seed());
-    let (mut watches, mut wrong) = (Vec::with_capacity(trial.n()), 0);
-    trial.compact_steps(&["add", "open", "read"], |n, lap| {
-        let watch = watcher.add(&paths[n])?;
-        lap.mark();
-        watches.push(watcher.name(watch, &paths[n])?);
-        let chosen = random.usize(..=n);
-        lap.skip();
-        let file = sys::file::open_read(&paths[chosen])?;
-        lap.mark();
-        let length = watcher.read()?;
-        lap.mark();
-        wrong += usize::from(watcher.opened(length)? != [watches[chosen]]);
-        sys::file::close(file)?;
-        lap.skip();
+    const FILES_PER_FOLDER: usize = 1000;
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let instance = if trial.variant() == "fanotify" { Watcher::fanotify() } else { Watcher::inotify() };
+        let mut watcher = instance.map_err(TrialError::at("to open an instance"))?;
+        let root = trial.scratch().join("watch");
+        let paths: Vec<PathBuf> = (0..trial.n()).map(|number| path(&root, number)).collect();
+        create_all(&paths).map_err(TrialError::at(format!("to create files below {}", root.display())))?;
+        let paths = paths.iter().map(|path| sys::file::Path::try_from(path.as_path()));
+        let paths = paths.collect::<io::Result<Vec<_>>>().map_err(TrialError::at("to name the files"))?;
+
+        trial.warm(|| {
+            let watch = watcher.add(&paths[0])?;
+            sys::file::close(sys::file::open_read(&paths[0])?)?;
+            discard(&mut watcher)?;
+            watcher.remove(watch, &paths[0])?;
+            discard(&mut watcher)
+        });
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let (mut watches, mut wrong) = (Vec::with_capacity(trial.n()), 0);
+        trial.compact_steps(&["add", "open", "read"], |n, lap| {
+            let watch = watcher.add(&paths[n])?;
+            lap.mark();
+            watches.push(watcher.name(watch, &paths[n])?);
+            let chosen = random.usize(..=n);
+            lap.skip();
+            let file = sys::file::open_read(&paths[chosen])?;
+            lap.mark();
+            let length = watcher.read()?;
+            lap.mark();
+            wrong += usize::from(watcher.opened(length)? != [watches[chosen]]);
+            sys::file::close(file)?;
+            lap.skip();
+            Ok(())
+        })?;
+        trial.check("every event named the opened file and no other", wrong == 0);
+        // One may have been added whose event failed.
+        watches.truncate(trial.n());
+        let watches = trial.shuffled(watches.into_iter().zip(&paths).collect());
+        trial.compact_steps_back(&["remove"], watches, |(watch, path), lap| {
+            watcher.remove(watch, path)?;
+            lap.mark();
+            discard(&mut watcher)?;
+            lap.skip();
+            Ok(())
+        })?;
+        let unheard =
+            sys::file::open_read(&paths[0]).and_then(sys::file::close).and_then(|()| watcher.read());
+        let is_silent = unheard.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        trial.check("a file whose watch was removed causes no event", is_silent);
         Ok(())
-    })?;
-    trial.check("every event named the opened file and no other", wrong == 0);
-    // One may have been added whose event failed.
-    watches.truncate(trial.n());
-    let watches = trial.shuffled(watches.into_iter().zip(&paths).collect());
-    trial.compact_steps_back(&["remove"], watches, |(watch, path), lap| {
-        watcher.remove(watch, path)?;
-        lap.mark();
-        discard(&mut watcher)?;
-        lap.skip();
-        Ok(())
-    })?;
-    let unheard = sys::file::open_read(&paths[0]).and_then(sys::file::close).and_then(|()| watcher.read());
-    let is_silent = unheard.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-    trial.check("a file whose watch was removed causes no event", is_silent);
-    Ok(())
-}
-
-fn path(root: &Path, number: usize) -> PathBuf {
-    root.join((number / FILES_PER_FOLDER).to_string()).join(number.to_string())
-}
-
-/// Creates the files that are missing.
-fn create_all(paths: &[PathBuf]) -> io::Result<()> {
-    for (number, path) in paths.iter().enumerate() {
-        if let Some(folder) = path.parent().filter(|_| number % FILES_PER_FOLDER == 0) {
-            fs::create_dir_all(folder)?;
-        }
-        if !path.exists() {
-            File::create(path)?;
-        }
     }
-    Ok(())
-}
 
-/// Reads and forgets the events that wait.
-fn discard(watcher: &mut Watcher) -> io::Result<()> {
-    match watcher.read().and_then(|length| watcher.opened(length)) {
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
-        read => read.map(drop),
+    fn path(root: &Path, number: usize) -> PathBuf {
+        root.join((number / FILES_PER_FOLDER).to_string()).join(number.to_string())
+    }
+
+    /// Creates the files that are missing.
+    fn create_all(paths: &[PathBuf]) -> io::Result<()> {
+        for (number, path) in paths.iter().enumerate() {
+            if let Some(folder) = path.parent().filter(|_| number % FILES_PER_FOLDER == 0) {
+                fs::create_dir_all(folder)?;
+            }
+            if !path.exists() {
+                File::create(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads and forgets the events that wait.
+    fn discard(watcher: &mut Watcher) -> io::Result<()> {
+        match watcher.read().and_then(|length| watcher.opened(length)) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            read => read.map(drop),
+        }
     }
 }

@@ -15,6 +15,7 @@ pub mod alarm;
 #[cfg(unix)]
 pub mod channel;
 pub mod clock;
+#[cfg(target_os = "linux")]
 pub mod control_group;
 pub mod cpu;
 #[cfg(unix)]
@@ -34,6 +35,7 @@ pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod message_queue;
 pub mod mount;
+#[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(unix)]
 pub mod openssl;
@@ -44,6 +46,7 @@ pub mod profile;
 #[cfg(target_os = "linux")]
 mod pseudo_file;
 pub mod ring;
+#[cfg(target_os = "linux")]
 pub mod route;
 #[cfg(target_os = "linux")]
 pub mod seccomp;
@@ -58,6 +61,7 @@ pub mod thread;
 #[cfg(target_os = "linux")]
 pub mod timer;
 pub mod tunable;
+#[cfg(target_os = "linux")]
 pub mod watch;
 #[cfg(windows)]
 mod winsock;

@@ -11,19 +11,23 @@ fn any_text() -> impl Strategy<Value = String> {
         Just("(".to_owned()),
         Just(") S 1 ".to_owned()),
         Just("\n".to_owned()),
-        Just("tfd: 5 events: 19 data: 1 pos:0 ino:1f sdev:9\n".to_owned()),
+        "tfd: *[0-9]{0,12} events: *[0-9a-f]{0,9} data: 1 pos:0 ino:[0-9a-f]{0,18} sdev:9\n",
         Just("  0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 0 0 5 1\n".to_owned()),
         Just("flags:\t02024002\n".to_owned()),
         Just("socket:[".to_owned()),
         "[0-9a-fA-F:x ]{0,20}",
     ];
-    prop::collection::vec(part, 0..20).prop_map(|parts| parts.concat())
+    let parts = prop::collection::vec(part, 0..20).prop_map(|parts| parts.concat());
+    // And a process, whose numbers may be too large.
+    prop_oneof![3 => parts, 1 => "[0-9]{0,4} \\(\\PC{0,20}\\) [RSDZ] [0-9]{1,9}( [0-9]{1,20}){18,52}"]
 }
 
 proptest! {
     #[test]
     fn no_text_breaks_a_parser(text in any_text()) {
-        let _ = proc_text::stat(&text);
+        if let Some((process, _)) = proc_text::stat(&text) {
+            prop_assert!(text.contains(&process.name));
+        }
         let _ = proc_text::descriptor(&text);
         let _ = proc_text::sends_signals(&text);
         let _ = proc_text::system_call(&text);
@@ -53,10 +57,16 @@ proptest! {
     }
 
     #[test]
-    fn any_name_leaves_the_fields_in_their_place(name in "(?s).{0,15}", pid in 1_u32.., threads in 1_u64..100_000) {
+    fn any_name_leaves_the_fields_in_their_place(
+        name in prop_oneof!["(?s).{0,15}", "[() S1\n\t\x1b]{0,15}"],
+        pid in 1_u32..,
+        threads in 1_u64..100_000,
+    ) {
         let text = format!("{pid} ({name}) S 1 7 7 0 -1 4194560 9 0 0 0 12 30 0 0 20 0 {threads} 0 8123 1 2\n");
         let (process, ticks) = proc_text::stat(&text).expect("a process");
         prop_assert_eq!((process.pid, process.threads, process.parent, ticks), (pid, threads, 1, 42));
+        prop_assert_eq!(process.started_ticks, 8123);
+        prop_assert!(!process.is_of_kernel && !process.is_zombie());
         prop_assert_eq!(process.name, name);
     }
 }

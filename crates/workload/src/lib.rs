@@ -31,7 +31,9 @@ pub use curve::Lap;
 pub use definition::{Declaration, Experiment, Group, Linkage, Operation, Variant, Workload};
 pub use levels::{Ceiling, Extent, Need, Sizes, is_near, most_by_processors, most_workers};
 pub use load::{JobRecorder, LevelRecorder, PhaseTime};
-pub use own::{OwnFolder, OwnNetwork};
+pub use own::OwnFolder;
+#[cfg(target_os = "linux")]
+pub use own::OwnNetwork;
 pub use record::{
     Check, ClientHost, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit, page, resource,
 };

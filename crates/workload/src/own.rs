@@ -4,9 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sys::namespace::{NamespaceKind, Namespaces, permit, renew};
-use sys::route::RouteSocket;
-
 use crate::{Trial, TrialError, Worker};
 
 /// The trial's own folder, which is removed with all that is in it when this is dropped. Where the trial is
@@ -84,18 +81,23 @@ impl Drop for OwnFolder {
 
 /// The network of the trial, until this is dropped; then it is that of before. It ends with the trial's
 /// process.
+#[cfg(target_os = "linux")]
 #[derive(Debug)]
 pub struct OwnNetwork {
-    before: Namespaces,
+    before: sys::namespace::Namespaces,
 }
 
+#[cfg(target_os = "linux")]
 impl Trial<'_> {
     /// Gives the trial a network namespace of its own, with a loopback device that is up. Users other than
     /// root get it in a user namespace.
     ///
     /// # Errors
-    /// Those of unshare(2) and rtnetlink(7); unsupported elsewhere than on Linux.
+    /// Those of unshare(2) and rtnetlink(7).
     pub fn own_network(&self) -> Result<OwnNetwork, TrialError> {
+        use sys::namespace::{NamespaceKind, Namespaces, permit, renew};
+        use sys::route::RouteSocket;
+
         let make = || {
             permit()?;
             let before = Namespaces::own(&[NamespaceKind::Network])?;
@@ -108,6 +110,7 @@ impl Trial<'_> {
     }
 }
 
+#[cfg(target_os = "linux")]
 impl Drop for OwnNetwork {
     fn drop(&mut self) {
         // A process that is about to end needs none.

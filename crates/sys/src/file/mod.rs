@@ -90,20 +90,6 @@ pub fn share_blocks(source: &File, target: &File) -> io::Result<()> {
     }
 }
 
-/// Makes a symbolic link, by one symlink(2).
-///
-/// # Errors
-/// Those of symlink(2); unsupported on Windows.
-pub fn make_link(target: &std::path::Path, link: &std::path::Path) -> io::Result<()> {
-    cfg_select! {
-        unix => { std::os::unix::fs::symlink(target, link) }
-        _ => {
-            let _ = (target, link);
-            Err(crate::Unsupported("symbolic links need a privilege here").into())
-        }
-    }
-}
-
 /// Creates a file that must not exist. Its writes bypass the cache, if the file system allows it (open(2),
 /// `O_DIRECT`): then buffers, offsets and lengths must be multiples of 4096.
 ///

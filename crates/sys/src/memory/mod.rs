@@ -19,7 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use linux::{MemoryRegion, PagePolicy, ProgramBreak, kernel_object_bytes};
 #[cfg(target_os = "linux")]
 pub(crate) use platform::MappedRange;
-pub use platform::{Mapping, Private, Shared, keep_freed, mapping_granularity, page_bytes};
+#[cfg(unix)]
+pub use platform::Private;
+pub use platform::{Mapping, Shared, keep_freed, mapping_granularity, page_bytes};
 
 /// An empty vector of the given capacity whose pages have all been touched, so that filling it takes no
 /// page fault.

@@ -1,4 +1,4 @@
-//! Memory on Windows: CreateFileMappingW and MapViewOfFile, VirtualAlloc.
+//! Memory on Windows: CreateFileMappingW and MapViewOfFile.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::System::Memory::{
-    CreateFileMappingW, FILE_MAP_READ, FILE_MAP_WRITE, MEM_COMMIT, MEM_RELEASE, MEM_RESERVE,
-    MEMORY_MAPPED_VIEW_ADDRESS, MapViewOfFile, PAGE_READONLY, PAGE_READWRITE, UnmapViewOfFile, VirtualAlloc,
-    VirtualFree,
+    CreateFileMappingW, FILE_MAP_READ, FILE_MAP_WRITE, MEMORY_MAPPED_VIEW_ADDRESS, MapViewOfFile,
+    PAGE_READONLY, PAGE_READWRITE, UnmapViewOfFile,
 };
 use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
 
@@ -174,53 +173,6 @@ impl Mapping {
     #[inline]
     pub fn unmap(self) -> io::Result<()> {
         self.view.remove()
-    }
-}
-
-/// Memory of this process alone; each page has been written.
-#[derive(Debug)]
-pub struct Private {
-    start: NonNull<c_void>,
-    bytes: usize,
-}
-
-impl Private {
-    /// Takes `bytes` and fills them with `content`.
-    ///
-    /// # Errors
-    /// Those of VirtualAlloc.
-    pub fn filled(bytes: usize, content: u8) -> io::Result<Private> {
-        // SAFETY: the address is the system's choice, so nothing that exists is replaced.
-        let start = unsafe { VirtualAlloc(ptr::null(), bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE) };
-        let start = NonNull::new(start).ok_or_else(io::Error::last_os_error)?;
-        // SAFETY: the memory is that long, writable, and nobody else knows it yet.
-        unsafe { start.as_ptr().cast::<u8>().write_bytes(content, bytes) };
-        Ok(Private { start, bytes })
-    }
-
-    /// The last byte.
-    pub fn last(&self) -> &u8 {
-        // SAFETY: the system gives no empty range, all of it was written, and it lives as long as self.
-        unsafe { &*self.start.as_ptr().cast::<u8>().add(self.bytes - 1) }
-    }
-
-    /// Gives the memory back.
-    ///
-    /// # Errors
-    /// Those of VirtualFree.
-    #[inline]
-    pub fn unmap(self) -> io::Result<()> {
-        let start = self.start;
-        std::mem::forget(self);
-        // SAFETY: the memory was ours alone and nobody can use it any more.
-        done(unsafe { VirtualFree(start.as_ptr(), 0, MEM_RELEASE) })
-    }
-}
-
-impl Drop for Private {
-    fn drop(&mut self) {
-        // SAFETY: as in `unmap`. An error could only mean that it is gone already.
-        unsafe { VirtualFree(self.start.as_ptr(), 0, MEM_RELEASE) };
     }
 }
 

@@ -4,10 +4,9 @@
 #[path = "linux.rs"]
 mod platform;
 
-pub use platform::{
-    LoopDevice, MountNumber, bind, describe, expect_unused, mount, mount_memory, number, own_namespace,
-    unmount,
-};
+pub use platform::{LoopDevice, expect_unused, mount, own_namespace};
+#[cfg(target_os = "linux")]
+pub use platform::{MountNumber, bind, describe, mount_memory, number, unmount};
 
 /// Systems where mounts belong to all processes.
 #[cfg(not(target_os = "linux"))]
@@ -31,29 +30,6 @@ mod platform {
 
     pub fn expect_unused(_device: &Path) -> io::Result<()> {
         Err(REASON.into())
-    }
-
-    pub fn bind(_source: &crate::file::Path, _folder: &crate::file::Path) -> io::Result<()> {
-        Err(REASON.into())
-    }
-
-    pub fn mount_memory(_folder: &crate::file::Path) -> io::Result<()> {
-        Err(REASON.into())
-    }
-
-    pub fn unmount(_folder: &crate::file::Path) -> io::Result<()> {
-        Err(REASON.into())
-    }
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum MountNumber {}
-
-    pub fn number(_folder: &crate::file::Path) -> io::Result<MountNumber> {
-        Err(REASON.into())
-    }
-
-    pub fn describe(mount: MountNumber) -> io::Result<MountNumber> {
-        match mount {}
     }
 
     #[derive(Debug)]

@@ -33,12 +33,12 @@ pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inhe
 pub use fork::{quit, terminate, try_fork};
 #[cfg(windows)]
 pub use platform::process_tree_usage;
-pub use platform::{
-    Child, Family, adopt_orphans, await_end, die_with, die_with_parent, kill_descendants, kill_group,
-    lead_group, parent, reap_orphans, replace_by,
-};
 #[cfg(unix)]
-pub use platform::{ProcessWatch, leave_terminal, pin, probe_group};
+pub use platform::{Child, Family, ProcessWatch, leave_terminal, pin, probe_group};
+pub use platform::{
+    adopt_orphans, await_end, die_with, die_with_parent, kill_descendants, kill_group, lead_group, parent,
+    reap_orphans, replace_by,
+};
 #[cfg(target_os = "linux")]
 pub use tree::process_tree_usage;
 pub use user::{become_user, is_root};

@@ -18,8 +18,7 @@ use windows_sys::Win32::System::Threading::{
 };
 
 pub use missing::{
-    Child, Family, become_user, bequeath, ended_child, fork, fork_in_two, inherited, is_root, parent,
-    replace_by,
+    become_user, bequeath, ended_child, fork, fork_in_two, inherited, is_root, parent, replace_by,
 };
 
 use super::ProcessTreeUsage;
@@ -178,36 +177,6 @@ mod missing {
 
     pub fn parent() -> i32 {
         0
-    }
-
-    #[derive(Debug)]
-    pub struct Family(());
-
-    #[derive(Debug)]
-    pub struct Child(());
-
-    impl Family {
-        pub fn new() -> io::Result<Family> {
-            Err(NO_FORK.into())
-        }
-
-        pub fn fork(&self) -> io::Result<Child> {
-            Err(NO_FORK.into())
-        }
-
-        pub fn fork_with_reply(&self, _byte: &u8) -> io::Result<(Child, u8)> {
-            Err(NO_FORK.into())
-        }
-    }
-
-    impl Child {
-        pub fn number(&self) -> u32 {
-            0
-        }
-
-        pub fn reap(self) -> io::Result<()> {
-            Err(NO_FORK.into())
-        }
     }
 
     pub fn replace_by(_command: &mut Command) -> io::Error {
