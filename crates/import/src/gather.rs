@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::{
-    Direction, End, EndStatus, Expect, Line, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape,
-    Side, System, Tool, Trial, TrialClock, TrialParameters, Unit, Workload,
+    Direction, End, EndStatus, Line, Recording, Run, SCHEMA, Series, SeriesKind, System, Tool, Trial,
+    TrialClock, TrialParameters, Unit, Workload,
 };
 
 /// So many series are read; a file with more is of another kind.
@@ -170,16 +170,7 @@ impl Gather {
             }
             trials.entry((track.series, track.trial)).or_default().push(track);
         }
-        let head = [Line::System(System {
-            name: system.to_owned(),
-            prefix: Vec::new(),
-            environment: BTreeMap::new(),
-            warnings,
-            limits: BTreeMap::new(),
-            processors: None,
-            noise_floor: None,
-            fleet: None,
-        })];
+        let head = [Line::System(System { name: system.to_owned(), warnings, ..System::default() })];
         let workloads =
             series.iter().zip(&ways).map(|(series, ways)| Line::Workload(workload(series, *ways, unit)));
         let measured = trials.into_iter().flat_map(|((of, number), tracks)| {
@@ -224,20 +215,7 @@ impl Points {
         let (n_first, n_step) = self.even().unwrap_or_else(|| (self.sizes.first().copied().unwrap_or(0), 0));
         // The list is needed only where one n and one step do not suffice.
         let sizes = if n_step == 0 { self.sizes } else { Vec::new() };
-        Series {
-            system: String::new(),
-            workload: String::new(),
-            variant: String::new(),
-            trial: 0,
-            name: String::new(),
-            direction,
-            n_first,
-            n_step,
-            sizes,
-            batch: 1,
-            counts: Vec::new(),
-            values: self.values,
-        }
+        Series { direction, n_first, n_step, sizes, batch: 1, values: self.values, ..Series::default() }
     }
 
     fn sort(&mut self, direction: Direction) {
@@ -271,33 +249,16 @@ fn run() -> Run {
     Run {
         schema: SCHEMA,
         tool: Tool { name: "osdyno".into(), version: env!("CARGO_PKG_VERSION").into(), build: String::new() },
-        started_at: String::new(),
-        command: Vec::new(),
-        preset: String::new(),
         seed: SEED,
-        budget_seconds: None,
-        looks: Vec::new(),
-        pinned: false,
-        paired: false,
+        ..Run::default()
     }
 }
 
 fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload {
     let unit = series.unit.unwrap_or(unit);
-    let kind = |name: &str, direction| SeriesKind {
-        name: name.to_owned(),
-        direction,
-        side: Side::Client,
-        expect: Expect::Any,
-        expect_by_variant: BTreeMap::new(),
-        variants: Vec::new(),
-        summary: String::new(),
-        sum_of: Vec::new(),
-        unit,
-        both_ways: false,
-        detail: false,
-        companion: false,
-        part: None,
+    let kind = |name: &str, direction| {
+        let name = name.to_owned();
+        SeriesKind { name, direction, unit, ..SeriesKind::default() }
     };
     // A name without a usable trial is a series too, and its verdict says so.
     let ways = [(up || !down).then_some(Direction::Up), down.then_some(Direction::Down)];
@@ -306,17 +267,10 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
     Workload {
         name: series.name.clone(),
         version: 1,
-        summary: String::new(),
-        page: String::new(),
         grows: "n".into(),
-        variants: Vec::new(),
         series: ways().map(|way| kind(&series.name, way)).collect(),
         references: series.reference.as_ref().map(of_reference).unwrap_or_default(),
-        shape: Shape::Curve,
-        server: false,
-        rivals: false,
-        remedies: std::collections::BTreeMap::new(),
-        equal_offered_load: false,
+        ..Workload::default()
     }
 }
 
@@ -327,40 +281,16 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             system: system.to_owned(),
             workload: name.to_owned(),
             version: 1,
-            variant: String::new(),
             trial: number,
-            boot: 0,
             n: tracks.iter().flat_map(|track| &track.points.sizes).copied().max().unwrap_or(0),
-            cpu: None,
-            seed: 0,
-            allowance_seconds: None,
-            share_seconds: None,
-            window_seconds: None,
-            server_cpu: None,
-            spare_cpus: Vec::new(),
-            server: None,
-            clients: Vec::new(),
-            settings: [].into(),
-            references: false,
-            offered: Vec::new(),
-            levels: Vec::new(),
-            background: Vec::new(),
-            helpers: 0,
-            profile: None,
-            timeout_seconds: 0.0,
-            scratch: String::new(),
+            ..TrialParameters::default()
         },
-        started_seconds: 0.0,
-        elapsed_seconds: 0.0,
         clock: (tick > 0.0).then(|| TrialClock {
             source: String::new(),
             tick_seconds: tick,
             read_seconds: 0.0,
         }),
-        outcome: Outcome::Complete,
-        checks: Vec::new(),
-        held_background: Vec::new(),
-        activity: BTreeMap::new(),
         warnings: if unusable { vec!["A trial has no line that could be used.".into()] } else { Vec::new() },
+        ..Trial::default()
     }
 }

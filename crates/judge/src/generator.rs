@@ -158,7 +158,7 @@ pub(crate) fn is_of_server(kind: &SeriesKind) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use record::{Purpose, TrialKey};
+    use record::TrialKey;
 
     use super::*;
 
@@ -166,24 +166,15 @@ pub(crate) mod tests {
         GeneratorLevel {
             of: key(1),
             n: 5,
-            purpose: Purpose::Level,
-            tester: Tester::Generator,
-            client_cpu_share: None,
-            series: Vec::new(),
             generators: 1,
             connections: 5,
             elapsed_seconds: 1.0,
-            intended_per_second: None,
             started_per_second: 1e5,
             completed_per_second: 1e5,
-            unanswered: 0,
-            timed_out: 0,
             cpu_share,
             run_delay_share: Some(run_delay_share),
             latency_seconds_p50: Some(1e-4),
-            lateness_seconds_p99: None,
-            failures: Vec::new(),
-            parts: Vec::new(),
+            ..GeneratorLevel::default()
         }
     }
 

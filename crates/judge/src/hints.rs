@@ -241,13 +241,8 @@ mod tests {
     fn system(facts: &[(&str, &str)]) -> System {
         System {
             name: "local".into(),
-            prefix: Vec::new(),
             environment: facts.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
-            warnings: Vec::new(),
-            limits: [].into(),
-            processors: None,
-            noise_floor: None,
-            fleet: None,
+            ..System::default()
         }
     }
 

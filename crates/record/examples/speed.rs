@@ -65,12 +65,7 @@ fn run() -> Run {
         schema: SCHEMA,
         tool: Tool { name: "osdyno".into(), version: "0".into(), build: "speed".into() },
         started_at: "2026-11-21T20:14:00Z".into(),
-        command: vec![],
         preset: "full".into(),
-        seed: 0,
-        budget_seconds: None,
-        looks: vec![],
-        pinned: false,
-        paired: false,
+        ..Run::default()
     }
 }

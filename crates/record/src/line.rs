@@ -108,7 +108,7 @@ impl Line {
 }
 
 /// The head of everything that one invocation records.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// [`SCHEMA`] of the writer.
     pub schema: u32,
@@ -137,7 +137,7 @@ pub struct Run {
 }
 
 /// The program that wrote the record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     /// `osdyno`.
     pub name: String,

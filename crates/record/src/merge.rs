@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::{
-    End, EndStatus, Error, FleetPlace, Line, Loss, NoiseFloor, Reader, Run, SCHEMA, SeriesKind, System, Tool,
+    End, EndStatus, Error, FleetPlace, Line, Loss, NoiseFloor, Reader, Run, SCHEMA, SeriesKind, System,
     Trial, TrialKey, Workload, Writer,
 };
 
@@ -458,10 +458,9 @@ fn run(scans: &[Scan], command: Vec<String>) -> Run {
     // A file with one system has no pairs, and none are missing.
     let several = || scans.iter().filter(|scan| scan.systems.len() > 1);
     let first = runs().next();
-    let tool = Tool { name: String::new(), version: String::new(), build: String::new() };
     Run {
         schema: SCHEMA,
-        tool: first.map_or(tool, |run| run.tool.clone()),
+        tool: first.map(|run| run.tool.clone()).unwrap_or_default(),
         started_at: runs().map(|run| run.started_at.clone()).min().unwrap_or_default(),
         command,
         preset: same(&|run| run.preset.clone()),

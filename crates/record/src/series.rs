@@ -11,7 +11,7 @@ use crate::{Direction, TrialKey};
 
 /// The measurements of one kind that one trial made. Value i was taken while `n_first + i × n_step`
 /// objects were alive, or `sizes[i]` where they are listed, before the operation took effect.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Its system.
     pub system: String,
@@ -212,7 +212,7 @@ impl<'de> Deserialize<'de> for Unit {
 }
 
 /// The load generator's own observations while it offered one load. Readers judge whether it was saturated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorLevel {
     /// The trial.
     #[serde(flatten)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::SeriesKey;
 
 /// One system under test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct System {
     /// `local` unless the user gave it a name.
     pub name: String,

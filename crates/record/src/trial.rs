@@ -2,6 +2,7 @@
 //! profiles of the operations that it sampled.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// The parameters of a trial; also the first line that a trial program reads on standard input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialParameters {
     /// Name of the system.
     pub system: String,
@@ -148,7 +149,7 @@ pub struct ClientHost {
 }
 
 /// The parameters of one trial and how it ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Its parameters.
     #[serde(flatten)]
@@ -176,6 +177,15 @@ pub struct Trial {
     pub warnings: Vec<String>,
 }
 
+impl Trial {
+    /// A trial of which only this is known.
+    #[must_use]
+    pub fn ended(order: &TrialParameters, elapsed: Duration, outcome: Outcome) -> Self {
+        let elapsed_seconds = elapsed.as_secs_f64();
+        Trial { order: order.clone(), elapsed_seconds, outcome, ..Trial::default() }
+    }
+}
+
 /// The clock that timed a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialClock {
@@ -188,10 +198,11 @@ pub struct TrialClock {
 }
 
 /// How a trial ended. A limit is a result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case")]
 pub enum Outcome {
     /// n reached the requested value.
+    #[default]
     Complete,
     /// The system refused an operation; measurements below that n are valid.
     Limit {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Unit;
 
 /// The definition of one workload: enough for a reader to caption and judge it without this program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Name on the command line.
     pub name: String,
@@ -96,7 +96,7 @@ pub struct Variant {
 }
 
 /// One kind of measurement that a workload makes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesKind {
     /// Name of the operation: `bind`, `close`.
     pub name: String,
@@ -189,10 +189,11 @@ pub enum Side {
 }
 
 /// The direction of n.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// Objects pile up.
+    #[default]
     Up,
     /// Objects are taken away again.
     Down,
@@ -208,7 +209,7 @@ impl fmt::Display for Direction {
 }
 
 /// The growth that a workload's page predicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expect {
     /// O(1).
@@ -218,5 +219,6 @@ pub enum Expect {
     /// O(n).
     Linear,
     /// No prediction: the numbers were measured elsewhere.
+    #[default]
     Any,
 }

@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use judge::Findings;
 use record::{
-    Direction, Expect, Line, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape, Side, System, Tool,
-    Trial, TrialParameters, Unit, Workload,
+    Expect, Line, Recording, Run, SCHEMA, Series, SeriesKind, System, Tool, Trial, TrialParameters, Workload,
 };
 use report::document::terminal::Length;
 use report::{Style, html, table};
@@ -71,21 +70,9 @@ fn lines() -> Vec<Line> {
             command: vec!["osdyno".into(), "run".into()],
             preset: "bench".into(),
             seed: 1,
-            budget_seconds: None,
-            looks: Vec::new(),
-            pinned: false,
-            paired: false,
+            ..Run::default()
         }),
-        Line::System(System {
-            name: "local".into(),
-            prefix: Vec::new(),
-            environment: Default::default(),
-            warnings: Vec::new(),
-            limits: Default::default(),
-            processors: None,
-            noise_floor: None,
-            fleet: None,
-        }),
+        Line::System(System { name: "local".into(), ..System::default() }),
     ];
     for w in 0..WORKLOADS {
         lines.push(Line::Workload(workload_line(w)));
@@ -105,16 +92,12 @@ fn lines() -> Vec<Line> {
                 lines.push(Line::Series(Series {
                     system: "local".into(),
                     workload: format!("workload{w}"),
-                    variant: String::new(),
                     trial,
                     name: format!("op{s}"),
-                    direction: Direction::Up,
-                    n_first: 0,
                     n_step: 1,
-                    sizes: Vec::new(),
                     batch: 1,
-                    counts: Vec::new(),
                     values: (0..VALUES).map(value).collect(),
+                    ..Series::default()
                 }));
             }
         }
@@ -125,18 +108,9 @@ fn lines() -> Vec<Line> {
 fn workload_line(w: usize) -> Workload {
     let kind = |s: usize| SeriesKind {
         name: format!("op{s}"),
-        direction: Direction::Up,
-        side: Side::Client,
         expect: Expect::Constant,
-        expect_by_variant: Default::default(),
-        variants: Vec::new(),
         summary: "One call.".into(),
-        sum_of: Vec::new(),
-        unit: Unit::Seconds,
-        both_ways: false,
-        detail: false,
-        companion: false,
-        part: None,
+        ..SeriesKind::default()
     };
     Workload {
         name: format!("workload{w}"),
@@ -144,14 +118,8 @@ fn workload_line(w: usize) -> Workload {
         summary: "A workload.".into(),
         page: "One paragraph.\n\nAnother.".into(),
         grows: "things".into(),
-        variants: Vec::new(),
         series: (0..SERIES).map(kind).collect(),
-        references: Vec::new(),
-        shape: Shape::Curve,
-        server: false,
-        rivals: false,
-        remedies: std::collections::BTreeMap::new(),
-        equal_offered_load: false,
+        ..Workload::default()
     }
 }
 
@@ -161,36 +129,13 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             system: "local".into(),
             workload: format!("workload{workload}"),
             version: 1,
-            variant: String::new(),
             trial,
-            boot: 0,
             n: VALUES as u64,
-            cpu: None,
             seed: 1,
-            allowance_seconds: None,
-            share_seconds: None,
-            window_seconds: None,
-            server_cpu: None,
-            spare_cpus: Vec::new(),
-            server: None,
-            clients: Vec::new(),
-            settings: [].into(),
-            references: false,
-            offered: Vec::new(),
-            levels: Vec::new(),
-            background: Vec::new(),
-            helpers: 0,
-            profile: None,
             timeout_seconds: 60.0,
-            scratch: String::new(),
+            ..TrialParameters::default()
         },
-        started_seconds: 0.0,
         elapsed_seconds: 0.1,
-        clock: None,
-        outcome: Outcome::Complete,
-        checks: Vec::new(),
-        held_background: Vec::new(),
-        activity: Default::default(),
-        warnings: Vec::new(),
+        ..Trial::default()
     }
 }

@@ -1,7 +1,6 @@
 //! The lines of the record: those that the runner writes itself (the head, the definitions, and trials that
 //! never began), those of a trial as received, and the run file that takes them.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -35,17 +34,7 @@ pub(crate) fn crashed(order: &TrialParameters, begun: Instant, reason: String) -
 }
 
 fn ended_after(elapsed: Duration, order: &TrialParameters, outcome: Outcome) -> SentLine {
-    SentLine::from(Line::Trial(Trial {
-        order: order.clone(),
-        started_seconds: 0.0,
-        elapsed_seconds: elapsed.as_secs_f64(),
-        clock: None,
-        outcome,
-        checks: Vec::new(),
-        held_background: Vec::new(),
-        activity: BTreeMap::new(),
-        warnings: Vec::new(),
-    }))
+    SentLine::from(Line::Trial(Trial::ended(order, elapsed, outcome)))
 }
 
 /// The first line of the record.
@@ -187,7 +176,7 @@ impl RunFile {
 
 #[cfg(test)]
 mod tests {
-    use record::{Direction, EndStatus, Series};
+    use record::{EndStatus, Series};
 
     use super::*;
 
@@ -213,16 +202,13 @@ mod tests {
         Line::Series(Series {
             system: "local".into(),
             workload: "bind".into(),
-            variant: String::new(),
             trial: 3,
             name: "bind".into(),
-            direction: Direction::Up,
             n_first: 1,
             n_step: 1,
-            sizes: Vec::new(),
             batch: 1,
-            counts: Vec::new(),
             values: values.to_vec(),
+            ..Series::default()
         })
     }
 

@@ -230,17 +230,7 @@ mod tests {
             ("kernel.release", "6.18"),
         ];
         let environment = facts.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-        let (name, warnings, noise_floor) = ("local".to_owned(), Vec::new(), None);
-        let here = System {
-            name,
-            prefix: Vec::new(),
-            environment,
-            warnings,
-            limits: [].into(),
-            processors: None,
-            noise_floor,
-            fleet: None,
-        };
+        let here = System { name: "local".to_owned(), environment, ..System::default() };
         let machine = machine(&here);
         assert_eq!(machine.len(), 4, "another kernel is the same machine");
         let name = path(&machine).expect("a place").file_name().expect("a name").to_owned();

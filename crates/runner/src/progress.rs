@@ -199,7 +199,7 @@ fn one_digit_below(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use record::{Tester, TrialKey};
+    use record::TrialKey;
 
     use super::*;
 
@@ -240,25 +240,16 @@ mod tests {
                 trial: 1,
             },
             n,
-            purpose: Purpose::Level,
-            tester: Tester::Generator,
-            client_cpu_share: None,
             series: vec!["throughput".into()],
             generators: 1,
             connections: n,
             elapsed_seconds: 1.0,
-            intended_per_second: None,
             started_per_second: per_second,
             completed_per_second: per_second,
-            unanswered: 0,
-            timed_out: 0,
             // 31 microseconds for each.
             cpu_share: 31e-6 * per_second,
-            run_delay_share: None,
             latency_seconds_p50: Some(1e-3),
-            lateness_seconds_p99: None,
-            failures: Vec::new(),
-            parts: Vec::new(),
+            ..GeneratorLevel::default()
         }
     }
 

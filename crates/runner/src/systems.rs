@@ -1,7 +1,6 @@
 //! The systems of a run: the report of each about itself, and the plan that follows from it: how far n goes
 //! there and on which processors.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use record::{Background, Outcome, System};
@@ -137,12 +136,8 @@ fn unknown(target: &Target, error: &Error) -> System {
     System {
         name: target.name.clone(),
         prefix: target.written.clone(),
-        environment: BTreeMap::new(),
         warnings: vec![sentence(&error.to_string())],
-        limits: BTreeMap::new(),
-        processors: None,
-        noise_floor: None,
-        fleet: None,
+        ..System::default()
     }
 }
 
@@ -323,9 +318,6 @@ mod tests {
         };
         System {
             name: "one".to_owned(),
-            prefix: Vec::new(),
-            environment: [].into(),
-            warnings: Vec::new(),
             limits: [(resource::DESCRIPTORS.to_owned(), vec![limit])].into(),
             processors: Some(Processors {
                 online: 4,
@@ -334,8 +326,7 @@ mod tests {
                 server: None,
                 borders: Vec::new(),
             }),
-            noise_floor: None,
-            fleet: None,
+            ..System::default()
         }
     }
 

@@ -9,7 +9,7 @@ use crate::suites::BuildOutcome;
 use crate::truths::{Term, TrueShape};
 
 /// The answer, compared with the truth.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicateOutcome {
     /// The answer; `None` when there was nothing to judge.
     pub answer: Option<Answered>,
@@ -88,21 +88,7 @@ impl ReplicateOutcome {
     }
 
     pub(crate) fn new(answer: Option<Answered>) -> ReplicateOutcome {
-        ReplicateOutcome {
-            answer,
-            bound: f64::NAN,
-            bound_without: None,
-            flat_within_less: false,
-            flat_beyond_hidden: false,
-            steps: 0,
-            lines: false,
-            steps_in_place: None,
-            covered: [None; FIGURES],
-            claims: None,
-            states_direction: false,
-            rivals: None,
-            build: None,
-        }
+        ReplicateOutcome { answer, bound: f64::NAN, ..ReplicateOutcome::default() }
     }
 }
 
@@ -273,37 +259,6 @@ impl CellCounts {
             self.rivals.slope_differs += usize::from(rivals.slope == Some(true));
             self.rivals.t_test_differs += usize::from(rivals.t_test);
         }
-    }
-
-    /// Adds the counts of the same cell from elsewhere.
-    pub(crate) fn add(&mut self, other: &CellCounts) {
-        let sum = |ours: &mut [usize], theirs: &[usize]| {
-            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours += theirs);
-        };
-        self.replicates += other.replicates;
-        sum(&mut self.classes, &other.classes);
-        sum(&mut self.answers, &other.answers);
-        self.bounds.extend(&other.bounds);
-        self.bounds_without.extend(&other.bounds_without);
-        self.flat_within_less += other.flat_within_less;
-        self.flat_beyond_hidden += other.flat_beyond_hidden;
-        self.steps += other.steps;
-        self.lines += other.lines;
-        self.steps_in_place += other.steps_in_place;
-        sum(&mut self.false_claims, &other.false_claims);
-        self.false_verdicts += other.false_verdicts;
-        self.directions += other.directions;
-        for (ours, theirs) in self.covered.iter_mut().zip(other.covered) {
-            *ours = (ours.0 + theirs.0, ours.1 + theirs.1);
-        }
-        self.builds.found += other.builds.found;
-        self.builds.is_false += other.builds.is_false;
-        self.builds.passed += other.builds.passed;
-        sum(&mut self.builds.others, &other.builds.others);
-        self.rivals.complexity_grows += other.rivals.complexity_grows;
-        self.rivals.complexity_right += other.rivals.complexity_right;
-        self.rivals.slope_differs += other.rivals.slope_differs;
-        self.rivals.t_test_differs += other.rivals.t_test_differs;
     }
 
     /// The middle one of the bounds; with two or three trials a mean would be that of the largest.

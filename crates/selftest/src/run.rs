@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{iter, thread};
 
 use crate::cells::TruthCell;
-use crate::counts::CellCounts;
+use crate::counts::{CellCounts, ReplicateOutcome};
 use crate::replicate::Setup;
 
 /// How often each cell is repeated, and from which seed.
@@ -18,21 +18,28 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// Does the work on every processor, and returns the result of each. The threads share the work by
-/// themselves.
-pub(crate) fn on_every_processor<T: Send>(work: &(dyn Fn() -> T + Sync)) -> Vec<T> {
+/// Does so many pieces of work, by their places, on all processors: a thread that is done with one takes the
+/// next. The results are in the order of the places.
+pub(crate) fn in_parallel<T: Send>(count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let take_turns = || -> Vec<(usize, T)> {
+        let places = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        places.take_while(|place| *place < count).map(|place| (place, work(place))).collect()
+    };
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
-        let mut results = vec![work()];
+    let mut finished = thread::scope(|scope| {
+        let others: Vec<_> = (1..processors).map(|_| scope.spawn(take_turns)).collect();
+        let mut finished = take_turns();
         for other in others {
             match other.join() {
-                Ok(result) => results.push(result),
+                Ok(results) => finished.extend(results),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        results
-    })
+        finished
+    });
+    finished.sort_unstable_by_key(|(place, _)| *place);
+    finished.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Replicates that one thread makes in a row.
@@ -43,27 +50,20 @@ pub fn run(cells: &[TruthCell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<
     let batches: Vec<(usize, u64)> = (0..cells.len())
         .flat_map(|cell| (0..plan.replicates).step_by(BATCH as usize).map(move |first| (cell, first)))
         .collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut finished = Vec::new();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some((cell, first)) = batches.get(place) else { return finished };
-            let last = (first + BATCH).min(plan.replicates);
-            let mut counts = CellCounts::new(&cells[*cell]);
-            for replicate in *first..last {
-                let setup = Setup::of_replicate(&cells[*cell], plan.seed, replicate);
-                counts.count(&setup.outcome(plan.seed, replicate));
-            }
-            finished.push((place, counts));
-            done(last - first);
-        }
+    let of_batch = |place: usize| {
+        let (cell, first) = batches[place];
+        let last = (first + BATCH).min(plan.replicates);
+        let outcome = |replicate: u64| {
+            Setup::of_replicate(&cells[cell], plan.seed, replicate).outcome(plan.seed, replicate)
+        };
+        let outcomes: Vec<ReplicateOutcome> = (first..last).map(outcome).collect();
+        done(last - first);
+        outcomes
     };
-    let mut finished: Vec<(usize, CellCounts)> = on_every_processor(&work).into_iter().flatten().collect();
-    finished.sort_unstable_by_key(|(place, _)| *place);
+    let outcomes: Vec<Vec<ReplicateOutcome>> = in_parallel(batches.len(), &of_batch);
     let mut all_counts: Vec<CellCounts> = cells.iter().map(CellCounts::new).collect();
-    for (place, counts) in finished {
-        all_counts[batches[place].0].add(&counts);
+    for ((cell, _), outcomes) in batches.into_iter().zip(outcomes) {
+        outcomes.iter().for_each(|outcome| all_counts[cell].count(outcome));
     }
     all_counts
 }

@@ -99,16 +99,8 @@ fn describe() -> Done {
     let Some(scratch) = FrameReader::standard_input().receive::<String>()? else { return Ok(()) };
     let environment = environment::facts(Some(Path::new(&scratch)));
     let warnings = environment::warnings(&environment, &sys::activity::snapshot());
-    let system = System {
-        name: String::new(),
-        prefix: Vec::new(),
-        environment,
-        warnings,
-        limits: limits(Path::new(&scratch)),
-        processors: processors(),
-        noise_floor: None,
-        fleet: None,
-    };
+    let (limits, processors) = (limits(Path::new(&scratch)), processors());
+    let system = System { environment, warnings, limits, processors, ..System::default() };
     let line = record::format_line(&Line::System(system))?;
     Ok(FrameWriter::standard_output().send_bytes(line.as_bytes())?)
 }

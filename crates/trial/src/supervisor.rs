@@ -122,7 +122,7 @@ fn watch(
     let slots = Slots::new(workload.declaration(), order.rows(), region.slots());
     let n = live(workload, order, slots);
     let report = reported.map_err(|error| without_report(error, n, &activity));
-    let complete = trial_of(order, begun, Outcome::Complete);
+    let complete = Trial::ended(order, begun.elapsed(), Outcome::Complete);
     let mut trial = Trial { held_background, activity, ..complete };
     let (mut batch, mut facts, mut phase_times) = (1, Vec::new(), Vec::new());
     match report {
@@ -325,21 +325,8 @@ fn reply_without_trial(order: &TrialParameters, begun: Instant, outcome: Outcome
 }
 
 fn without_trial(order: &TrialParameters, begun: Instant, outcome: Outcome) -> TrialReply {
-    TrialReply { lines: vec![Line::Trial(trial_of(order, begun, outcome))], facts: Vec::new() }
-}
-
-fn trial_of(order: &TrialParameters, begun: Instant, outcome: Outcome) -> Trial {
-    Trial {
-        order: order.clone(),
-        started_seconds: 0.0,
-        elapsed_seconds: begun.elapsed().as_secs_f64(),
-        clock: None,
-        outcome,
-        checks: Vec::new(),
-        held_background: Vec::new(),
-        activity: BTreeMap::new(),
-        warnings: Vec::new(),
-    }
+    let trial = Trial::ended(order, begun.elapsed(), outcome);
+    TrialReply { lines: vec![Line::Trial(trial)], facts: Vec::new() }
 }
 
 /// The lines of a trial.
@@ -387,26 +374,12 @@ mod tests {
             version: 1,
             variant: "epoll".to_owned(),
             trial: 1,
-            boot: 0,
             n: 10,
-            cpu: None,
             seed: 7,
-            allowance_seconds: None,
-            share_seconds: None,
             window_seconds: Some(0.02),
-            server_cpu: None,
-            spare_cpus: Vec::new(),
-            server: None,
-            clients: Vec::new(),
-            settings: [].into(),
-            references: false,
-            offered: Vec::new(),
-            levels: Vec::new(),
-            background: Vec::new(),
-            helpers: 0,
-            profile: None,
             timeout_seconds: 60.0,
             scratch: "/".to_owned(),
+            ..TrialParameters::default()
         }
     }
 

@@ -80,12 +80,8 @@ pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLeve
         count: failure.count,
     });
     GeneratorLevel {
-        of: TrialKey::default(),
         n,
         purpose,
-        tester: Tester::Generator,
-        client_cpu_share: None,
-        series: Vec::new(),
         generators: level.workers as u64,
         connections: level.load.connections as u64,
         elapsed_seconds: level.elapsed_seconds,
@@ -100,6 +96,7 @@ pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLeve
         lateness_seconds_p99: level.lateness.as_ref().and_then(|lateness| quantile(lateness, 0.99)),
         failures: failures.collect(),
         parts: level.joint.as_ref().map(generator_parts).unwrap_or_default(),
+        ..GeneratorLevel::default()
     }
 }
 
@@ -159,26 +156,20 @@ pub fn record_sink(sink: &SinkLevel<'_>, recorder: &mut LevelRecorder<'_>) {
     let per_second = sink.completed as f64 / sink.elapsed_seconds.max(1e-9);
     let median = (sink.latency.count() > 0).then(|| sink.latency.quantile_ns(0.5) as f64 / 1e9);
     recorder.fact(Line::Generator(GeneratorLevel {
-        of: TrialKey::default(),
         n: recorder.n(),
-        purpose: Purpose::Level,
         tester: Tester::Sink,
         client_cpu_share: sink.client_cpu_share,
         series: sink.series.iter().map(|&name| name.to_owned()).collect(),
         generators: sink.processes,
         connections: recorder.n(),
         elapsed_seconds: sink.elapsed_seconds,
-        intended_per_second: None,
         started_per_second: per_second,
         completed_per_second: per_second,
-        unanswered: 0,
         timed_out: sink.timed_out,
         cpu_share: sink.cpu_share,
         run_delay_share: sink.run_delay_share,
         latency_seconds_p50: median,
-        lateness_seconds_p99: None,
-        failures: Vec::new(),
-        parts: Vec::new(),
+        ..GeneratorLevel::default()
     }));
     record_latencies(sink.latency, recorder);
 }

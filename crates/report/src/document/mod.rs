@@ -339,40 +339,18 @@ impl From<&String> for Text {
     }
 }
 
-impl From<Text> for Element {
-    fn from(text: Text) -> Element {
-        Element::Paragraph(text)
-    }
+macro_rules! elements {
+    ($($variant:ident($block:ty))*) => {
+        $(impl From<$block> for Element {
+            fn from(block: $block) -> Element {
+                Element::$variant(block)
+            }
+        })*
+    };
 }
 
-impl From<Section> for Element {
-    fn from(section: Section) -> Element {
-        Element::Section(section)
-    }
-}
-
-impl From<Names> for Element {
-    fn from(names: Names) -> Element {
-        Element::Names(names)
-    }
-}
-
-impl From<Table> for Element {
-    fn from(table: Table) -> Element {
-        Element::Table(table)
-    }
-}
-
-impl From<Figure> for Element {
-    fn from(figure: Figure) -> Element {
-        Element::Figure(figure)
-    }
-}
-
-impl From<Fold> for Element {
-    fn from(fold: Fold) -> Element {
-        Element::Fold(fold)
-    }
+elements! {
+    Paragraph(Text) Section(Section) Names(Names) Table(Table) Figure(Figure) Fold(Fold) Form(Form)
 }
 
 impl Table {

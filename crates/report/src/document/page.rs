@@ -45,12 +45,6 @@ pub struct Choice {
     pub is_made: bool,
 }
 
-impl From<Form> for Element {
-    fn from(form: Form) -> Element {
-        Element::Form(form)
-    }
-}
-
 /// Writes a document. The paragraphs before anything else are the head of the page, the first of them its
 /// lead.
 ///

@@ -1,14 +1,12 @@
 //! Alarms against the truth, counted over years.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use stats::{Cluster, Decision, YearlyDrift, share_reach};
 
 use super::rules::{YearAlarm, YearOutcome, YearRule, decides};
 use super::year::{Planted, Year, YearTruth};
 use crate::noises::rng;
 use crate::rate::Rate;
-use crate::run::on_every_processor;
+use crate::run::in_parallel;
 
 /// A rate of things that resemble each other within a year, as series do that share a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -181,29 +179,19 @@ pub fn count(
     seed: u64,
     done: &(dyn Fn() + Sync),
 ) -> Vec<YearCounts> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut finished = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= years {
-                return finished;
-            }
-            let year = Year::new(truth, &mut rng(seed, truth.name, number as u64));
-            let of_rule = |rule: &YearRule| {
-                let mut counts = YearCounts::default();
-                counts.add_year(&year, &rule.outcome(&year, &mut rng(seed, rule.name, number as u64)));
-                counts
-            };
-            finished.push((number, rules.iter().map(of_rule).collect::<Vec<YearCounts>>()));
-            done();
-        }
+    let of_year = |number: usize| {
+        let year = Year::new(truth, &mut rng(seed, truth.name, number as u64));
+        let of_rule = |rule: &YearRule| {
+            let mut counts = YearCounts::default();
+            counts.add_year(&year, &rule.outcome(&year, &mut rng(seed, rule.name, number as u64)));
+            counts
+        };
+        let counts: Vec<YearCounts> = rules.iter().map(of_rule).collect();
+        done();
+        counts
     };
-    let mut finished: Vec<(usize, Vec<YearCounts>)> =
-        on_every_processor(&work).into_iter().flatten().collect();
-    finished.sort_unstable_by_key(|(number, _)| *number);
     let mut all = vec![YearCounts::default(); rules.len()];
-    for (_, year) in &finished {
+    for year in &in_parallel(years, &of_year) {
         all.iter_mut().zip(year).for_each(|(counts, year)| counts.add(year));
     }
     all

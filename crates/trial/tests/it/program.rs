@@ -32,26 +32,13 @@ fn order(workload: &Workload, variant: &str, n: u64) -> TrialParameters {
         version: workload.version,
         variant: variant.to_owned(),
         trial: 1,
-        boot: 0,
         n,
-        cpu: None,
         seed: 7,
-        allowance_seconds: None,
-        share_seconds: None,
         window_seconds: (workload.shape != Shape::Curve).then_some(0.02),
-        server_cpu: None,
-        spare_cpus: Vec::new(),
-        server: None,
-        clients: Vec::new(),
         settings: few_files(workload),
-        references: false,
         offered: offered(workload, n),
-        levels: Vec::new(),
-        background: Vec::new(),
-        helpers: 0,
-        profile: None,
         timeout_seconds: 120.0,
-        scratch: String::new(),
+        ..TrialParameters::default()
     }
 }
 

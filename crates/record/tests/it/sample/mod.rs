@@ -51,17 +51,13 @@ pub(crate) fn head() -> Vec<Line> {
     let kind = |name: &str, direction, sum_of: &[&str]| SeriesKind {
         name: name.into(),
         direction,
-        side: Side::Client,
         expect: Expect::Constant,
         expect_by_variant: [("v4".into(), Expect::Linear)].into(),
         variants: vec!["v4".into()],
         summary: "One call.".into(),
         sum_of: sum_of.iter().map(|name| name.to_string()).collect(),
-        unit: Unit::Seconds,
-        both_ways: false,
-        detail: false,
-        companion: false,
         part: Some(JobPart::OfUnit),
+        ..SeriesKind::default()
     };
     vec![
         Line::System(System {
@@ -93,12 +89,8 @@ pub(crate) fn head() -> Vec<Line> {
                 kind("open", Direction::Up, &["socket", "bind"]),
                 kind("close", Direction::Down, &[]),
             ],
-            references: Vec::new(),
-            shape: Shape::Curve,
-            server: false,
-            rivals: false,
             remedies: [("v4".into(), "bind explicit ports".into())].into(),
-            equal_offered_load: false,
+            ..Workload::default()
         }),
     ]
 }
@@ -111,26 +103,12 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             version: 1,
             variant: "v6".into(),
             trial: number,
-            boot: 0,
             n: 3,
             cpu: Some(1),
             seed: 7,
-            allowance_seconds: None,
-            share_seconds: None,
-            window_seconds: None,
-            server_cpu: None,
-            spare_cpus: Vec::new(),
-            server: None,
-            clients: Vec::new(),
-            settings: [].into(),
-            references: false,
-            offered: Vec::new(),
-            levels: Vec::new(),
-            background: Vec::new(),
-            helpers: 0,
-            profile: None,
             timeout_seconds: 60.0,
             scratch: "/tmp/osdyno".into(),
+            ..TrialParameters::default()
         },
         started_seconds: 0.25,
         elapsed_seconds: 0.5,
@@ -171,10 +149,6 @@ pub(crate) fn beside(number: u32) -> Vec<Line> {
     let generator = GeneratorLevel {
         of: of.clone(),
         n: 50,
-        purpose: Purpose::Level,
-        tester: Tester::Generator,
-        client_cpu_share: None,
-        series: Vec::new(),
         generators: 1,
         connections: 50,
         elapsed_seconds: 1.5,
@@ -182,13 +156,12 @@ pub(crate) fn beside(number: u32) -> Vec<Line> {
         started_per_second: 999.5,
         completed_per_second: 998.25,
         unanswered: 1,
-        timed_out: 0,
         cpu_share: 0.93,
         run_delay_share: Some(0.01),
         latency_seconds_p50: Some(4e-5),
         lateness_seconds_p99: Some(2e-6),
         failures: vec![FailureCount { stage: "connect".into(), cause: "ECONNRESET".into(), count: 3 }],
-        parts: Vec::new(),
+        ..GeneratorLevel::default()
     };
     let limitation = Limitation {
         of: of.clone(),

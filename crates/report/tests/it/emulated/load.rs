@@ -1,11 +1,8 @@
 //! An emulated race of server architectures: loads over rising connections, from a fixed seed.
 
-use std::collections::BTreeMap;
-
 use record::{
-    Check, Direction, End, EndStatus, Expect, GeneratorLevel, Limitation, LimitedBy, Line, OfferedLevel,
-    Outcome, Purpose, Recording, Series, SeriesKind, Shape, Side, Tester, Trial, TrialKey, TrialParameters,
-    Unit, Variant, Workload,
+    Check, Direction, End, EndStatus, GeneratorLevel, Limitation, LimitedBy, Line, OfferedLevel, Outcome,
+    Recording, Series, SeriesKind, Shape, Side, Trial, TrialKey, TrialParameters, Unit, Variant, Workload,
 };
 
 use judge::compare::Ratio;
@@ -99,18 +96,10 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
     let mut rng = fastrand::Rng::with_seed(seed);
     let kind = |(name, unit): &(&str, &str)| SeriesKind {
         name: (*name).into(),
-        direction: Direction::Up,
         side: if *unit == "B" { Side::Server } else { Side::Client },
-        expect: Expect::Any,
-        expect_by_variant: BTreeMap::new(),
-        variants: Vec::new(),
         summary: format!("The {name} at each level."),
-        sum_of: Vec::new(),
         unit: Unit::named(unit),
-        both_ways: false,
-        detail: false,
-        companion: false,
-        part: None,
+        ..SeriesKind::default()
     };
     let variant = |one: &Architecture| Variant { name: one.name.into(), summary: String::new() };
     let mut lines = vec![
@@ -124,12 +113,10 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
             grows: "connections".into(),
             variants: architectures.iter().map(variant).collect(),
             series: KINDS.iter().map(kind).collect(),
-            references: Vec::new(),
             shape: Shape::Load,
             server: true,
             rivals: true,
-            remedies: std::collections::BTreeMap::new(),
-            equal_offered_load: false,
+            ..Workload::default()
         }),
     ];
     for one in architectures {
@@ -219,24 +206,15 @@ fn idle(of: TrialKey) -> GeneratorLevel {
     GeneratorLevel {
         of,
         n: 1,
-        purpose: Purpose::Level,
-        tester: Tester::Generator,
-        client_cpu_share: None,
-        series: Vec::new(),
         generators: 1,
         connections: 1,
         elapsed_seconds: 1.0,
-        intended_per_second: None,
         started_per_second: 100.0,
         completed_per_second: 100.0,
-        unanswered: 0,
-        timed_out: 0,
         cpu_share: 0.1,
         run_delay_share: Some(0.0),
         latency_seconds_p50: Some(1e-3),
-        lateness_seconds_p99: None,
-        failures: Vec::new(),
-        parts: Vec::new(),
+        ..GeneratorLevel::default()
     }
 }
 
@@ -278,35 +256,17 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             version: 1,
             variant: one.name.into(),
             trial,
-            boot: 0,
             n: 1_000,
-            cpu: None,
             seed: u64::from(trial),
-            allowance_seconds: None,
-            share_seconds: None,
             window_seconds: Some(1.0),
-            server_cpu: None,
-            spare_cpus: Vec::new(),
-            server: None,
-            clients: Vec::new(),
-            settings: [].into(),
-            references: false,
-            offered: Vec::new(),
-            levels: Vec::new(),
-            background: Vec::new(),
-            helpers: 0,
-            profile: None,
             timeout_seconds: 60.0,
-            scratch: String::new(),
+            ..TrialParameters::default()
         },
         started_seconds: f64::from(trial),
         elapsed_seconds: 11.0,
-        clock: None,
-        outcome: outcome.unwrap_or(Outcome::Complete),
+        outcome: outcome.unwrap_or_default(),
         checks: vec![Check { claim: "every answer was complete".into(), held: true }],
-        held_background: Vec::new(),
-        activity: BTreeMap::new(),
-        warnings: Vec::new(),
+        ..Trial::default()
     }
 }
 

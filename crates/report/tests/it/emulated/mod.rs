@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use record::{
     Check, Direction, End, EndStatus, Expect, Line, Outcome, Recording, Run, SCHEMA, Series, SeriesKind,
-    Shape, Side, System, Tool, Trial, TrialClock, TrialParameters, Unit, Variant, Workload,
+    System, Tool, Trial, TrialClock, TrialParameters, Variant, Workload,
 };
 
 /// An answer as programs read it. One function, because each way to serialize the answers takes seconds to
@@ -91,16 +91,7 @@ pub(crate) fn system(name: &str, facts: &[(&str, &str)]) -> System {
     .map(|(k, v)| (k.to_string(), v.to_string()))
     .collect();
     environment.extend(facts.iter().map(|(k, v)| (k.to_string(), v.to_string())));
-    System {
-        name: name.into(),
-        prefix: Vec::new(),
-        environment,
-        warnings: Vec::new(),
-        limits: BTreeMap::new(),
-        processors: None,
-        noise_floor: None,
-        fleet: None,
-    }
+    System { name: name.into(), environment, ..System::default() }
 }
 
 /// All lines of a run of these workloads.
@@ -182,25 +173,12 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
                 .map(|(name, direction, expect, _)| SeriesKind {
                     name: (*name).into(),
                     direction: *direction,
-                    side: Side::Client,
                     expect: *expect,
-                    expect_by_variant: BTreeMap::new(),
-                    variants: Vec::new(),
                     summary: format!("One {name} call, from before the system call to after it."),
-                    sum_of: Vec::new(),
-                    unit: Unit::Seconds,
-                    both_ways: false,
-                    detail: false,
-                    companion: false,
-                    part: None,
+                    ..SeriesKind::default()
                 })
                 .collect(),
-            references: Vec::new(),
-            shape: Shape::Curve,
-            server: false,
-            rivals: false,
-            remedies: std::collections::BTreeMap::new(),
-            equal_offered_load: false,
+            ..Workload::default()
         });
     }
     all
@@ -214,26 +192,11 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             version: workload.version,
             variant: workload.variant.into(),
             trial,
-            boot: 0,
             n: workload.series.first().map_or(0, |(_, _, _, c)| c.n),
             cpu: Some(1),
             seed: u64::from(trial),
-            allowance_seconds: None,
-            share_seconds: None,
-            window_seconds: None,
-            server_cpu: None,
-            spare_cpus: Vec::new(),
-            server: None,
-            clients: Vec::new(),
-            settings: [].into(),
-            references: false,
-            offered: Vec::new(),
-            levels: Vec::new(),
-            background: Vec::new(),
-            helpers: 0,
-            profile: None,
             timeout_seconds: 60.0,
-            scratch: String::new(),
+            ..TrialParameters::default()
         },
         started_seconds: f64::from(trial),
         elapsed_seconds: 0.4,

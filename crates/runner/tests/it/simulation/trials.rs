@@ -1,9 +1,8 @@
 //! A simulated trial: its duration, end and measurements.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use record::{Direction, Line, Outcome, Series, Trial, TrialClock, TrialParameters};
+use record::{Line, Outcome, Series, Trial, TrialClock, TrialParameters};
 
 use super::scenario::{Behaviour, Fate, LEVELS, LOAD};
 
@@ -79,17 +78,8 @@ fn limit(n: u64) -> Outcome {
 }
 
 fn trial(order: &TrialParameters, takes: Duration, outcome: Outcome) -> Trial {
-    Trial {
-        order: order.clone(),
-        started_seconds: 0.0,
-        elapsed_seconds: takes.as_secs_f64(),
-        clock: Some(TrialClock { source: "simulated".to_owned(), tick_seconds: 1e-9, read_seconds: 2e-9 }),
-        outcome,
-        checks: Vec::new(),
-        held_background: Vec::new(),
-        activity: BTreeMap::new(),
-        warnings: Vec::new(),
-    }
+    let clock = TrialClock { source: "simulated".to_owned(), tick_seconds: 1e-9, read_seconds: 2e-9 };
+    Trial { clock: Some(clock), ..Trial::ended(order, takes, outcome) }
 }
 
 fn series(behaviour: &Behaviour, order: &TrialParameters, n: u64, random: &mut fastrand::Rng) -> Series {
@@ -106,13 +96,10 @@ fn series(behaviour: &Behaviour, order: &TrialParameters, n: u64, random: &mut f
         variant: order.variant.clone(),
         trial: order.trial,
         name: "grow".to_owned(),
-        direction: Direction::Up,
-        n_first: 0,
         n_step: 1,
-        sizes: Vec::new(),
         batch: 1,
-        counts: Vec::new(),
         values: (0..n).map(|at| value(at, normal(random))).collect(),
+        ..Series::default()
     }
 }
 

@@ -268,13 +268,8 @@ impl Executor for Place<'_> {
         let environment = [("cpu.model".to_owned(), "simulated".to_owned())].into();
         Ok(System {
             name: self.world.scenario.plan.targets[self.place].name.clone(),
-            prefix: Vec::new(),
             environment,
-            warnings: Vec::new(),
-            limits: [].into(),
-            processors: None,
-            noise_floor: None,
-            fleet: None,
+            ..System::default()
         })
     }
 
