@@ -20,7 +20,7 @@ use crate::cmd::Done;
 use crate::cmd::load::generators::{worker_hosts, worker_program};
 use crate::console::{Console, Failure, INTERRUPTED, tell};
 
-/// The exchangers: 256 addresses of this machine where one server can have all of them, otherwise one.
+/// The exchangers: 254 addresses of this machine where one server can have all of them, otherwise one.
 const HOSTS: &str = if cfg!(target_os = "linux") { "127.1.0.0/24" } else { "127.0.0.1" };
 
 /// The experiment of 2001 in one command: a server that takes mail and the DNS of the generated domains, each
