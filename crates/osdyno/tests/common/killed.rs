@@ -90,8 +90,9 @@ pub(crate) fn is_possible() -> bool {
     is_root
 }
 
-/// Kills runs of these workloads in each way, several at a time. The seed is printed.
-pub(crate) fn kill_each<'v>(victims: impl Iterator<Item = &'v Victim>, at_once: usize) {
+/// Kills runs of these workloads, `kills` of each, in all ways by turns, and several at a time. The seed is
+/// printed.
+pub(crate) fn kill_each<'v>(victims: impl Iterator<Item = &'v Victim>, kills: usize, at_once: usize) {
     let seed = std::env::var("OSDYNO_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| fastrand::u64(..));
     println!("OSDYNO_SEED={seed}");
@@ -105,7 +106,7 @@ pub(crate) fn kill_each<'v>(victims: impl Iterator<Item = &'v Victim>, at_once: 
                     let next = waiting.lock().expect("no panic").pop();
                     let Some((victim, seed)) = next else { break };
                     let mut random = fastrand::Rng::with_seed(seed);
-                    for killed in EACH {
+                    for killed in EACH.into_iter().cycle().take(kills) {
                         if !world.kill_one(victim, killed, &mut random) {
                             break;
                         }

@@ -7,6 +7,6 @@ use crate::common::killed::{RISKY, is_possible, kill_each};
 #[test]
 fn no_kernel_object_outlives_a_killed_run() {
     if is_possible() {
-        kill_each(RISKY.iter(), 3);
+        kill_each(RISKY.iter(), 3, 3);
     }
 }

@@ -170,6 +170,27 @@ fn exchange(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(response)
 }
 
+/// Every connection of a crowd has a process or a thread of its own; in the table of conformance pools are
+/// smaller than crowds.
+#[test]
+fn a_pool_that_is_larger_than_the_crowd_serves_all_of_it_in_turn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in names(Architecture::has_pool) {
+        let server = Server::start(folder.path(), &["--arch", name, "--service", "echo", "--pool", "64"]);
+        let mut streams: Vec<TcpStream> = (0..50).map(|_| server.connect()).collect();
+        for byte in b"pieces" {
+            for stream in &mut streams {
+                assert_eq!(exchange(stream, &[*byte]).expect("a response"), [*byte], "{name}");
+            }
+        }
+        drop(streams);
+        let counters = server.stop();
+        counters.expect_clean();
+        assert_eq!(counters.count("accepted"), 50, "{name}");
+        assert_eq!(counters.count("sent_bytes"), 50 * 6, "{name}");
+    }
+}
+
 #[test]
 fn under_load_a_stop_loses_no_response_that_was_begun() {
     let folder = tempfile::tempdir().expect("a folder");

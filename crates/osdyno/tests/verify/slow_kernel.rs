@@ -62,7 +62,7 @@ fn measure() -> judge::Findings {
     };
     let (constant, growing) = (system("constant", 0), system("growing", PER_THREAD_NS));
     // The default preset ends a sweep after half a second: a few hundred threads on a busy machine.
-    let size = ["run", "thread", "-n", "2000", "--preset", "full", "--trials", "24", "--out", "a.osdyno"];
+    let size = ["run", "thread", "-n", "2000", "--preset", "full", "--budget", "150s", "--out", "a.osdyno"];
     run_well(folder.path(), &[&size[..], &[&constant, &growing]].concat());
     let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
     judge::Findings::from_recording(&recording)

@@ -154,38 +154,45 @@ fn windows_measures_reports_and_compares() {
 /// What a first look at Windows measures, each in all its variants.
 const FIRST_LOOK: [&str; 7] = ["socket", "bind", "thread", "mmap", "files", "connect", "race"];
 
+/// What a second look has in common with it, to be compared.
+const SECOND_LOOK: [&str; 3] = ["socket/v4", "thread", "race/thread"];
+
 /// However slow the machine is beside this test: each item has a trial, or the budget was used up before,
 /// which is said, and the exit status says it too.
 #[test]
-fn a_first_look_measures_and_reports() {
+fn a_first_look_measures_reports_and_compares() {
     let Some(wine) = Wine::find() else { return };
     let folder = wine.folder.path();
-    let words = ["--preset", "quick", "--seed", "5", "--out", "first.osdyno"];
-    let output = wine.run(&[&["run"], &FIRST_LOOK[..], &words].concat());
-    let first = wine.recording("first.osdyno");
-    let mut left_out = 0;
-    for workload in &first.workloads {
-        for variant in &workload.variants {
-            let is_its = |trial: &&record::Trial| {
-                trial.order.workload == workload.name && trial.order.variant == variant.name
-            };
-            let trials: Vec<_> = first.trials.iter().filter(is_its).collect();
-            trials.iter().for_each(|trial| expect_result(trial));
-            left_out += usize::from(trials.is_empty());
+    let look = |workloads: &[&str], more: &[&str], name: &str| {
+        let words = ["--preset", "quick", "--seed", "5", "--out", name];
+        let output = wine.run(&[&["run"], workloads, &words[..], more].concat());
+        let recording = wine.recording(name);
+        let mut left_out = 0;
+        for workload in &recording.workloads {
+            for variant in &workload.variants {
+                let is_its = |trial: &&record::Trial| {
+                    trial.order.workload == workload.name && trial.order.variant == variant.name
+                };
+                let trials: Vec<_> = recording.trials.iter().filter(is_its).collect();
+                trials.iter().for_each(|trial| expect_result(trial));
+                left_out += usize::from(trials.is_empty());
+            }
         }
-    }
-    let (status, told) = (&first.end.as_ref().expect("an end").status, text(&output.stderr));
-    let code = if left_out == 0 { 0 } else { 3 };
-    assert_eq!(output.status.code(), Some(code), "{left_out} are left out: {told}");
-    assert!(
-        left_out == 0 || *status == record::EndStatus::Budget,
-        "{left_out} are left out of a run that ended as {status:?}"
-    );
-    let is_measured = |series: &record::Series| series.values.iter().any(|&value| value > 0.0);
-    assert!(first.series().all(|(_, trials)| trials.iter().all(is_measured)));
-    assert!(first.series().next().is_some());
-    println!("{} trials, {left_out} items without one", first.trials.len());
+        let (status, told) = (&recording.end.as_ref().expect("an end").status, text(&output.stderr));
+        let code = if left_out == 0 { 0 } else { 3 };
+        assert_eq!(output.status.code(), Some(code), "{left_out} are left out: {told}");
+        assert!(
+            left_out == 0 || *status == record::EndStatus::Budget,
+            "{left_out} are left out of a run that ended as {status:?}"
+        );
+        let is_measured = |series: &record::Series| series.values.iter().any(|&value| value > 0.0);
+        assert!(recording.series().all(|(_, trials)| trials.iter().all(is_measured)));
+        assert!(recording.series().next().is_some());
+        println!("{name}: {} trials, {left_out} items without one", recording.trials.len());
+        (recording, left_out)
+    };
 
+    let (first, left_out) = look(&FIRST_LOOK, &[], "first.osdyno");
     let planned: BTreeSet<&str> = first.workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(planned, BTreeSet::from(FIRST_LOOK));
     let report = wine.run_to(0, &["report", "first.osdyno", "--verbose"]);
@@ -195,6 +202,15 @@ fn a_first_look_measures_and_reports() {
         assert!(report.contains(name) && page.contains(name), "{name} is not in {report}");
     }
     assert!(left_out == 0 || report.contains("not measured: the time was used up"), "{report}");
+
+    look(&SECOND_LOOK, &["--budget", "10s"], "second.osdyno");
+    // Most of the first has nothing to be compared with.
+    let words = ["compare", "first.osdyno", "second.osdyno", "--verbose"];
+    let compared = wine.run_to(3, &words);
+    assert_eq!(compared, text(&run(folder, &words).stdout));
+    for name in ["socket", "thread", "first", "second"] {
+        assert!(compared.contains(name), "{name} is not in {compared}");
+    }
 }
 
 /// A trial has measured something, or there is none of its kind on Windows.
