@@ -24,4 +24,3 @@ mod slurm;
 mod small_systems;
 mod snoop;
 mod wine;
-mod workers;
