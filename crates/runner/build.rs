@@ -6,7 +6,8 @@
 //!
 //! `OSDYNO_TRIAL_PROGRAMS=FOLDER` names programs that are built already, for distributions that build every
 //! package themselves: `osdyno-trial`, with the suffix of the target, and on Linux `osdyno-trial.static`
-//! where `fork-static` is to be measured.
+//! where `fork-static` is to be measured. With the target appended, as in `CC_x86_64_unknown_freebsd`, it is
+//! for that target only.
 
 use std::env;
 use std::ffi::OsString;
@@ -56,14 +57,19 @@ fn main() {
     }
     println!("cargo::rustc-env=OSDYNO_BUILD={}", description(&target));
 
-    println!("cargo::rerun-if-env-changed={READY}");
-    let programs = match env::var_os(READY) {
+    let programs = match folder_of_ready(&target) {
         Some(folder) => ready(Path::new(&folder)),
         None => build_all(workspace, &out, &target),
     };
     for (name, program) in programs {
         keep(&out, name, program);
     }
+}
+
+fn folder_of_ready(target: &str) -> Option<OsString> {
+    let names = [format!("{READY}_{}", target.replace('-', "_")), READY.to_owned()];
+    names.iter().for_each(|name| println!("cargo::rerun-if-env-changed={name}"));
+    names.iter().find_map(env::var_os)
 }
 
 /// The programs that were built elsewhere. A missing one is an error.

@@ -33,6 +33,19 @@ pub(crate) fn cargo_with(library: &Path) -> Command {
     command
 }
 
+/// The targets of these that do not build. They are built together, because most crates of one target wait
+/// for another crate of it. Of a failure cargo names the crate and not the target: each is then built alone.
+pub(crate) fn failing<'a>(
+    targets: &[&'a str],
+    build: impl Fn(&[&str]) -> Result<(), AnyError>,
+) -> Vec<&'a str> {
+    if targets.is_empty() || build(targets).is_ok() {
+        return Vec::new();
+    }
+    let fails = |target: &&str| targets.len() == 1 || build(&[*target]).is_err();
+    targets.iter().copied().filter(fails).collect()
+}
+
 /// The folder `library` of the source.
 ///
 /// # Errors

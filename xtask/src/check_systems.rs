@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::AnyError;
-use crate::build_std::{cargo_with, library};
+use crate::build_std::{cargo_with, failing, library};
 use crate::workspace::show;
 
 /// One for each family of systems that osdyno is written for; of Windows' two the one whose imports need no
@@ -42,36 +42,35 @@ pub fn run(names: &[&str]) -> Result<(), AnyError> {
             return Ok(());
         }
     };
-    let mut failed = Vec::new();
-    for target in targets {
-        let start = Instant::now();
-        match check(&library, target, &crates) {
-            Ok(()) => println!("{target}: compiles ({:.1} s)", start.elapsed().as_secs_f64()),
-            Err(error) => {
-                println!("{target}: {error}");
-                failed.push(*target);
-            }
-        }
+    let start = Instant::now();
+    let failed = failing(targets, |targets| check(&library, targets, &crates));
+    if failed.is_empty() {
+        println!("compiles for {} ({:.1} s)", targets.join(", "), start.elapsed().as_secs_f64());
+        Ok(())
+    } else {
+        Err(format!("does not compile for {}, or not without a warning", failed.join(", ")).into())
     }
-    if failed.is_empty() { Ok(()) } else { Err(format!("does not compile for {}", failed.join(", ")).into()) }
 }
 
-fn check(library: &Path, target: &str, crates: &[&str]) -> Result<(), AnyError> {
+fn check(library: &Path, targets: &[&str], crates: &[&str]) -> Result<(), AnyError> {
     let mut command = cargo_with(library);
     command
-        .args(["clippy", "--quiet", "--target", target])
+        .args(["clippy", "--quiet"])
         // The build script of SQLite writes its types too, so it runs: with a compiler that makes nothing.
         .envs([("TARGET_CC", "true"), ("TARGET_AR", "true")]);
+    for target in targets {
+        command.args(["--target", target]);
+        for name in C_LIBRARIES {
+            command.args(["--config", &format!("target.{target}.{name}.rustc-link-lib=['{name}']")]);
+        }
+    }
     if crates.is_empty() {
         command.arg("--workspace");
     }
     for name in crates {
         command.args(["--package", name]);
     }
-    for name in C_LIBRARIES {
-        command.args(["--config", &format!("target.{target}.{name}.rustc-link-lib=['{name}']")]);
-    }
     // The lint overlooks that a value is `const` already on systems without native thread-local storage.
     command.args(["--", "--allow", "clippy::missing_const_for_thread_local"]);
-    show(&mut command).map_err(|_| "does not compile, or not without a warning".into())
+    show(&mut command)
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::build_std::{cargo_with, library};
+use crate::build_std::{cargo_with, failing, library};
 use crate::workspace::{self, exists, quoted, show, write_script};
 use crate::{AnyError, obtain};
 
@@ -56,6 +56,13 @@ const PORTS: &[Port] = &[
     unix("x86_64-apple-darwin", "x86_64-macos"),
     unix("aarch64-apple-darwin", "aarch64-macos"),
 ];
+
+impl Port {
+    /// The target in the names of variables.
+    fn underscored(&self) -> String {
+        self.target.replace('-', "_")
+    }
+}
 
 const fn unix(target: &'static str, zig_target: &'static str) -> Port {
     Port { target, linker: Linker::Zig(zig_target), program: "osdyno", is_tested: false }
@@ -119,30 +126,19 @@ pub fn run(is_release: bool, targets: &[&str]) -> Result<Vec<&'static str>, AnyE
             return Ok(Vec::new());
         }
     };
-    let (mut linked, mut failed) = (Vec::new(), Vec::new());
+    let mut build = Build { ports: Vec::new(), library, is_release };
     for port in ports {
-        let tools = match port.linker.tools(port.target) {
-            Ok(tools) => tools,
-            Err(reason) => {
-                println!("{}: not linked: {reason}", port.target);
-                continue;
-            }
-        };
-        let start = Instant::now();
-        let build = Build { port, tools: &tools, library: &library, is_release };
-        match build.osdyno() {
-            Ok(program) => {
-                println!("{} ({:.1} s)", program.display(), start.elapsed().as_secs_f64());
-                linked.push(port.target);
-            }
-            Err(error) => {
-                println!("{}: {error}", port.target);
-                failed.push(port.target);
-            }
+        match port.linker.tools(port.target) {
+            Ok(tools) => build.ports.push((port, tools)),
+            Err(reason) => println!("{}: not linked: {reason}", port.target),
         }
     }
+    let start = Instant::now();
+    let targets: Vec<&str> = build.ports.iter().map(|(port, _)| port.target).collect();
+    let failed = failing(&targets, |targets| build.link(targets));
     if failed.is_empty() {
-        Ok(linked)
+        println!("linked for {} ({:.1} s)", targets.join(", "), start.elapsed().as_secs_f64());
+        Ok(targets)
     } else {
         Err(format!("does not link for {}", failed.join(", ")).into())
     }
@@ -160,95 +156,88 @@ fn find(target: &str) -> Result<&'static Port, AnyError> {
     })
 }
 
-struct Build<'a> {
-    port: &'a Port,
-    tools: &'a Tools,
-    library: &'a Path,
+struct Build {
+    ports: Vec<(&'static Port, Tools)>,
+    library: PathBuf,
     is_release: bool,
 }
 
-impl Build<'_> {
-    /// Links the program and returns where it is.
-    fn osdyno(&self) -> Result<PathBuf, AnyError> {
-        let temporary = self.temporary_files();
-        fs::create_dir_all(&temporary)?;
-        let linked = self.link();
-        fs::remove_dir_all(&temporary)?;
-        linked
+impl Build {
+    /// Links the programs of targets, and leaves them where the osdyno of this system looks for them: beside
+    /// itself.
+    fn link(&self, targets: &[&str]) -> Result<(), AnyError> {
+        let ports: Vec<&(&Port, Tools)> =
+            self.ports.iter().filter(|(port, _)| targets.contains(&port.target)).collect();
+        self.build(&ports)?;
+        ports.iter().try_for_each(|(port, _)| self.place_beside_own(port))
     }
 
-    fn link(&self) -> Result<PathBuf, AnyError> {
-        let mut cargo = self.cargo("osdyno");
-        let programs = if self.is_release {
-            self.of_build_script()
-        } else {
+    fn build(&self, ports: &[&(&Port, Tools)]) -> Result<(), AnyError> {
+        // Mingw's dlltool, which rustc starts for each library that a crate imports from, leaves two empty
+        // files each time.
+        let temporary = tempfile::tempdir()?;
+        let mut osdyno = self.cargo(ports, temporary.path());
+        if !self.is_release {
             // Its build script would compile every library a second time, for programs that are optimized.
-            self.trial_program()?;
-            cargo.env("OSDYNO_TRIAL_PROGRAMS", self.folder());
-            self.folder()
-        };
-        show(&mut cargo)?;
-        self.place_beside_own(&programs)?;
-        Ok(self.folder().join(self.port.program))
+            // `osdyno` is selected beside the measured program, although it is not built yet: with its
+            // features the libraries of both are the same, and each is compiled once.
+            let mut trial = self.cargo(ports, temporary.path());
+            show(trial.args(["--package", TRIAL_PROGRAM, "--bin", TRIAL_PROGRAM]))?;
+            for (port, _) in ports {
+                let variable = format!("OSDYNO_TRIAL_PROGRAMS_{}", port.underscored());
+                osdyno.env(variable, self.folder(port));
+            }
+        }
+        show(&mut osdyno)
     }
 
-    /// Where `crates/runner/build.rs` leaves the trial program.
-    fn of_build_script(&self) -> PathBuf {
-        workspace::systems().join("trial-programs").join(self.port.target).join("trial")
-    }
-
-    /// Leaves both programs where the osdyno of this system looks for them: beside itself.
-    fn place_beside_own(&self, programs: &Path) -> Result<(), AnyError> {
+    fn place_beside_own(&self, port: &Port) -> Result<(), AnyError> {
         let beside = workspace::target().join(self.profile());
         fs::create_dir_all(&beside)?;
-        let suffix = self.port.program.trim_start_matches("osdyno");
-        for (name, folder) in [(TRIAL_PROGRAM, programs), ("osdyno", &self.folder())] {
-            let (from, to) = (format!("{name}{suffix}"), format!("{name}-{}{suffix}", self.port.target));
+        let suffix = port.program.trim_start_matches("osdyno");
+        // Where `crates/runner/build.rs` leaves the trial program.
+        let of_build_script = || workspace::systems().join("trial-programs").join(port.target).join("trial");
+        let trial = if self.is_release { of_build_script() } else { self.folder(port) };
+        for (name, folder) in [(TRIAL_PROGRAM, trial), ("osdyno", self.folder(port))] {
+            let (from, to) = (format!("{name}{suffix}"), format!("{name}-{}{suffix}", port.target));
             fs::copy(folder.join(&from), beside.join(&to))
                 .map_err(|error| format!("cannot copy {from} from {}: {error}", folder.display()))?;
         }
+        println!("{}", self.folder(port).join(port.program).display());
         Ok(())
     }
 
-    /// The measured program. `osdyno` is selected beside it, although it is not built here: with its
-    /// features the libraries of both programs are the same, and each is compiled once.
-    fn trial_program(&self) -> Result<(), AnyError> {
-        let mut cargo = self.cargo("osdyno");
-        show(cargo.args(["--package", "osdyno-trial", "--bin", TRIAL_PROGRAM]))
-    }
-
-    /// Cargo for this target. Settings are in the environment, which also reaches programs that build scripts
-    /// start.
-    fn cargo(&self, package: &str) -> Command {
-        let target = self.port.target;
-        let mut cargo = cargo_with(self.library);
-        cargo.args(["build", "--quiet", "--package", package, "--target", target]);
-        let underscored = target.replace('-', "_");
-        let setting = |name: &str| format!("CARGO_TARGET_{}_{name}", underscored.to_uppercase());
+    /// Cargo for these targets. Settings are in the environment, which also reaches programs that build
+    /// scripts start.
+    fn cargo(&self, ports: &[&(&Port, Tools)], temporary: &Path) -> Command {
+        let mut cargo = cargo_with(&self.library);
+        cargo.args(["build", "--quiet", "--package", "osdyno"]);
+        cargo.env("TMPDIR", temporary);
         if self.is_release {
             cargo.arg("--release");
         } else {
-            // Nothing is optimized; these flags follow those of the profile, which has exceptions. Without
-            // unwinding, as in a release, and without checks a fifth less is compiled.
-            let quick = "-Copt-level=0 -Cpanic=abort -Coverflow-checks=no -Cdebug-assertions=no";
-            cargo.env(setting("RUSTFLAGS"), quick);
             cargo.env("CARGO_PROFILE_DEV_DEBUG", "false");
         }
-        cargo.env("TMPDIR", self.temporary_files()).env(setting("LINKER"), &self.tools.compiler);
-        cargo.env(format!("CC_{underscored}"), &self.tools.compiler);
-        cargo.env(format!("AR_{underscored}"), &self.tools.archiver);
-        cargo.envs(self.tools.environment.iter().map(|(name, value)| (name, value)));
+        for (port, tools) in ports {
+            let underscored = port.underscored();
+            let setting = |name: &str| format!("CARGO_TARGET_{}_{name}", underscored.to_uppercase());
+            cargo.args(["--target", port.target]);
+            cargo.env(setting("LINKER"), &tools.compiler);
+            cargo.env(format!("CC_{underscored}"), &tools.compiler);
+            cargo.env(format!("AR_{underscored}"), &tools.archiver);
+            cargo.envs(tools.environment.iter().map(|(name, value)| (name, value)));
+            if !self.is_release {
+                // Nothing is optimized; these flags follow those of the profile, which has exceptions.
+                // Without unwinding, as in a release, and without checks a fifth less is compiled.
+                let quick = "-Copt-level=0 -Cpanic=abort -Coverflow-checks=no -Cdebug-assertions=no";
+                cargo.env(setting("RUSTFLAGS"), quick);
+            }
+        }
         cargo
     }
 
-    /// Mingw's dlltool, which rustc starts for each library that a crate imports from, leaves two empty files
-    /// each time.
-    fn temporary_files(&self) -> PathBuf {
-        workspace::systems().join(format!("temporary-{}", self.port.target))
-    }
-
-    fn folder(&self) -> PathBuf {
-        workspace::systems().join(self.port.target).join(self.profile())
+    fn folder(&self, port: &Port) -> PathBuf {
+        workspace::systems().join(port.target).join(self.profile())
     }
 
     fn profile(&self) -> &'static str {
