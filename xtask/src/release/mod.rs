@@ -129,6 +129,8 @@ fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, AnyError
         .args(["--config", "profile.release.strip='none'"])
         .args(["--config", "profile.release.package.osdyno.strip='none'"])
         .args(["--config", "profile.release.debug='line-tables-only'"])
+        // The lines of our source only.
+        .args(["--config", "profile.release.package.'*'.debug=false"])
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CFLAGS", format!("-ffile-prefix-map={}=/cargo", home.display()))
         .env("SOURCE_DATE_EPOCH", date)

@@ -145,7 +145,8 @@ impl World {
         until(&phase, || {
             ended = child.try_wait().expect("its state").is_some();
             let is_there = !victim.is_seen || !self.objects().is_empty();
-            ended || is_there && self.members(folder.path()).iter().any(|process| process.has_role("measure"))
+            let measures = |process: Member| process.has_role("measure") && process.is_of(folder.path());
+            ended || is_there && processes().any(measures)
         });
         if ended {
             let output = child.wait_with_output().expect("its end");
@@ -195,19 +196,9 @@ impl World {
         kill.args(["-KILL", "--"]).args(numbers).stderr(Stdio::null()).status().expect("kill starts");
     }
 
-    /// The processes of the run: those that have its folder in their names or work there.
+    /// The processes of the run.
     fn members(&self, folder: &Path) -> Vec<Member> {
-        let folder = folder.to_string_lossy();
-        let entries = fs::read_dir("/proc").expect("/proc").flatten();
-        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let found = numbers.filter_map(|number| {
-            let words = text(&fs::read(format!("/proc/{number}/cmdline")).ok()?);
-            let link = |name: &str| fs::read_link(format!("/proc/{number}/{name}")).unwrap_or_default();
-            let places = [link("exe"), link("cwd")].map(|path| path.to_string_lossy().into_owned());
-            let is_ours = places.iter().chain([&words]).any(|text| text.contains(&*folder));
-            is_ours.then_some(Member { number, words })
-        });
-        found.collect()
+        processes().filter(|process| process.is_of(folder)).collect()
     }
 
     /// The kernel objects of the world that outlive processes.
@@ -256,7 +247,7 @@ impl Drop for World {
     }
 }
 
-/// A process of the run.
+/// A process that may be one of the run.
 #[derive(Debug)]
 struct Member {
     number: u32,
@@ -264,7 +255,25 @@ struct Member {
     words: String,
 }
 
+/// All that have a command line, which those of the kernel have not.
+fn processes() -> impl Iterator<Item = Member> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let with_words = numbers.filter_map(|number| {
+        let words = text(&fs::read(format!("/proc/{number}/cmdline")).ok()?);
+        Some(Member { number, words })
+    });
+    with_words.filter(|process| !process.words.is_empty())
+}
+
 impl Member {
+    /// Whether it has the folder in its words, its program there, or works there.
+    fn is_of(&self, folder: &Path) -> bool {
+        let link = |name: &str| fs::read_link(format!("/proc/{}/{name}", self.number)).unwrap_or_default();
+        let is_below = |path: PathBuf| path.to_string_lossy().contains(&*folder.to_string_lossy());
+        self.words.contains(&*folder.to_string_lossy()) || is_below(link("exe")) || is_below(link("cwd"))
+    }
+
     fn has_role(&self, role: &str) -> bool {
         self.words.split('\0').any(|word| word == role)
     }

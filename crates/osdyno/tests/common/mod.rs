@@ -165,8 +165,8 @@ pub(crate) fn processes_below(folder: &Path, words: &str) -> Vec<u32> {
     let is_ours = |number: &u32| {
         let Ok(line) = std::fs::read(format!("/proc/{number}/cmdline")) else { return false };
         let line = text(&line).replace('\0', " ");
-        let program = std::fs::read_link(format!("/proc/{number}/exe")).unwrap_or_default();
-        program.starts_with(&folder) && format!(" {line} ").contains(words)
+        let program = || std::fs::read_link(format!("/proc/{number}/exe")).unwrap_or_default();
+        format!(" {line} ").contains(words) && program().starts_with(&folder)
     };
     numbers.filter(is_ours).collect()
 }
