@@ -14,6 +14,13 @@ const MOMENT_TRIES: u32 = 10;
 /// No clock that can time anything steps more rarely.
 const STEP_MAX: Duration = Duration::from_millis(50);
 
+/// Most readings by which the clock itself is measured; so many of a clock that takes 20 ns pass in 0.2 ms.
+const READINGS_MAX: usize = 10_001;
+
+/// A clock that is slow to read gets fewer readings: as many as fit into this time, and at least some.
+const READINGS_TIME: Duration = Duration::from_millis(10);
+const READINGS_MIN: usize = 101;
+
 /// A monotonic clock that counts ticks.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -107,24 +114,34 @@ impl Clock {
         self.now() == before
     }
 
-    /// Measures the clock itself over ten thousand readings.
+    /// Measures the clock itself over ten thousand readings, or over those of ten milliseconds.
     pub fn resolution(&self) -> Resolution {
-        let mut readings = vec![0_u64; 10_001];
-        // Twice, so that the second pass meets warm caches and touched pages.
-        for _ in 0..2 {
-            for reading in &mut readings {
-                *reading = self.now();
-            }
-        }
-        let mut steps: Vec<u64> = readings.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        steps.sort_unstable();
         let per_tick = self.seconds_per_tick();
+        let mut readings = vec![0_u64; READINGS_MIN];
+        // The first readings warm the caches, and tell how long one takes.
+        let cost = median(&self.steps(&mut readings)).max(1);
+        let time = (READINGS_TIME.as_secs_f64() / per_tick) as u64;
+        let count = usize::try_from(time / cost).unwrap_or(READINGS_MAX);
+        readings.resize(count.clamp(READINGS_MIN, READINGS_MAX), 0);
+        let steps = self.steps(&mut readings);
         Resolution {
             tick_seconds: tick(&steps) as f64 * per_tick,
-            read_seconds: steps[steps.len() / 2] as f64 * per_tick,
+            read_seconds: median(&steps) as f64 * per_tick,
             is_standing: steps.last() == Some(&0) && self.stands_for(STEP_MAX),
         }
     }
+
+    /// The sorted differences of neighbouring readings.
+    fn steps(&self, readings: &mut [u64]) -> Vec<u64> {
+        readings.iter_mut().for_each(|reading| *reading = self.now());
+        let mut steps: Vec<u64> = readings.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+        steps.sort_unstable();
+        steps
+    }
+}
+
+fn median(sorted: &[u64]) -> u64 {
+    sorted[sorted.len() / 2]
 }
 
 /// The step of a clock from sorted differences of neighbouring readings. For a clock that stands still
