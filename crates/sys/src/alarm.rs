@@ -48,29 +48,18 @@ mod platform {
 
 /// Systems without timers that are descriptors.
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::io;
     use std::time::Duration;
 
-    use crate::Unsupported;
     use crate::handle::Handle;
 
-    #[derive(Debug)]
-    pub enum Alarm {}
-
-    impl Alarm {
-        pub fn new() -> io::Result<Alarm> {
-            Err(Unsupported("no timer of this system is a descriptor").into())
-        }
-
-        pub fn set(&self, _after: Duration) -> io::Result<()> {
-            match *self {}
-        }
-
-        pub fn descriptor(&self) -> Handle<'_> {
-            match *self {}
-        }
+    missing! {
+        "no timer of this system is a descriptor";
+        pub struct Alarm;
+        pub fn new() -> io::Result<Alarm>;
+        pub fn set(&self, after: Duration) -> io::Result<()>;
+        pub fn descriptor(&self) -> Handle<'_>;
     }
 }
 

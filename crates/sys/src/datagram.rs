@@ -40,10 +40,7 @@ impl DatagramAddress {
             target_os = "linux" => {
                 Ok(DatagramAddress::Unix(SocketAddrUnix::new_abstract_name(name.as_bytes())?))
             }
-            _ => {
-                let _ = name;
-                Err(crate::Unsupported("sockets have names that are no paths on Linux only").into())
-            }
+            _ => { crate::error::unsupported("sockets have names that are no paths on Linux only", name) }
         }
     }
 }

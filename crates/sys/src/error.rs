@@ -156,3 +156,60 @@ impl From<Unsupported> for io::Error {
         io::Error::new(io::ErrorKind::Unsupported, unsupported)
     }
 }
+
+/// The result of a call that this system lacks; the arguments are for other systems.
+///
+/// # Errors
+/// Always.
+pub(crate) fn unsupported<T>(reason: &'static str, _arguments: impl Sized) -> io::Result<T> {
+    Err(Unsupported(reason).into())
+}
+
+/// Declares functions that this system lacks, without bodies: each returns the reason, as [`Unsupported`].
+///
+/// After `struct NAME;` they are functions of that type. It has no value, so its methods, which take `&self`
+/// or `&mut self`, are never called.
+#[allow(unused_macros, reason = "on Linux only the ring of some processors is missing")]
+macro_rules! missing {
+    ($reason:expr; $visibility:vis struct $type:ident; $($functions:tt)*) => {
+        /// A thing that this system lacks: the type has no value.
+        #[derive(Debug)]
+        $visibility struct $type(std::convert::Infallible);
+
+        impl $type {
+            missing! { $reason; $($functions)* }
+        }
+    };
+    ($reason:expr; $($visibility:vis fn $name:ident $arguments:tt $(-> $result:ty)?;)*) => {
+        $(missing! { @ $reason; $visibility $name $arguments $(-> $result)? })*
+    };
+    (@ $reason:expr; $visibility:vis $name:ident ($($argument:ident: $type:ty),*) -> $result:ty) => {
+        /// Unsupported.
+        ///
+        /// # Errors
+        /// Always.
+        $visibility fn $name($(_: $type),*) -> $result {
+            Err($crate::Unsupported($reason).into())
+        }
+    };
+    (@ $reason:expr; $visibility:vis $name:ident
+        (&self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?) => {
+        /// Never called.
+        ///
+        /// # Errors
+        /// None.
+        $visibility fn $name(&self $(, _: $type)*) $(-> $result)? {
+            match self.0 {}
+        }
+    };
+    (@ $reason:expr; $visibility:vis $name:ident
+        (&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?) => {
+        /// Never called.
+        ///
+        /// # Errors
+        /// None.
+        $visibility fn $name(&mut self $(, _: $type)*) $(-> $result)? {
+            match self.0 {}
+        }
+    };
+}

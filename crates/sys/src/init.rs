@@ -91,32 +91,22 @@ mod platform {
 
 /// Systems that are not booted as guests.
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::fs::File;
     use std::io;
 
-    use crate::Unsupported;
+    const NO_GUEST: &str = "only Linux is booted as a guest";
 
-    const NO_GUEST: Unsupported = Unsupported("only Linux is booted as a guest");
-
-    pub fn bring_up_loopback() -> io::Result<()> {
-        Err(NO_GUEST.into())
+    missing! {
+        NO_GUEST;
+        pub fn bring_up_loopback() -> io::Result<()>;
+        pub fn open_serial_line(path: &str) -> io::Result<File>;
+        pub fn raise_descriptor_limit() -> io::Result<()>;
+        pub fn set_sysctl(key: &str, value: &str) -> io::Result<()>;
     }
 
-    pub fn open_serial_line(_path: &str) -> io::Result<File> {
-        Err(NO_GUEST.into())
-    }
-
-    pub fn raise_descriptor_limit() -> io::Result<()> {
-        Err(NO_GUEST.into())
-    }
-
-    pub fn set_sysctl(_key: &str, _value: &str) -> io::Result<()> {
-        Err(NO_GUEST.into())
-    }
-
+    /// Unsupported.
     pub fn power_off() -> io::Error {
-        NO_GUEST.into()
+        crate::Unsupported(NO_GUEST).into()
     }
 }

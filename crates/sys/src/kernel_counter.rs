@@ -1,19 +1,13 @@
 //! Counts that the kernel keeps of a process and of the whole system.
 
-#[cfg(target_os = "linux")]
-pub use linux::{
-    ProcessIo, available_bytes, connections_opened, device_written_bytes, loopback_bytes, processor_busy_ns,
-    resident_bytes,
-};
-#[cfg(not(target_os = "linux"))]
-pub use other::{
+pub use platform::{
     ProcessIo, available_bytes, connections_opened, device_written_bytes, loopback_bytes, processor_busy_ns,
     resident_bytes,
 };
 
 /// Linux: files of /proc and /sys (proc(5), Documentation/block/stat).
 #[cfg(target_os = "linux")]
-mod linux {
+mod platform {
     use std::fs::File;
     use std::io;
     use std::os::unix::fs::{FileExt, MetadataExt};
@@ -156,54 +150,28 @@ mod linux {
 
 /// Systems whose counters are not read yet.
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "the names are documented for Linux")]
-mod other {
+mod platform {
     use std::io;
     use std::path::Path;
 
-    use crate::Unsupported;
+    const REASON: &str = "this counter of the kernel is read on Linux only";
 
-    const REASON: Unsupported = Unsupported("this counter of the kernel is read on Linux only");
-
-    #[derive(Debug)]
-    pub enum ProcessIo {}
-
-    impl ProcessIo {
-        pub fn open() -> io::Result<ProcessIo> {
-            Err(REASON.into())
-        }
-
-        pub fn read_calls(&self) -> io::Result<u64> {
-            match *self {}
-        }
-
-        pub fn written_bytes(&self) -> io::Result<u64> {
-            match *self {}
-        }
+    missing! {
+        REASON;
+        pub struct ProcessIo;
+        pub fn open() -> io::Result<ProcessIo>;
+        pub fn read_calls(&self) -> io::Result<u64>;
+        pub fn written_bytes(&self) -> io::Result<u64>;
     }
 
-    pub fn processor_busy_ns(_processor: u32) -> io::Result<u64> {
-        Err(REASON.into())
-    }
-
-    pub fn loopback_bytes() -> io::Result<u64> {
-        Err(REASON.into())
-    }
-
-    pub fn connections_opened() -> io::Result<u64> {
-        Err(REASON.into())
-    }
-
-    pub fn device_written_bytes(_folder: &Path) -> io::Result<u64> {
-        Err(REASON.into())
-    }
-
-    pub fn resident_bytes() -> io::Result<u64> {
-        Err(REASON.into())
-    }
-
-    pub fn available_bytes() -> io::Result<u64> {
-        Err(REASON.into())
+    missing! {
+        REASON;
+        pub fn processor_busy_ns(processor: u32) -> io::Result<u64>;
+        pub fn loopback_bytes() -> io::Result<u64>;
+        pub fn connections_opened() -> io::Result<u64>;
+        pub fn device_written_bytes(folder: &Path) -> io::Result<u64>;
+        pub fn resident_bytes() -> io::Result<u64>;
+        pub fn available_bytes() -> io::Result<u64>;
     }
 }
 
@@ -213,7 +181,7 @@ mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
-    use super::linux::{busy_ticks, sent_bytes};
+    use super::platform::{busy_ticks, sent_bytes};
     use super::*;
 
     #[test]

@@ -2,12 +2,16 @@
 //!
 //! Each subject is a file with a module per system inside, or a folder where systems differ much: `mod.rs` is
 //! its interface, and beside it is one file per system. A facility that a system lacks is [`Unsupported`]
-//! with a reason, never a zero and never absent.
+//! with a reason, never a zero and never absent; the macro `missing` declares its functions.
 //!
 //! Must never: know a workload, keep a statistic, print. This is the only crate with `unsafe`; each use says
 //! why it is sound.
 
 #![allow(unsafe_code)]
+
+// Before the others, which use its macro.
+#[macro_use]
+pub mod error;
 
 pub mod activity;
 pub mod address;
@@ -21,7 +25,6 @@ pub mod cpu;
 #[cfg(unix)]
 pub mod datagram;
 pub mod environment;
-pub mod error;
 pub mod event;
 pub mod file;
 #[cfg(target_os = "linux")]

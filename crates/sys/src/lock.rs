@@ -20,7 +20,7 @@ pub enum LockOwner {
 pub fn lock_byte(file: &File, owner: LockOwner, byte: u64) -> io::Result<()> {
     cfg_select! {
         target_os = "linux" => { linux::set(file, owner, byte, libc::F_WRLCK) }
-        _ => { let _ = (file, owner, byte); Err(LINUX_ONLY.into()) }
+        _ => { crate::error::unsupported(LINUX_ONLY, (file, owner, byte)) }
     }
 }
 
@@ -32,7 +32,7 @@ pub fn lock_byte(file: &File, owner: LockOwner, byte: u64) -> io::Result<()> {
 pub fn await_byte(file: &File, byte: u64) -> io::Result<bool> {
     cfg_select! {
         target_os = "linux" => { linux::await_byte(file, byte) }
-        _ => { let _ = (file, byte); Err(LINUX_ONLY.into()) }
+        _ => { crate::error::unsupported(LINUX_ONLY, (file, byte)) }
     }
 }
 
@@ -44,7 +44,7 @@ pub fn await_byte(file: &File, byte: u64) -> io::Result<bool> {
 pub fn unlock_byte(file: &File, owner: LockOwner, byte: u64) -> io::Result<()> {
     cfg_select! {
         target_os = "linux" => { linux::set(file, owner, byte, libc::F_UNLCK) }
-        _ => { let _ = (file, owner, byte); Err(LINUX_ONLY.into()) }
+        _ => { crate::error::unsupported(LINUX_ONLY, (file, owner, byte)) }
     }
 }
 
@@ -57,13 +57,12 @@ pub fn unlock_byte(file: &File, owner: LockOwner, byte: u64) -> io::Result<()> {
 pub fn is_locked_for(file: &File, byte: u64) -> io::Result<bool> {
     cfg_select! {
         target_os = "linux" => { linux::is_locked_for(file, byte) }
-        _ => { let _ = (file, byte); Err(LINUX_ONLY.into()) }
+        _ => { crate::error::unsupported(LINUX_ONLY, (file, byte)) }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-const LINUX_ONLY: crate::Unsupported =
-    crate::Unsupported("an owner that is no process can test locks of bytes on Linux only");
+const LINUX_ONLY: &str = "an owner that is no process can test locks of bytes on Linux only";
 
 #[cfg(target_os = "linux")]
 mod linux {

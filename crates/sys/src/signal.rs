@@ -137,9 +137,6 @@ mod platform {
     use windows_sys::Win32::System::Console::SetConsoleCtrlHandler;
 
     use super::STOP;
-    use crate::Unsupported;
-
-    const MISSING: Unsupported = Unsupported("there are no signals on this system");
 
     /// Makes every event of the console set the order to stop. There are no requests for reports.
     ///
@@ -161,28 +158,11 @@ mod platform {
         1
     }
 
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn send_stop(_process: u32) -> io::Result<()> {
-        Err(MISSING.into())
-    }
-
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn watch_nudges() -> io::Result<()> {
-        Err(MISSING.into())
-    }
-
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn send_nudge(_process: u32) -> io::Result<()> {
-        Err(MISSING.into())
+    missing! {
+        "there are no signals on this system";
+        pub fn send_stop(process: u32) -> io::Result<()>;
+        pub fn watch_nudges() -> io::Result<()>;
+        pub fn send_nudge(process: u32) -> io::Result<()>;
     }
 
     /// There is no such signal.

@@ -90,14 +90,14 @@ mod platform {
 #[cfg(windows)]
 mod platform {
     use std::io;
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 
     use super::AddressFamily;
-    use crate::winsock::{self, OwnedSocket};
+    use crate::winsock;
 
     /// A stream socket.
     #[derive(Debug)]
-    pub struct Socket(OwnedSocket);
+    pub struct Socket(TcpStream);
 
     impl Socket {
         /// One WSASocketW, blocking, not inherited, with overlapped operations allowed, as socket() makes it.
@@ -106,7 +106,7 @@ mod platform {
         /// Those of WSASocketW.
         #[inline]
         pub fn stream(family: AddressFamily) -> io::Result<Socket> {
-            Ok(Socket(OwnedSocket::stream(family == AddressFamily::V4)?))
+            Ok(Socket(winsock::stream(family == AddressFamily::V4)?.into()))
         }
 
         /// One bind to port 0 of the unspecified address: the system picks a free port.
@@ -119,7 +119,7 @@ mod platform {
                 AddressFamily::V4 => Ipv4Addr::UNSPECIFIED.into(),
                 AddressFamily::V6 => Ipv6Addr::UNSPECIFIED.into(),
             };
-            self.0.bind(SocketAddr::new(address, 0))
+            winsock::bind(&self.0, SocketAddr::new(address, 0))
         }
 
         /// Lets an IPv6 socket serve IPv4 as well; Windows does not by default.
@@ -127,7 +127,7 @@ mod platform {
         /// # Errors
         /// Those of setsockopt.
         pub fn serve_both_families(&self) -> io::Result<()> {
-            self.0.set(winsock::IPV6_ONLY, &0)
+            winsock::set(&self.0, winsock::IPV6_ONLY, &0)
         }
 
         /// The port that `bind_any` was given.
@@ -135,12 +135,12 @@ mod platform {
         /// # Errors
         /// Those of getsockname.
         pub fn local_port(&self) -> io::Result<u16> {
-            Ok(self.0.local()?.port())
+            Ok(self.0.local_addr()?.port())
         }
 
         /// The number of its handle.
         pub fn number(&self) -> i32 {
-            self.0.number()
+            winsock::raw(&self.0) as i32
         }
 
         /// One closesocket, with its result.
@@ -149,7 +149,7 @@ mod platform {
         /// Those of closesocket.
         #[inline]
         pub fn close(self) -> io::Result<()> {
-            self.0.close()
+            winsock::close(self.0)
         }
     }
 }

@@ -2,14 +2,11 @@
 //!
 //! Writing one changes the whole system. No measurement does so; only `tune` does, on request.
 
-#[cfg(target_os = "linux")]
-pub use linux::{is_writable, network_namespace, read, write};
-#[cfg(not(target_os = "linux"))]
-pub use other::{is_writable, network_namespace, read, write};
+pub use platform::{is_writable, network_namespace, read, write};
 
 /// Linux: the files below /proc/sys, proc_sys(5).
 #[cfg(target_os = "linux")]
-mod linux {
+mod platform {
     use std::fs::OpenOptions;
     use std::io::{self, ErrorKind, Write};
     use std::path::{Path, PathBuf};
@@ -61,27 +58,21 @@ mod linux {
 
 /// Systems on which osdyno changes no settings.
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "the names are documented for Linux")]
-mod other {
+mod platform {
     use std::io;
 
-    use crate::Unsupported;
-
-    const REASON: Unsupported =
-        Unsupported("settings are changed on Linux only; `osdyno doctor --os` prints those of this system");
-
-    pub fn read(_: &str) -> io::Result<String> {
-        Err(REASON.into())
+    missing! {
+        "settings are changed on Linux only; `osdyno doctor --os` prints those of this system";
+        pub fn read(name: &str) -> io::Result<String>;
+        pub fn write(name: &str, value: &str) -> io::Result<()>;
     }
 
+    /// It may not.
     pub fn is_writable(_: &str) -> bool {
         false
     }
 
-    pub fn write(_: &str, _: &str) -> io::Result<()> {
-        Err(REASON.into())
-    }
-
+    /// There is none.
     pub fn network_namespace() -> Option<String> {
         None
     }

@@ -1,20 +1,17 @@
-//! Winsock: one call per function, with errors as [`io::Error`]. See "Windows Sockets 2" of Microsoft's
-//! documentation.
+//! Winsock: one call per function, with errors as [`io::Error`], for the calls that std does not have. See
+//! "Windows Sockets 2" of Microsoft's documentation.
 
 use std::io;
-use std::mem::ManuallyDrop;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::os::windows::io::{AsSocket, BorrowedSocket, FromRawSocket, IntoRawSocket};
+use std::net::SocketAddr;
+use std::os::windows::io::{AsRawSocket, FromRawSocket, IntoRawSocket, OwnedSocket};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use windows_sys::Win32::Networking::WinSock::{
-    AF_INET, AF_INET6, FIONBIO, INVALID_SOCKET, IPPROTO_IPV6, IPPROTO_TCP, IPV6_V6ONLY, LINGER, SO_ERROR,
-    SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO, SO_UPDATE_ACCEPT_CONTEXT, SOCK_STREAM, SOCKADDR_IN6, SOCKET,
-    SOL_SOCKET, TCP_NODELAY, WSA_FLAG_NO_HANDLE_INHERIT, WSA_FLAG_OVERLAPPED, WSADATA, WSAGetLastError,
-    WSAPOLLFD, WSAPoll, WSASocketW, WSAStartup, bind, closesocket, getpeername, getsockname, getsockopt,
-    ioctlsocket, setsockopt,
+    self, AF_INET, AF_INET6, INVALID_SOCKET, IPPROTO_IPV6, IPPROTO_TCP, IPV6_V6ONLY, LINGER, SO_LINGER,
+    SO_RCVTIMEO, SO_SNDTIMEO, SO_UPDATE_ACCEPT_CONTEXT, SOCK_STREAM, SOCKADDR_IN6, SOCKET, SOL_SOCKET,
+    TCP_NODELAY, WSA_FLAG_NO_HANDLE_INHERIT, WSA_FLAG_OVERLAPPED, WSADATA, WSAGetLastError, WSAPOLLFD,
+    WSAPoll, WSASocketW, WSAStartup, closesocket, setsockopt,
 };
 
 /// The version of Winsock that is requested: 2.2.
@@ -37,142 +34,53 @@ pub(crate) const RECEIVE_TIMEOUT: SocketOption<u32> = option(SOL_SOCKET, SO_RCVT
 /// In milliseconds; 0 waits for ever.
 pub(crate) const SEND_TIMEOUT: SocketOption<u32> = option(SOL_SOCKET, SO_SNDTIMEO);
 
-/// A socket that is ours. Dropped, it is closed.
-#[derive(Debug)]
-pub(crate) struct OwnedSocket {
-    raw: SOCKET,
-    /// As it was set last: the system has no call that reads it.
-    nonblocking: AtomicBool,
+/// One WSASocketW for TCP, which programs that are started do not inherit.
+#[inline]
+pub(crate) fn stream(is_v4: bool) -> io::Result<OwnedSocket> {
+    start()?;
+    let family = if is_v4 { AF_INET } else { AF_INET6 };
+    let flags = WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT;
+    // SAFETY: no protocol is described, so no pointer is followed; the socket is ours.
+    unsafe { owned(WSASocketW(i32::from(family), SOCK_STREAM, 0, std::ptr::null(), 0, flags)) }
 }
 
-impl OwnedSocket {
-    /// One WSASocketW for TCP, which programs that are started do not inherit.
-    #[inline]
-    pub(crate) fn stream(is_v4: bool) -> io::Result<OwnedSocket> {
-        start()?;
-        let family = if is_v4 { AF_INET } else { AF_INET6 };
-        let flags = WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT;
-        // SAFETY: no protocol is described, so no pointer is followed.
-        let socket = unsafe { WSASocketW(i32::from(family), SOCK_STREAM, 0, std::ptr::null(), 0, flags) };
-        OwnedSocket::from_raw(socket)
-    }
-
-    /// Another one of the family of a socket that has an address.
-    pub(crate) fn like(socket: SOCKET) -> io::Result<OwnedSocket> {
-        // Not ours to close.
-        let known = ManuallyDrop::new(OwnedSocket::from_raw(socket)?);
-        OwnedSocket::stream(known.local()?.is_ipv4())
-    }
-
-    /// The result of a call that makes sockets.
-    #[inline]
-    fn from_raw(socket: SOCKET) -> io::Result<OwnedSocket> {
-        match socket {
-            INVALID_SOCKET => Err(last_error()),
-            raw => Ok(OwnedSocket { raw, nonblocking: AtomicBool::new(false) }),
-        }
-    }
-
-    /// The result of accept on this listener: the connection inherits its blocking mode.
-    #[inline]
-    pub(crate) fn accepted(&self, socket: SOCKET) -> io::Result<OwnedSocket> {
-        let accepted = OwnedSocket::from_raw(socket)?;
-        accepted.nonblocking.store(self.nonblocking.load(Ordering::Relaxed), Ordering::Relaxed);
-        Ok(accepted)
-    }
-
-    /// Whether calls wait; asks the system only for a change.
-    #[inline]
-    pub(crate) fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
-        if self.nonblocking.swap(nonblocking, Ordering::Relaxed) == nonblocking {
-            return Ok(());
-        }
-        let mut value = u32::from(nonblocking);
-        // SAFETY: the value is the number that FIONBIO takes, and outlives the call.
-        done(unsafe { ioctlsocket(self.raw, FIONBIO, &raw mut value) })
-    }
-
-    /// The error that has happened on it meanwhile, if there is one.
-    pub(crate) fn error(&self) -> io::Result<()> {
-        let (mut code, mut length) = (0_i32, size_of::<i32>() as i32);
-        let value = (&raw mut code).cast();
-        // SAFETY: the value is that long, and both outlive the call.
-        done(unsafe { getsockopt(self.raw, SOL_SOCKET, SO_ERROR, value, &raw mut length) })?;
-        if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
-    }
-
-    pub(crate) fn raw(&self) -> SOCKET {
-        self.raw
-    }
-
-    /// The number of the handle; 32 of its bits are significant.
-    pub(crate) fn number(&self) -> i32 {
-        self.raw as i32
-    }
-
-    #[inline]
-    pub(crate) fn bind(&self, address: SocketAddr) -> io::Result<()> {
-        let (name, length) = name_of(address);
-        // SAFETY: the name is that long and outlives the call.
-        done(unsafe { bind(self.raw, (&raw const name).cast(), length) })
-    }
-
-    pub(crate) fn local(&self) -> io::Result<SocketAddr> {
-        let (mut name, mut length) = empty_name();
-        // SAFETY: the name has room for `length` bytes, and both outlive the call.
-        done(unsafe { getsockname(self.raw, (&raw mut name).cast(), &raw mut length) })?;
-        address_of(&name)
-    }
-
-    pub(crate) fn peer(&self) -> io::Result<SocketAddr> {
-        let (mut name, mut length) = empty_name();
-        // SAFETY: as in `local`.
-        done(unsafe { getpeername(self.raw, (&raw mut name).cast(), &raw mut length) })?;
-        address_of(&name)
-    }
-
-    pub(crate) fn set<T: Copy>(&self, option: SocketOption<T>, value: &T) -> io::Result<()> {
-        // SAFETY: the value has the type of the option, is that long and outlives the call.
-        done(unsafe {
-            setsockopt(self.raw, option.0, option.1, std::ptr::from_ref(value).cast(), size_of::<T>() as i32)
-        })
-    }
-
-    #[inline]
-    pub(crate) fn close(self) -> io::Result<()> {
-        let socket = self.raw;
-        std::mem::forget(self);
-        // SAFETY: the socket was ours, and this is its last use.
-        done(unsafe { closesocket(socket) })
+/// The result of a call that makes sockets.
+///
+/// # Safety
+/// Nothing else closes the socket.
+#[inline]
+pub(crate) unsafe fn owned(socket: SOCKET) -> io::Result<OwnedSocket> {
+    match socket {
+        INVALID_SOCKET => Err(last_error()),
+        // SAFETY: by the promise of the caller.
+        socket => Ok(unsafe { OwnedSocket::from_raw_socket(socket as _) }),
     }
 }
 
-impl AsSocket for OwnedSocket {
-    fn as_socket(&self) -> BorrowedSocket<'_> {
-        // SAFETY: the socket is open as long as self lives.
-        unsafe { BorrowedSocket::borrow_raw(self.raw as _) }
-    }
+/// The number of the handle, as calls take it. 32 of its bits are significant.
+#[inline]
+pub(crate) fn raw(socket: &impl AsRawSocket) -> SOCKET {
+    socket.as_raw_socket() as SOCKET
 }
 
-impl From<OwnedSocket> for std::os::windows::io::OwnedSocket {
-    fn from(socket: OwnedSocket) -> std::os::windows::io::OwnedSocket {
-        let socket = ManuallyDrop::new(socket);
-        // SAFETY: the socket was ours and is so no longer.
-        unsafe { std::os::windows::io::OwnedSocket::from_raw_socket(socket.raw as _) }
-    }
+#[inline]
+pub(crate) fn bind(socket: &impl AsRawSocket, address: SocketAddr) -> io::Result<()> {
+    let (name, length) = name_of(address);
+    // SAFETY: the name is that long and outlives the call.
+    done(unsafe { WinSock::bind(raw(socket), (&raw const name).cast(), length) })
 }
 
-impl From<std::os::windows::io::OwnedSocket> for OwnedSocket {
-    fn from(socket: std::os::windows::io::OwnedSocket) -> OwnedSocket {
-        OwnedSocket { raw: socket.into_raw_socket() as SOCKET, nonblocking: AtomicBool::new(false) }
-    }
+pub(crate) fn set<T: Copy>(socket: &impl AsRawSocket, option: SocketOption<T>, value: &T) -> io::Result<()> {
+    let (value, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as i32);
+    // SAFETY: the value has the type of the option, is that long and outlives the call.
+    done(unsafe { setsockopt(raw(socket), option.0, option.1, value, length) })
 }
 
-impl Drop for OwnedSocket {
-    fn drop(&mut self) {
-        // SAFETY: as in `close`.
-        unsafe { closesocket(self.raw) };
-    }
+/// One closesocket, with its result.
+#[inline]
+pub(crate) fn close(socket: impl IntoRawSocket) -> io::Result<()> {
+    // SAFETY: the socket was ours, and this is its last use.
+    done(unsafe { closesocket(socket.into_raw_socket() as SOCKET) })
 }
 
 /// Starts Winsock, once in a process.
@@ -240,24 +148,3 @@ pub(crate) fn name_of(address: SocketAddr) -> (SOCKADDR_IN6, i32) {
 
 /// The size of SOCKADDR_IN.
 const V4_BYTES: i32 = 16;
-
-fn empty_name() -> (SOCKADDR_IN6, i32) {
-    (SOCKADDR_IN6::default(), size_of::<SOCKADDR_IN6>() as i32)
-}
-
-fn address_of(name: &SOCKADDR_IN6) -> io::Result<SocketAddr> {
-    let port = u16::from_be(name.sin6_port);
-    match name.sin6_family {
-        AF_INET => {
-            let address = Ipv4Addr::from(name.sin6_flowinfo.to_ne_bytes());
-            Ok(SocketAddrV4::new(address, port).into())
-        }
-        AF_INET6 => {
-            // SAFETY: all views of the union are plain bytes.
-            let (octets, scope) = unsafe { (name.sin6_addr.u.Byte, name.Anonymous.sin6_scope_id) };
-            let address = Ipv6Addr::from(octets);
-            Ok(SocketAddrV6::new(address, port, name.sin6_flowinfo, scope).into())
-        }
-        _ => Err(io::Error::other("the socket has no IP address")),
-    }
-}

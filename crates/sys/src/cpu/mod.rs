@@ -221,18 +221,15 @@ mod other {
     use super::Topology;
     use crate::Unsupported;
 
-    const NO_AFFINITY: Unsupported = Unsupported("threads cannot be bound to processors on this system");
-
-    pub(super) fn topology() -> Result<Topology, Unsupported> {
-        Err(Unsupported("the topology of the processors is not read on this system"))
+    missing! {
+        "the topology of the processors is not read on this system";
+        pub(super) fn topology() -> Result<Topology, Unsupported>;
     }
 
-    pub(super) fn allowed() -> Result<Vec<u32>, Unsupported> {
-        Err(NO_AFFINITY)
-    }
-
-    pub(super) fn confine(_: &[u32]) -> io::Result<()> {
-        Err(NO_AFFINITY.into())
+    missing! {
+        "threads cannot be bound to processors on this system";
+        pub(super) fn allowed() -> Result<Vec<u32>, Unsupported>;
+        pub(super) fn confine(processors: &[u32]) -> io::Result<()>;
     }
 }
 

@@ -106,8 +106,8 @@ pub trait Poller: Sized {
     ///
     /// # Errors
     /// Those of the system; `Unsupported` where every change wakes all.
-    fn add_exclusive(&mut self, _descriptor: Handle<'_>, _token: usize) -> io::Result<()> {
-        Err(crate::Unsupported("only epoll(7) wakes one of several sets").into())
+    fn add_exclusive(&mut self, descriptor: Handle<'_>, token: usize) -> io::Result<()> {
+        crate::error::unsupported("only epoll(7) wakes one of several sets", (descriptor, token))
     }
 
     /// Waits for something else on a descriptor that was added.

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
+use crate::error::unsupported;
 pub use platform::{
     Name, Path, Root, changed_ns, close, create_new, evict, free, identity, link, names, number, open_flush,
     open_folder, open_read, read_at, read_some_at, remove_folder, rename, standard_output, status,
@@ -38,6 +39,9 @@ impl Free {
     }
 }
 
+/// Unsupported on some systems, and by some file systems of Linux.
+const UNNAMED: &str = "files without a name";
+
 /// The least that a file takes, on most file systems.
 const BLOCK_BYTES: u64 = 4 << 10;
 
@@ -50,10 +54,7 @@ pub fn copy_range(source: &File, target: &File, bytes: u64) -> io::Result<u64> {
         any(target_os = "linux", target_os = "android") => {
             Ok(rustix::fs::copy_file_range(source, None, target, None, bounded(bytes))? as u64)
         }
-        _ => {
-            let _ = (source, target, bytes);
-            Err(crate::Unsupported("copy_file_range(2) is used on Linux only").into())
-        }
+        _ => { unsupported("copy_file_range(2) is used on Linux only", (source, target, bytes)) }
     }
 }
 
@@ -67,10 +68,7 @@ pub fn send(source: &File, target: &File, bytes: u64) -> io::Result<u64> {
         any(target_os = "linux", target_os = "android") => {
             Ok(rustix::fs::sendfile(target, source, None, bounded(bytes))? as u64)
         }
-        _ => {
-            let _ = (source, target, bytes);
-            Err(crate::Unsupported("sendfile(2) copies from file to file on Linux only").into())
-        }
+        _ => { unsupported("sendfile(2) copies from file to file on Linux only", (source, target, bytes)) }
     }
 }
 
@@ -83,10 +81,7 @@ pub fn share_blocks(source: &File, target: &File) -> io::Result<()> {
         all(target_os = "linux", not(target_arch = "sparc64")) => {
             Ok(rustix::fs::ioctl_ficlone(target, source)?)
         }
-        _ => {
-            let _ = (source, target);
-            Err(crate::Unsupported("files share blocks by FICLONE on Linux only").into())
-        }
+        _ => { unsupported("files share blocks by FICLONE on Linux only", (source, target)) }
     }
 }
 
@@ -101,10 +96,7 @@ pub fn create_direct(path: &std::path::Path) -> io::Result<File> {
             use std::os::unix::fs::OpenOptionsExt;
             File::options().write(true).create_new(true).mode(0o600).custom_flags(libc::O_DIRECT).open(path)
         }
-        _ => {
-            let _ = path;
-            Err(crate::Unsupported("writes past the cache are made on Linux only").into())
-        }
+        _ => { unsupported("writes past the cache are made on Linux only", path) }
     }
 }
 
@@ -120,19 +112,18 @@ pub fn unnamed(folder: &std::path::Path, mode: u32) -> io::Result<File> {
             use rustix::fs::{Mode, OFlags};
             use rustix::io::Errno;
 
+            use crate::Unsupported;
+
             let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
             let opened = rustix::fs::open(folder, flags, Mode::from_raw_mode(mode));
             let file = opened.map(File::from).map_err(|error| match error {
                 // A kernel that does not know the flag sees a folder that is opened for writing.
-                Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL => unsupported(),
+                Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL => io::Error::from(Unsupported(UNNAMED)),
                 error => error.into(),
             })?;
-            if path_of(&file).exists() { Ok(file) } else { Err(unsupported()) }
+            if path_of(&file).exists() { Ok(file) } else { unsupported(UNNAMED, ()) }
         }
-        _ => {
-            let _ = (folder, mode);
-            Err(unsupported())
-        }
+        _ => { unsupported(UNNAMED, (folder, mode)) }
     }
 }
 
@@ -146,10 +137,7 @@ pub fn give_name(file: &File, path: &std::path::Path) -> io::Result<()> {
             use rustix::fs::{AtFlags, CWD};
             Ok(rustix::fs::linkat(CWD, path_of(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
         }
-        _ => {
-            let _ = (file, path);
-            Err(unsupported())
-        }
+        _ => { unsupported(UNNAMED, (file, path)) }
     }
 }
 
@@ -169,10 +157,7 @@ pub fn in_memory(content: &[u8]) -> io::Result<(File, PathBuf)> {
             let path = path_of(&file);
             Ok((file, path))
         }
-        _ => {
-            let _ = content;
-            Err(crate::Unsupported("files without a name are made on Linux only").into())
-        }
+        _ => { unsupported("files without a name are made on Linux only", content) }
     }
 }
 
@@ -185,10 +170,7 @@ pub fn in_memory(content: &[u8]) -> io::Result<(File, PathBuf)> {
 pub fn pieces(file: &File, gap_bytes: u64) -> io::Result<u64> {
     cfg_select! {
         target_os = "linux" => { map::pieces(file, gap_bytes) }
-        _ => {
-            let _ = (file, gap_bytes);
-            Err(crate::Unsupported("where a file is on the disk can be read on Linux only").into())
-        }
+        _ => { unsupported("where a file is on the disk can be read on Linux only", (file, gap_bytes)) }
     }
 }
 
@@ -202,10 +184,7 @@ pub fn collapse(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
         target_os = "linux" => {
             Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::COLLAPSE_RANGE, offset, bytes)?)
         }
-        _ => {
-            let _ = (file, offset, bytes);
-            Err(crate::Unsupported("a range is removed from a file on Linux only").into())
-        }
+        _ => { unsupported("a range is removed from a file on Linux only", (file, offset, bytes)) }
     }
 }
 
@@ -271,10 +250,6 @@ pub mod attribute {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn bounded(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30)
-}
-
-fn unsupported() -> io::Error {
-    crate::Unsupported("files without a name").into()
 }
 
 /// By which this process can open a file that has no name.

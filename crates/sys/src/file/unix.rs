@@ -125,10 +125,7 @@ pub fn evict(file: &File) -> io::Result<()> {
         any(target_os = "linux", target_os = "android", target_os = "freebsd") => {
             Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
         }
-        _ => {
-            let _ = file;
-            Err(crate::Unsupported("the content of a file cannot be removed from memory here").into())
-        }
+        _ => { crate::error::unsupported("the content of a file cannot be removed from memory here", file) }
     }
 }
 

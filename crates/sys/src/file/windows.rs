@@ -14,8 +14,6 @@ use windows_sys::Win32::Storage::FileSystem::{
     FileIdBothDirectoryRestartInfo, GetDiskFreeSpaceExW, GetFileInformationByHandleEx,
 };
 
-use crate::Unsupported;
-
 /// A path in the form that the system takes, made before anything is timed.
 #[derive(Clone, Debug)]
 pub struct Path(PathBuf);
@@ -62,12 +60,9 @@ pub fn open_folder(path: &std::path::Path) -> io::Result<File> {
     File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }
 
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn sync_folder(_folder: &File) -> io::Result<()> {
-    Err(Unsupported("Windows does not write the entries of a folder to disk on request").into())
+missing! {
+    "Windows does not write the entries of a folder to disk on request";
+    pub fn sync_folder(folder: &File) -> io::Result<()>;
 }
 
 /// One rename by std: SetFileInformationByHandle, or MoveFileExW where that lacks it.
@@ -105,12 +100,9 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     std::fs::remove_dir(&path.0)
 }
 
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn evict(_file: &File) -> io::Result<()> {
-    Err(Unsupported("the content of a file cannot be removed from memory here").into())
+missing! {
+    "the content of a file cannot be removed from memory here";
+    pub fn evict(file: &File) -> io::Result<()>;
 }
 
 /// Reads the metadata of a file, which are not used.
@@ -194,29 +186,11 @@ pub fn close(file: File) -> io::Result<()> {
     Ok(())
 }
 
-const MISSING: Unsupported =
-    Unsupported("std opens no file below an open folder on Windows, so files outside of it might be served");
-
-/// A folder; nothing outside it is opened.
-#[derive(Debug)]
-pub struct Root(());
-
-impl Root {
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn new(_folder: &std::path::Path) -> io::Result<Root> {
-        Err(MISSING.into())
-    }
-
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn open(&self, _path: &[u8]) -> io::Result<File> {
-        Err(MISSING.into())
-    }
+missing! {
+    "std opens no file below an open folder on Windows, so files outside of it might be served";
+    pub struct Root;
+    pub fn new(folder: &std::path::Path) -> io::Result<Root>;
+    pub fn open(&self, path: &[u8]) -> io::Result<File>;
 }
 
 /// A name in a folder.

@@ -379,17 +379,14 @@ mod bsd {
 
 /// Systems without POSIX resource limits, such as Windows: handles and processes are bounded by memory only.
 #[cfg(not(unix))]
-#[allow(missing_docs, reason = "the names are documented for Unix")]
 mod other {
     use super::{Bound, Kind, Limit, Raise, Resource};
     use crate::Unsupported;
 
-    pub fn get(_: Kind) -> Result<Limit, Unsupported> {
-        Err(Unsupported("processes have no resource limits on this system"))
-    }
-
-    pub fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
-        Err(Unsupported("processes have no resource limits on this system"))
+    missing! {
+        "processes have no resource limits on this system";
+        pub fn get(kind: Kind) -> Result<Limit, Unsupported>;
+        pub fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported>;
     }
 
     pub(super) fn bounds(_: Resource) -> Vec<Bound> {

@@ -10,43 +10,26 @@ pub use platform::{MountNumber, bind, describe, mount_memory, number, unmount};
 
 /// Systems where mounts belong to all processes.
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::fs::File;
     use std::io;
     use std::path::Path;
 
-    use crate::Unsupported;
+    const REASON: &str = "a process has mounts of its own on Linux only";
 
-    const REASON: Unsupported = Unsupported("a process has mounts of its own on Linux only");
-
-    pub fn own_namespace() -> io::Result<()> {
-        Err(REASON.into())
+    missing! {
+        REASON;
+        pub fn own_namespace() -> io::Result<()>;
+        pub fn mount(source: &Path, folder: &Path, kind: &str, options: &[String]) -> io::Result<()>;
+        pub fn expect_unused(device: &Path) -> io::Result<()>;
     }
 
-    pub fn mount(_source: &Path, _folder: &Path, _kind: &str, _options: &[String]) -> io::Result<()> {
-        Err(REASON.into())
-    }
-
-    pub fn expect_unused(_device: &Path) -> io::Result<()> {
-        Err(REASON.into())
-    }
-
-    #[derive(Debug)]
-    pub enum LoopDevice {}
-
-    impl LoopDevice {
-        pub fn attach(_image: &File) -> io::Result<LoopDevice> {
-            Err(REASON.into())
-        }
-
-        pub fn path(&self) -> &Path {
-            match *self {}
-        }
-
-        pub fn is_direct(&self) -> io::Result<bool> {
-            match *self {}
-        }
+    missing! {
+        REASON;
+        pub struct LoopDevice;
+        pub fn attach(image: &File) -> io::Result<LoopDevice>;
+        pub fn path(&self) -> &Path;
+        pub fn is_direct(&self) -> io::Result<bool>;
     }
 }
 

@@ -56,13 +56,10 @@ pub struct ProcessTreeUsage {
     pub cpu_seconds: f64,
 }
 
-/// The present usage of this process and its descendants.
-///
-/// # Errors
-/// Unsupported.
 #[cfg(not(any(target_os = "linux", windows)))]
-pub fn process_tree_usage() -> io::Result<ProcessTreeUsage> {
-    Err(crate::Unsupported("the usage of a tree of processes is read on Linux only").into())
+missing! {
+    "the usage of a tree of processes is read on Linux only";
+    pub fn process_tree_usage() -> io::Result<ProcessTreeUsage>;
 }
 
 /// Whether a signal ended the process.

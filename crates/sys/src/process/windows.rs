@@ -1,8 +1,9 @@
 //! Processes on Windows: there is no fork, and job objects do what process groups do elsewhere.
 
+use std::fs::File;
 use std::io;
 use std::os::windows::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -15,10 +16,6 @@ use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS
 use windows_sys::Win32::System::Threading::{
     CREATE_NEW_PROCESS_GROUP, GetCurrentProcess, GetProcessTimes, INFINITE, OpenProcess, PROCESS_SYNCHRONIZE,
     PROCESS_TERMINATE, TerminateProcess, WaitForSingleObject,
-};
-
-pub use missing::{
-    become_user, bequeath, ended_child, fork, fork_in_two, inherited, is_root, parent, replace_by,
 };
 
 use super::ProcessTreeUsage;
@@ -163,51 +160,35 @@ fn join() -> io::Result<()> {
     Ok(())
 }
 
-/// The facilities that Windows lacks: fork(2), execve(2), and calls that wait for the port.
-#[allow(missing_docs, reason = "the names are documented for Unix")]
-mod missing {
-    use std::fs::File;
-    use std::io;
-    use std::process::{Command, ExitStatus};
+missing! {
+    "Windows has no fork";
+    pub fn fork(work: impl FnOnce() -> u8) -> io::Result<u32>;
+    pub fn fork_in_two() -> io::Result<Option<u32>>;
+    pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>>;
+}
 
-    use crate::Unsupported;
+missing! {
+    "leaving open files to other programs waits for the port";
+    pub fn bequeath(file: &File) -> io::Result<i32>;
+    pub fn inherited(number: i32) -> io::Result<File>;
+}
 
-    const NO_FORK: Unsupported = Unsupported("Windows has no fork");
-    const NO_HEIRS: Unsupported = Unsupported("leaving open files to other programs waits for the port");
+missing! {
+    "becoming another user waits for the port";
+    pub fn become_user(name: &str) -> io::Result<()>;
+}
 
-    pub fn parent() -> i32 {
-        0
-    }
+/// Unsupported.
+pub fn replace_by(_command: &mut Command) -> io::Error {
+    crate::Unsupported("no program takes the place of another on this system").into()
+}
 
-    pub fn replace_by(_command: &mut Command) -> io::Error {
-        Unsupported("no program takes the place of another on this system").into()
-    }
+/// Not known.
+pub fn parent() -> i32 {
+    0
+}
 
-    pub fn fork(_work: impl FnOnce() -> u8) -> io::Result<u32> {
-        Err(NO_FORK.into())
-    }
-
-    pub fn fork_in_two() -> io::Result<Option<u32>> {
-        Err(NO_FORK.into())
-    }
-
-    pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
-        Err(NO_FORK.into())
-    }
-
-    pub fn bequeath(_file: &File) -> io::Result<i32> {
-        Err(NO_HEIRS.into())
-    }
-
-    pub fn inherited(_number: i32) -> io::Result<File> {
-        Err(NO_HEIRS.into())
-    }
-
-    pub fn is_root() -> bool {
-        false
-    }
-
-    pub fn become_user(_name: &str) -> io::Result<()> {
-        Err(Unsupported("becoming another user waits for the port").into())
-    }
+/// Windows has no such user.
+pub fn is_root() -> bool {
+    false
 }

@@ -377,34 +377,23 @@ mod other {
     use std::io;
 
     use super::{Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, ThreadUse, ThreadWait};
-    use crate::Unsupported;
 
-    const REASON: Unsupported = Unsupported("the waits of other processes are read from Linux's /proc only");
-
-    macro_rules! unsupported {
-        ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-            $(pub(super) fn $name($($argument: $type),*) -> io::Result<$result> {
-                $(let _ = $argument;)*
-                Err(REASON.into())
-            })*
-        };
-    }
-
-    unsupported! {
-        processes() -> Vec<ProcessEntry>;
-        count() -> u64;
-        process(pid: u32) -> ProcessEntry;
-        program(pid: u32) -> String;
-        command(pid: u32) -> Vec<String>;
-        descriptors(pid: u32) -> Vec<Descriptor>;
-        epoll_watches(pid: u32, descriptor: i32) -> Vec<EpollWatch>;
-        sends_signals(pid: u32, descriptor: i32) -> bool;
-        sockets(pid: u32) -> Vec<SocketEntry>;
-        network_namespace(pid: u32) -> u64;
-        memory(pid: u32, is_shared_known: bool) -> ProcessMemory;
-        threads(pid: u32) -> Vec<u32>;
-        thread_use(pid: u32, thread: u32) -> ThreadUse;
-        thread_wait(pid: u32, thread: u32) -> ThreadWait;
+    missing! {
+        "the waits of other processes are read from Linux's /proc only";
+        pub(super) fn processes() -> io::Result<Vec<ProcessEntry>>;
+        pub(super) fn count() -> io::Result<u64>;
+        pub(super) fn process(pid: u32) -> io::Result<ProcessEntry>;
+        pub(super) fn program(pid: u32) -> io::Result<String>;
+        pub(super) fn command(pid: u32) -> io::Result<Vec<String>>;
+        pub(super) fn descriptors(pid: u32) -> io::Result<Vec<Descriptor>>;
+        pub(super) fn epoll_watches(pid: u32, descriptor: i32) -> io::Result<Vec<EpollWatch>>;
+        pub(super) fn sends_signals(pid: u32, descriptor: i32) -> io::Result<bool>;
+        pub(super) fn sockets(pid: u32) -> io::Result<Vec<SocketEntry>>;
+        pub(super) fn network_namespace(pid: u32) -> io::Result<u64>;
+        pub(super) fn memory(pid: u32, is_shared_known: bool) -> io::Result<ProcessMemory>;
+        pub(super) fn threads(pid: u32) -> io::Result<Vec<u32>>;
+        pub(super) fn thread_use(pid: u32, thread: u32) -> io::Result<ThreadUse>;
+        pub(super) fn thread_wait(pid: u32, thread: u32) -> io::Result<ThreadWait>;
     }
 
     pub(super) fn hides_others() -> bool {

@@ -68,74 +68,45 @@ const MISS: u64 = 1 << 16;
 
 /// Systems without perf_event_open(2).
 #[cfg(not(target_os = "linux"))]
-#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
     use std::io;
     use std::time::Duration;
 
     use super::{CodeMapping, Holding, KernelSymbols, Sample};
-    use crate::Unsupported;
 
-    const MISSING: Unsupported =
-        Unsupported("samples of stacks need perf_event_open(2), which only Linux has");
+    const MISSING: &str = "samples of stacks need perf_event_open(2), which only Linux has";
 
-    #[derive(Debug)]
-    pub enum Sampler {}
-
-    impl Sampler {
-        pub fn attach(_process: u32, _period: Duration, _processors: &[u32]) -> io::Result<Sampler> {
-            Err(MISSING.into())
-        }
-
-        pub fn enable(&self) -> io::Result<()> {
-            match *self {}
-        }
-
-        pub fn counters(&self) -> &[&'static str] {
-            match *self {}
-        }
-
-        pub fn uncounted(&self) -> &str {
-            match *self {}
-        }
-
-        pub fn unsampled(&self) -> &str {
-            match *self {}
-        }
-
-        pub fn finish(&mut self, _on_sample: &mut dyn FnMut(Sample<'_>)) {
-            match *self {}
-        }
-
-        pub fn drain(&mut self, _on_sample: &mut dyn FnMut(Sample<'_>)) {
-            match *self {}
-        }
-
-        pub fn code_of_others(&self) -> &[CodeMapping] {
-            match *self {}
-        }
-
-        pub fn lost(&self) -> u64 {
-            match *self {}
-        }
+    missing! {
+        MISSING;
+        pub struct Sampler;
+        pub fn attach(process: u32, period: Duration, processors: &[u32]) -> io::Result<Sampler>;
+        pub fn enable(&self) -> io::Result<()>;
+        pub fn counters(&self) -> &[&'static str];
+        pub fn uncounted(&self) -> &str;
+        pub fn unsampled(&self) -> &str;
+        pub fn finish(&mut self, on_sample: &mut dyn FnMut(Sample<'_>));
+        pub fn drain(&mut self, on_sample: &mut dyn FnMut(Sample<'_>));
+        pub fn code_of_others(&self) -> &[CodeMapping];
+        pub fn lost(&self) -> u64;
     }
 
+    missing! {
+        MISSING;
+        pub fn kernel_symbols() -> io::Result<KernelSymbols>;
+        pub fn mappings(process: u32) -> io::Result<Vec<CodeMapping>>;
+    }
+
+    /// There is no such clock.
     pub fn sample_clock_ns() -> u64 {
         0
     }
 
-    pub fn kernel_symbols() -> io::Result<KernelSymbols> {
-        Err(MISSING.into())
-    }
-
-    pub fn mappings(_process: u32) -> io::Result<Vec<CodeMapping>> {
-        Err(MISSING.into())
-    }
-
+    /// It is not known.
     pub fn in_use(_process: u32) -> Vec<Holding> {
         Vec::new()
     }
 
+    /// It is not known.
     pub fn waits_for_input(_process: u32) -> bool {
         true
     }

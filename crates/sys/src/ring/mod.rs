@@ -108,96 +108,45 @@ pub struct Completion<'ring, A = OwnedHandle> {
         any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
     ))
 ))]
-#[allow(missing_docs, reason = "the names are documented for Linux")]
 mod platform {
-    use std::convert::Infallible;
     use std::io;
     use std::os::fd::{BorrowedFd, OwnedFd};
     use std::time::Duration;
 
     use super::{Completion, OperationId, RingSettings};
-    use crate::Unsupported;
     use crate::event::Interest;
 
-    #[derive(Debug)]
-    pub struct Ring(Infallible);
-
-    impl Ring {
-        pub fn new(_settings: RingSettings) -> io::Result<Ring> {
-            Err(Unsupported("io_uring is of Linux, on x86-64, Arm64 and RISC-V").into())
-        }
-
-        pub fn accept_multishot(
-            &mut self,
-            _listener: BorrowedFd<'_>,
-            _token: u64,
-        ) -> io::Result<OperationId> {
-            match self.0 {}
-        }
-
-        pub fn recv_multishot(&mut self, _socket: BorrowedFd<'_>, _token: u64) -> io::Result<OperationId> {
-            match self.0 {}
-        }
-
-        pub fn send(
-            &mut self,
-            _socket: BorrowedFd<'_>,
-            _bytes: Vec<u8>,
-            _token: u64,
-        ) -> io::Result<OperationId> {
-            match self.0 {}
-        }
-
+    missing! {
+        "io_uring is of Linux, on x86-64, Arm64 and RISC-V";
+        pub struct Ring;
+        pub fn new(settings: RingSettings) -> io::Result<Ring>;
+        pub fn accept_multishot(&mut self, listener: BorrowedFd<'_>, token: u64) -> io::Result<OperationId>;
+        pub fn recv_multishot(&mut self, socket: BorrowedFd<'_>, token: u64) -> io::Result<OperationId>;
+        pub fn send(&mut self, socket: BorrowedFd<'_>, bytes: Vec<u8>, token: u64) -> io::Result<OperationId>;
         pub fn read_at(
             &mut self,
-            _file: BorrowedFd<'_>,
-            _offset: u64,
-            _bytes: Vec<u8>,
-            _token: u64,
-        ) -> io::Result<OperationId> {
-            match self.0 {}
-        }
-
+            file: BorrowedFd<'_>,
+            offset: u64,
+            bytes: Vec<u8>,
+            token: u64
+        ) -> io::Result<OperationId>;
         pub fn poll_once(
             &mut self,
-            _descriptor: BorrowedFd<'_>,
-            _interest: Interest,
-            _token: u64,
-        ) -> io::Result<OperationId> {
-            match self.0 {}
-        }
-
+            descriptor: BorrowedFd<'_>,
+            interest: Interest,
+            token: u64
+        ) -> io::Result<OperationId>;
         pub fn poll_multishot(
             &mut self,
-            _descriptor: BorrowedFd<'_>,
-            _interest: Interest,
-            _token: u64,
-        ) -> io::Result<OperationId> {
-            match self.0 {}
-        }
-
-        pub fn cancel(&mut self, _operation: OperationId) -> io::Result<()> {
-            match self.0 {}
-        }
-
-        pub fn close(&mut self, _descriptor: OwnedFd) {
-            match self.0 {}
-        }
-
-        pub fn submit(&mut self) -> io::Result<()> {
-            match self.0 {}
-        }
-
-        pub fn wait(&mut self, _timeout: Option<Duration>) -> io::Result<usize> {
-            match self.0 {}
-        }
-
-        pub fn completion(&mut self) -> Option<Completion<'_>> {
-            match self.0 {}
-        }
-
-        pub fn in_flight(&self) -> usize {
-            match self.0 {}
-        }
+            descriptor: BorrowedFd<'_>,
+            interest: Interest,
+            token: u64
+        ) -> io::Result<OperationId>;
+        pub fn cancel(&mut self, operation: OperationId) -> io::Result<()>;
+        pub fn close(&mut self, descriptor: OwnedFd);
+        pub fn submit(&mut self) -> io::Result<()>;
+        pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize>;
+        pub fn completion(&mut self) -> Option<Completion<'_>>;
+        pub fn in_flight(&self) -> usize;
     }
 }

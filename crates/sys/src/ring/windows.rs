@@ -6,7 +6,9 @@
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::os::windows::io::{AsRawSocket, BorrowedSocket, OwnedSocket as Descriptor};
+use std::mem::ManuallyDrop;
+use std::net::TcpListener;
+use std::os::windows::io::{AsRawSocket, BorrowedSocket, FromRawSocket, OwnedSocket};
 use std::ptr;
 use std::time::{Duration, Instant};
 
@@ -20,7 +22,7 @@ use windows_sys::Win32::System::IO::{
 };
 
 use super::{Completion, OperationId, RingSettings};
-use crate::winsock::{ACCEPTED_BY, OwnedSocket, last_error};
+use crate::winsock::{self, ACCEPTED_BY, last_error};
 
 /// Completions that one call takes.
 const COMPLETIONS_MAX: usize = 256;
@@ -140,7 +142,7 @@ impl Ring {
     }
 
     /// Closes a connection that has nothing in flight.
-    pub fn close(&mut self, connection: Descriptor) {
+    pub fn close(&mut self, connection: OwnedSocket) {
         drop(connection);
     }
 
@@ -240,8 +242,10 @@ impl Operation {
         let overlapped = self.overlapped.get();
         let is_done = match &mut self.work {
             Work::Accept(made, names) => {
-                let socket = OwnedSocket::like(self.socket)?;
-                let raw = socket.raw();
+                // SAFETY: it has the number of the listener, which is not closed here.
+                let listener = ManuallyDrop::new(unsafe { TcpListener::from_raw_socket(self.socket as _) });
+                let socket = winsock::stream(listener.local_addr()?.is_ipv4())?;
+                let raw = winsock::raw(&socket);
                 *made = Some(socket);
                 let (room, mut received) = (NAME_BYTES as u32, 0);
                 let names = names.as_mut_ptr().cast();
@@ -322,10 +326,10 @@ impl Port {
     }
 
     /// Makes a connection of a socket that AcceptEx has connected.
-    fn accepted(&self, socket: OwnedSocket, listener: SOCKET) -> io::Result<Descriptor> {
-        socket.set(ACCEPTED_BY, &listener)?;
-        self.add(socket.raw())?;
-        Ok(socket.into())
+    fn accepted(&self, socket: OwnedSocket, listener: SOCKET) -> io::Result<OwnedSocket> {
+        winsock::set(&socket, ACCEPTED_BY, &listener)?;
+        self.add(winsock::raw(&socket))?;
+        Ok(socket)
     }
 
     /// Takes the completions that are there, at least one unless the time is over.

@@ -9,17 +9,20 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+
+use crate::handle::AsHandle;
 #[cfg(unix)]
 pub use platform::BoundSocket;
 pub use platform::{Connection, Listener};
-
-use crate::handle::AsHandle;
 
 /// TCP sockets that are open on this machine, of all processes; on Linux those of this network namespace.
 ///
 /// # Errors
 /// Unsupported.
-pub fn in_use() -> std::io::Result<u64> {
+pub fn in_use() -> io::Result<u64> {
     cfg_select! {
         target_os = "linux" => { sockstat::in_use() }
         _ => { Err(crate::Unsupported("open sockets are counted on Linux only").into()) }
@@ -31,7 +34,7 @@ pub fn in_use() -> std::io::Result<u64> {
 ///
 /// # Errors
 /// Unsupported.
-pub fn time_wait() -> std::io::Result<u64> {
+pub fn time_wait() -> io::Result<u64> {
     cfg_select! {
         target_os = "linux" => { sockstat::time_wait() }
         _ => { Err(crate::Unsupported("connections in TIME_WAIT are counted on Linux only").into()) }
@@ -43,13 +46,10 @@ pub fn time_wait() -> std::io::Result<u64> {
 ///
 /// # Errors
 /// Those of getsockopt(2); unsupported.
-pub fn acknowledged(connection: &impl AsHandle) -> std::io::Result<u64> {
+pub fn acknowledged(connection: &impl AsHandle) -> io::Result<u64> {
     cfg_select! {
         target_os = "linux" => { info::acknowledged(connection.handle()) }
-        _ => {
-            let _ = connection;
-            Err(crate::Unsupported("acknowledged bytes are read on Linux only").into())
-        }
+        _ => { crate::error::unsupported("acknowledged bytes are read on Linux only", connection) }
     }
 }
 
@@ -57,12 +57,44 @@ pub fn acknowledged(connection: &impl AsHandle) -> std::io::Result<u64> {
 ///
 /// # Errors
 /// Those of getsockopt(2); unsupported.
-pub fn received(connection: &impl AsHandle) -> std::io::Result<ReceivedBytes> {
+pub fn received(connection: &impl AsHandle) -> io::Result<ReceivedBytes> {
     cfg_select! {
         target_os = "linux" => { info::received(connection.handle()) }
-        _ => {
-            let _ = connection;
-            Err(crate::Unsupported("the bytes of a connection are counted on Linux only").into())
+        _ => { crate::error::unsupported("the bytes of a connection are counted on Linux only", connection) }
+    }
+}
+
+impl Connection {
+    /// Begins to connect; a blocking one is connected when this returns. `from` is as for
+    /// [`Connection::prepare`].
+    ///
+    /// # Errors
+    /// Those of socket(2), bind(2) and connect(2).
+    #[inline]
+    pub fn connect(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
+        let connection = Connection::prepare(to, from, waiting)?;
+        connection.begin(to)?;
+        Ok(connection)
+    }
+
+    /// One sendfile(2), or a read and a send where the system has none: up to `count` bytes of the file from
+    /// `offset`, which moves on. 0 when the file is shorter.
+    ///
+    /// # Errors
+    /// Those of sendfile(2).
+    pub fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize> {
+        cfg_select! {
+            any(target_os = "linux", target_os = "android") => {
+                Ok(rustix::fs::sendfile(self, file, Some(offset), count)?)
+            }
+            _ => {
+                let mut chunk = [0_u8; 16 << 10];
+                let wanted = chunk.len().min(count);
+                let read = crate::file::read_some_at(file, &mut chunk[..wanted], *offset)?;
+                let sent = self.send(&chunk[..read])?;
+                *offset += sent as u64;
+                Ok(sent)
+            }
         }
     }
 }

@@ -115,12 +115,7 @@ impl Listener {
         #[cfg(not(target_vendor = "apple"))]
         return Ok(Connection(net::accept_with(&self.0, flags(waiting))?));
         #[cfg(target_vendor = "apple")]
-        {
-            let socket = net::accept(&self.0)?;
-            rustix::io::ioctl_fioclex(&socket)?;
-            rustix::io::ioctl_fionbio(&socket, waiting == Waiting::NonBlocking)?;
-            Ok(Connection(socket))
-        }
+        return with_flags(net::accept(&self.0)?, waiting).map(Connection);
     }
 
     /// A blocking accept gives up after this time, with `WouldBlock`. Connections inherit it as their
@@ -164,20 +159,8 @@ impl Connection {
         Ok((self.0.try_clone()?.into(), self.0.into()))
     }
 
-    /// Begins to connect; a blocking one is connected when this returns. `from` is as for
-    /// [`Connection::prepare`].
-    ///
-    /// # Errors
-    /// Those of socket(2), bind(2) and connect(2).
-    #[inline]
-    pub fn connect(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
-        let connection = Connection::prepare(to, from, waiting)?;
-        connection.begin(to)?;
-        Ok(connection)
-    }
-
-    /// The same to a socket in the file system (unix(7)). On Linux one that does not wait fails with
-    /// `WouldBlock` where the queue of the listener is full.
+    /// As [`Connection::connect`], to a socket in the file system (unix(7)). On Linux one that does not wait
+    /// fails with `WouldBlock` where the queue of the listener is full.
     ///
     /// # Errors
     /// Those of socket(2) and connect(2).
@@ -269,25 +252,6 @@ impl Connection {
     pub fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut control = net::SendAncillaryBuffer::default();
         Ok(net::sendmsg(&self.0, pieces, &mut control, QUIETLY)?)
-    }
-
-    /// One sendfile(2), or a read and a send where the system has none: up to `count` bytes of the file from
-    /// `offset`, which moves on. 0 when the file is shorter.
-    ///
-    /// # Errors
-    /// Those of sendfile(2).
-    pub fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize> {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        return Ok(rustix::fs::sendfile(&self.0, file, Some(offset), count)?);
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        {
-            let mut chunk = [0_u8; 16 << 10];
-            let wanted = chunk.len().min(count);
-            let read = std::os::unix::fs::FileExt::read_at(file, &mut chunk[..wanted], *offset)?;
-            let sent = self.send(&chunk[..read])?;
-            *offset += sent as u64;
-            Ok(sent)
-        }
     }
 
     /// Nothing more will be sent; the other end can still send.
@@ -412,12 +376,15 @@ fn stream(family: AddressFamily, waiting: Waiting) -> io::Result<OwnedFd> {
     #[cfg(not(target_vendor = "apple"))]
     return Ok(net::socket_with(family, SocketType::STREAM, flags(waiting), None)?);
     #[cfg(target_vendor = "apple")]
-    {
-        let socket = net::socket(family, SocketType::STREAM, None)?;
-        rustix::io::ioctl_fioclex(&socket)?;
-        rustix::io::ioctl_fionbio(&socket, waiting == Waiting::NonBlocking)?;
-        Ok(socket)
-    }
+    return with_flags(net::socket(family, SocketType::STREAM, None)?, waiting);
+}
+
+/// The calls of macOS that make sockets take no flags.
+#[cfg(target_vendor = "apple")]
+fn with_flags(socket: OwnedFd, waiting: Waiting) -> io::Result<OwnedFd> {
+    rustix::io::ioctl_fioclex(&socket)?;
+    rustix::io::ioctl_fionbio(&socket, waiting == Waiting::NonBlocking)?;
+    Ok(socket)
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -431,18 +398,7 @@ fn flags(waiting: Waiting) -> SocketFlags {
 /// `SO_BINDTODEVICE` of socket(7), which needs no privilege since Linux 5.7.
 #[cfg(target_os = "linux")]
 fn only_loopback(socket: &OwnedFd) -> io::Result<()> {
-    let device = c"lo";
-    // SAFETY: the option's value is a name that lives as long as the call, and its length.
-    let answer = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_BINDTODEVICE,
-            device.as_ptr().cast(),
-            device.count_bytes() as libc::socklen_t,
-        )
-    };
-    crate::error::checked(answer).map(drop)
+    set_option(socket, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, b"lo")
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -453,21 +409,19 @@ fn only_loopback(_socket: &OwnedFd) -> io::Result<()> {
 /// ip(7), since Linux 4.2.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn choose_port_late(socket: &OwnedFd) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the option's value is an int that lives as long as the call.
-    let answer = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            (&raw const on).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
-    };
-    crate::error::checked(answer).map(drop)
+    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &1_i32.to_ne_bytes())
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn choose_port_late(_socket: &OwnedFd) -> io::Result<()> {
     Ok(())
+}
+
+/// One setsockopt(2).
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn set_option(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &[u8]) -> io::Result<()> {
+    let (number, length) = (socket.as_raw_fd(), value.len() as libc::socklen_t);
+    // SAFETY: the value is that long and lives as long as the call.
+    let answer = unsafe { libc::setsockopt(number, level, option, value.as_ptr().cast(), length) };
+    crate::error::checked(answer).map(drop)
 }

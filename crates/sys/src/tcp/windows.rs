@@ -1,9 +1,7 @@
 //! TCP by Winsock.
 
-use std::fs::File;
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
-use std::os::windows::fs::FileExt;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::windows::io::{AsSocket, BorrowedSocket};
 use std::path::Path;
 use std::process::Stdio;
@@ -11,28 +9,30 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use windows_sys::Win32::Networking::WinSock::{
-    LINGER, POLLRDNORM, SD_BOTH, SD_RECEIVE, SD_SEND, WSABUF, WSAETIMEDOUT, WSAEWOULDBLOCK, WSAPOLLFD,
-    WSASend, accept, connect, listen, recv, send, shutdown,
+    LINGER, POLLRDNORM, SD_BOTH, WSABUF, WSAETIMEDOUT, WSAEWOULDBLOCK, WSAPOLLFD, WSASend, accept, connect,
+    listen, recv, send, shutdown,
 };
 
 use super::{Listening, Waiting};
 use crate::Unsupported;
 use crate::handle::OwnedHandle;
 use crate::winsock::{
-    IPV6_ONLY, LINGERING, NO_DELAY, OwnedSocket, RECEIVE_TIMEOUT, SEND_TIMEOUT, count, done, name_of, poll,
+    self, IPV6_ONLY, LINGERING, NO_DELAY, RECEIVE_TIMEOUT, SEND_TIMEOUT, count, done, name_of, raw,
 };
 
 /// A socket that accepts connections.
 #[derive(Debug)]
 pub struct Listener {
-    socket: OwnedSocket,
+    socket: TcpListener,
+    /// Whether it was made so that accept waits: the system has no call that reads this.
+    is_blocking: bool,
     /// How many milliseconds a blocking accept waits; 0 for ever.
     accept_milliseconds: AtomicU32,
 }
 
 /// A connection, or one that is being made.
 #[derive(Debug)]
-pub struct Connection(OwnedSocket);
+pub struct Connection(TcpStream);
 
 impl Listener {
     /// Listens at the address; port 0 lets the system choose. An IPv6 listener serves IPv6 alone. Connections
@@ -47,17 +47,19 @@ impl Listener {
         if how.loopback {
             return Err(Unsupported("a listener is bound to the loopback device on Linux only").into());
         }
-        let socket = OwnedSocket::stream(address.is_ipv4())?;
+        let socket = TcpListener::from(winsock::stream(address.is_ipv4())?);
         if address.is_ipv6() {
-            socket.set(IPV6_ONLY, &1)?;
+            winsock::set(&socket, IPV6_ONLY, &1)?;
         }
-        socket.set_nonblocking(!how.blocking)?;
+        if !how.blocking {
+            socket.set_nonblocking(true)?;
+        }
         // Responses leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
-        socket.set(NO_DELAY, &1)?;
-        socket.bind(address)?;
+        winsock::set(&socket, NO_DELAY, &1)?;
+        winsock::bind(&socket, address)?;
         // SAFETY: takes numbers only.
-        done(unsafe { listen(socket.raw(), i32::from(how.backlog)) })?;
-        Ok(Listener { socket, accept_milliseconds: AtomicU32::new(0) })
+        done(unsafe { listen(raw(&socket), i32::from(how.backlog)) })?;
+        Ok(Listener { socket, is_blocking: how.blocking, accept_milliseconds: AtomicU32::new(0) })
     }
 
     /// Where it listens.
@@ -65,7 +67,7 @@ impl Listener {
     /// # Errors
     /// Those of getsockname.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.socket.local()
+        self.socket.local_addr()
     }
 
     /// One accept, and ioctlsocket where the connection is to wait in another way than the listener: it
@@ -77,14 +79,23 @@ impl Listener {
     pub fn accept(&self, waiting: Waiting) -> io::Result<Connection> {
         let limit = self.accept_milliseconds.load(Ordering::Relaxed);
         if waiting == Waiting::Blocking && limit > 0 {
-            let mut entry = [WSAPOLLFD { fd: self.socket.raw(), events: POLLRDNORM, revents: 0 }];
-            poll(&mut entry, Some(Duration::from_millis(limit.into())))?;
+            let mut entry = [WSAPOLLFD { fd: raw(&self.socket), events: POLLRDNORM, revents: 0 }];
+            winsock::poll(&mut entry, Some(Duration::from_millis(limit.into())))?;
         }
-        // SAFETY: no address is requested, so no pointer is followed.
-        let socket = unsafe { accept(self.socket.raw(), std::ptr::null_mut(), std::ptr::null_mut()) };
-        let socket = self.socket.accepted(socket)?;
-        socket.set_nonblocking(waiting == Waiting::NonBlocking)?;
+        let (address, length) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: no address is requested, so no pointer is followed; the socket is ours.
+        let socket = TcpStream::from(unsafe { winsock::owned(accept(raw(&self.socket), address, length)) }?);
+        let is_nonblocking = waiting == Waiting::NonBlocking;
+        if is_nonblocking != self.is_nonblocking() {
+            socket.set_nonblocking(is_nonblocking)?;
+        }
         Ok(Connection(socket))
+    }
+
+    /// Whether accept does not wait, which connections inherit, see [`Listener::accept_timeout`].
+    #[inline]
+    fn is_nonblocking(&self) -> bool {
+        !self.is_blocking || self.accept_milliseconds.load(Ordering::Relaxed) > 0
     }
 
     /// A blocking accept gives up after this time, with `WouldBlock`. Windows has no such option, so the
@@ -103,13 +114,13 @@ impl Listener {
     /// # Errors
     /// Those of setsockopt.
     pub fn send_timeout(&self, timeout: Duration) -> io::Result<()> {
-        self.socket.set(SEND_TIMEOUT, &milliseconds(Some(timeout)))
+        winsock::set(&self.socket, SEND_TIMEOUT, &milliseconds(Some(timeout)))
     }
 
     /// Closing must suffice: Windows goes on accepting for a listener.
     pub fn finish(&self) {
         // SAFETY: takes numbers only.
-        unsafe { shutdown(self.socket.raw(), SD_BOTH) };
+        unsafe { shutdown(raw(&self.socket), SD_BOTH) };
     }
 }
 
@@ -130,24 +141,9 @@ impl Connection {
         Err(NO_STDIO.into())
     }
 
-    /// Begins to connect; a blocking one is connected when this returns. `from` is as for
-    /// [`Connection::prepare`].
-    ///
-    /// # Errors
-    /// Those of WSASocketW, bind and connect.
-    #[inline]
-    pub fn connect(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
-        let connection = Connection::prepare(to, from, waiting)?;
-        connection.begin(to)?;
-        Ok(connection)
-    }
-
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn connect_unix(_path: &Path, _waiting: Waiting) -> io::Result<Connection> {
-        Err(Unsupported("sockets in the file system are not connected to on Windows").into())
+    missing! {
+        "sockets in the file system are not connected to on Windows";
+        pub fn connect_unix(path: &Path, waiting: Waiting) -> io::Result<Connection>;
     }
 
     /// Everything before connect. With `from`, the connection will begin at that address; its port 0 leaves
@@ -157,10 +153,12 @@ impl Connection {
     /// Those of WSASocketW and bind.
     #[inline]
     pub fn prepare(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
-        let socket = OwnedSocket::stream(to.is_ipv4())?;
-        socket.set_nonblocking(waiting == Waiting::NonBlocking)?;
+        let socket = TcpStream::from(winsock::stream(to.is_ipv4())?);
+        if waiting == Waiting::NonBlocking {
+            socket.set_nonblocking(true)?;
+        }
         if let Some(from) = from {
-            socket.bind(from)?;
+            winsock::bind(&socket, from)?;
         }
         Ok(Connection(socket))
     }
@@ -173,7 +171,7 @@ impl Connection {
     pub fn begin(&self, to: SocketAddr) -> io::Result<()> {
         let (name, length) = name_of(to);
         // SAFETY: the name is that long and outlives the call.
-        match done(unsafe { connect(self.0.raw(), (&raw const name).cast(), length) }) {
+        match done(unsafe { connect(raw(&self.0), (&raw const name).cast(), length) }) {
             Err(error) if error.raw_os_error() == Some(WSAEWOULDBLOCK) => Ok(()),
             answer => answer,
         }
@@ -184,7 +182,7 @@ impl Connection {
     /// # Errors
     /// The reason why it could not be made.
     pub fn connected(&self) -> io::Result<()> {
-        self.0.error()
+        self.0.take_error()?.map_or(Ok(()), Err)
     }
 
     /// One recv; 0 is the end.
@@ -194,7 +192,7 @@ impl Connection {
     #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         // SAFETY: the buffer has room for that many bytes and outlives the call.
-        in_time(count(unsafe { recv(self.0.raw(), buffer.as_mut_ptr(), length(buffer), 0) }))
+        in_time(count(unsafe { recv(raw(&self.0), buffer.as_mut_ptr(), length(buffer), 0) }))
     }
 
     /// One send.
@@ -204,7 +202,7 @@ impl Connection {
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         // SAFETY: the bytes are that many and outlive the call.
-        in_time(count(unsafe { send(self.0.raw(), bytes.as_ptr(), length(bytes), 0) }))
+        in_time(count(unsafe { send(raw(&self.0), bytes.as_ptr(), length(bytes), 0) }))
     }
 
     /// As [`Connection::send`]: Windows is not told that more follows.
@@ -227,24 +225,10 @@ impl Connection {
         // SAFETY: IoSlice is a WSABUF on Windows, by its documentation; all of them and the count outlive the
         // call, which does not overlap with anything.
         let answer = unsafe {
-            WSASend(self.0.raw(), buffers, pieces_count, &raw mut sent, 0, std::ptr::null_mut(), None)
+            WSASend(raw(&self.0), buffers, pieces_count, &raw mut sent, 0, std::ptr::null_mut(), None)
         };
         in_time(done(answer))?;
         Ok(sent as usize)
-    }
-
-    /// A read and a send: up to `count` bytes of the file from `offset`, which moves on. 0 when the file is
-    /// shorter.
-    ///
-    /// # Errors
-    /// Those of ReadFile and send.
-    pub fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize> {
-        let mut chunk = [0_u8; 16 << 10];
-        let wanted = chunk.len().min(count);
-        let read = file.seek_read(&mut chunk[..wanted], *offset)?;
-        let sent = self.send(&chunk[..read])?;
-        *offset += sent as u64;
-        Ok(sent)
     }
 
     /// Nothing more will be sent; the other end can still send.
@@ -252,8 +236,7 @@ impl Connection {
     /// # Errors
     /// Those of shutdown.
     pub fn finish_sending(&self) -> io::Result<()> {
-        // SAFETY: takes numbers only.
-        done(unsafe { shutdown(self.0.raw(), SD_SEND) })
+        self.0.shutdown(Shutdown::Write)
     }
 
     /// Nothing more will be received: a wait for input returns, with the end of input.
@@ -261,8 +244,7 @@ impl Connection {
     /// # Errors
     /// Those of shutdown.
     pub fn finish_receiving(&self) -> io::Result<()> {
-        // SAFETY: takes numbers only.
-        done(unsafe { shutdown(self.0.raw(), SD_RECEIVE) })
+        self.0.shutdown(Shutdown::Read)
     }
 
     /// Makes closesocket reset the connection, so that no port waits in TIME_WAIT.
@@ -270,7 +252,7 @@ impl Connection {
     /// # Errors
     /// Those of setsockopt.
     pub fn reset_on_close(&self) -> io::Result<()> {
-        self.0.set(LINGERING, &LINGER { l_onoff: 1, l_linger: 0 })
+        winsock::set(&self.0, LINGERING, &LINGER { l_onoff: 1, l_linger: 0 })
     }
 
     /// Small pieces leave at once rather than wait for the acknowledgement of earlier ones (`TCP_NODELAY`).
@@ -279,7 +261,7 @@ impl Connection {
     /// Those of setsockopt.
     #[inline]
     pub fn send_at_once(&self) -> io::Result<()> {
-        self.0.set(NO_DELAY, &1)
+        self.0.set_nodelay(true)
     }
 
     /// A blocking receive gives up after this time, with `WouldBlock`; `None` waits for ever.
@@ -287,7 +269,7 @@ impl Connection {
     /// # Errors
     /// Those of setsockopt.
     pub fn receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.0.set(RECEIVE_TIMEOUT, &milliseconds(timeout))
+        winsock::set(&self.0, RECEIVE_TIMEOUT, &milliseconds(timeout))
     }
 
     /// A blocking send gives up after this time, with `WouldBlock`; `None` waits for ever.
@@ -295,7 +277,7 @@ impl Connection {
     /// # Errors
     /// Those of setsockopt.
     pub fn send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.0.set(SEND_TIMEOUT, &milliseconds(timeout))
+        winsock::set(&self.0, SEND_TIMEOUT, &milliseconds(timeout))
     }
 
     /// The peer's address.
@@ -303,7 +285,7 @@ impl Connection {
     /// # Errors
     /// Those of getpeername.
     pub fn peer(&self) -> io::Result<SocketAddr> {
-        self.0.peer()
+        self.0.peer_addr()
     }
 
     /// Where this end is.
@@ -311,13 +293,13 @@ impl Connection {
     /// # Errors
     /// Those of getsockname.
     pub fn local(&self) -> io::Result<SocketAddr> {
-        self.0.local()
+        self.0.local_addr()
     }
 
     /// The number of its handle.
     #[inline]
     pub fn number(&self) -> i32 {
-        self.0.number()
+        raw(&self.0) as i32
     }
 
     /// One closesocket, with its result.
@@ -326,7 +308,7 @@ impl Connection {
     /// Those of closesocket.
     #[inline]
     pub fn close(self) -> io::Result<()> {
-        self.0.close()
+        winsock::close(self.0)
     }
 }
 
