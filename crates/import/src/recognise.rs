@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Deserializer, Value};
 
-use crate::formats::{ALL, Format, FormatForm, Place};
+use crate::formats::{ALL, Format, FormatForm, Place, ReadLines};
 use crate::outcome::Taken;
 
 /// So many lines of a text are tried as the beginning of a document.
@@ -60,8 +60,6 @@ pub(crate) fn read(text: &str, place: &Place<'_>) -> Result<Recognised<'static>,
         _ => Recognised::Nothing,
     })
 }
-
-type ReadLines = fn(&str, &Place<'_>, &mut Taken);
 
 /// The format that a line is of.
 fn of_line(line: &str) -> Option<(&'static Format, ReadLines)> {

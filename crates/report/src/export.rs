@@ -35,7 +35,7 @@ use serde::ser::SerializeMap;
 
 pub use parquet::{Partition, PartitionKey};
 pub use tables::SideTable;
-use tables::{Cell, ColumnKind, Rows};
+use tables::{Cell, ColumnKind, Table};
 
 /// The workload whose variants are commands.
 const COMMAND: &str = "command";
@@ -82,10 +82,9 @@ impl FromStr for Format {
 /// Those of `out`.
 pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Csv => write_csv(recording, out),
         Format::Json => write_json(recording, out),
-        Format::Parquet => {
-            parquet::write_part(recording, &mut recording.series().map(|(key, _)| key), &[], out)
+        Format::Csv | Format::Parquet => {
+            write_rows(format, tables::values(recording, recording.series().map(|(key, _)| key)), out)
         }
     }
 }
@@ -100,11 +99,14 @@ pub fn write_table(
     recording: &Recording,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let rows = table.rows(recording);
+    write_rows(format, table.of(recording), out)
+}
+
+fn write_rows(format: Format, table: Table<'_>, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Csv => write_csv_table(table, rows, out),
-        Format::Json => write_json_table(table, rows, out),
-        Format::Parquet => parquet::write_table(table, rows, out),
+        Format::Csv => write_csv(table, out),
+        Format::Json => write_json_table(table, out),
+        Format::Parquet => parquet::write(table, &[], out),
     }
 }
 
@@ -122,30 +124,12 @@ pub fn write_hyperfine(recording: &Recording, out: &mut dyn Write) -> Result<()>
     writeln!(out)
 }
 
-/// The long table of all values as text with commas.
-fn write_csv(recording: &Recording, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "system,workload,variant,series,direction,trial,n,value,unit,limited_by")?;
-    let bounds = Bounds::new(recording);
-    for (key, trials) in recording.series() {
-        let names = [&key.system, &key.workload, &key.variant, &key.name].map(|name| field(name)).join(",");
-        let kind = recording.kind(key);
-        let unit = field(kind.map_or("", |kind| kind.unit.name()));
-        for series in trials {
-            for (n, value) in series.points() {
-                // The debug form is the shortest that reads back exactly, with an exponent where that helps.
-                let by = bounds.of_value(key, kind, series.trial, n).map_or("", LimitedBy::name);
-                writeln!(out, "{names},{},{},{n},{value:?},{unit},{by}", key.direction, series.trial)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// One of the other tables as text with commas.
-fn write_csv_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> Result<()> {
-    let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+/// A table as text with commas. A number has the shortest form that reads back exactly, which is that of
+/// debugging, with an exponent where that helps.
+fn write_csv(table: Table<'_>, out: &mut dyn Write) -> Result<()> {
+    let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
     writeln!(out, "{}", names.join(","))?;
-    for row in rows {
+    for row in table.rows {
         for (place, cell) in row.iter().enumerate() {
             let comma = if place > 0 { "," } else { "" };
             match cell {
@@ -215,9 +199,11 @@ fn write_json(recording: &Recording, out: &mut dyn Write) -> Result<()> {
 }
 
 /// One of the other tables as an array.
-fn write_json_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> Result<()> {
+fn write_json_table(table: Table<'_>, out: &mut dyn Write) -> Result<()> {
     let mut list = JsonArray::begin(out);
-    rows.into_iter().try_for_each(|row| list.add(&JsonRow { columns: table.columns(), cells: &row }))?;
+    for row in table.rows {
+        list.add(&JsonRow { columns: table.columns, cells: &row })?;
+    }
     list.end()
 }
 

@@ -5,7 +5,6 @@ use judge::gate::{ClaimAnswer, ClaimKind, GateAnswer, GateReason, GateRefusal, G
 use stats::{Decision, Interval};
 
 use crate::compare;
-use crate::compare::words::inverted;
 use crate::document::{Document, Table, Text, Tone};
 use crate::words::{GAP, count, fixed, is_bounded, list, ratio_with_interval, some_of, things};
 
@@ -123,7 +122,7 @@ fn change(kind: ClaimKind, one: &GatedSeries) -> Option<String> {
 /// By how much a cost changed, and its interval: `6.1 %` and `4.2 to 8.1 %`; a doubling or more as a factor.
 fn by(ratio: Interval) -> (String, Option<String>) {
     if ratio.value >= DOUBLE || ratio.value <= 1.0 / DOUBLE {
-        let ratio = if ratio.value < 1.0 { inverted(ratio) } else { ratio };
+        let ratio = if ratio.value < 1.0 { ratio.reciprocal() } else { ratio };
         let words = ratio_with_interval(ratio);
         let (value, interval) = words.split_once(" (").unwrap_or((&words, ""));
         let interval = interval.trim_end_matches(')');

@@ -95,6 +95,11 @@ impl Centre {
         Interval::around(self.value, self.reach(student))
     }
 
+    /// The same of an estimate that is no finer than a tick.
+    pub(crate) fn interval_on_ticks(&self, student: &Student, tick: f64) -> Interval {
+        Interval::around(self.value, self.reach(student).max(tick))
+    }
+
     /// Whether it differs from 0 at this error rate.
     pub(crate) fn is_beyond(&self, level: f64) -> bool {
         tails(self.value / self.error, self.freedom) < level

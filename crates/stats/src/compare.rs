@@ -213,17 +213,24 @@ fn crossing(logs: &[(u64, u64, Interval)]) -> Crossing {
     }
 }
 
+/// The error rate at which each of several claims is tried, so that the share of false ones among those that
+/// are made is at most `alpha` (Benjamini & Hochberg, JRSS B 57, 1995).
+pub fn discoveries(chances: &[f64], alpha: f64) -> f64 {
+    let mut chances = chances.to_vec();
+    chances.sort_unstable_by(f64::total_cmp);
+    let count = chances.len().max(1) as f64;
+    let is_made = |(place, chance): (usize, &f64)| *chance <= (place + 1) as f64 * alpha / count;
+    let made = chances.iter().enumerate().rposition(is_made).map_or(1, |place| place + 1);
+    made as f64 * alpha / count
+}
+
 /// The error rate at which each hypothesis is tested; it is rejected where its chance is not larger. At most
 /// `alpha` of the families with a rejection are expected to hold a false one.
 pub(crate) fn levels(chances: &[Vec<f64>], alpha: f64) -> Vec<Vec<f64>> {
     // Bonferroni within a family decides whether any of it can be rejected: the first step of Holm.
     let least = |family: &Vec<f64>| family.iter().copied().fold(1.0, f64::min) * family.len() as f64;
-    let mut of_families: Vec<f64> = chances.iter().filter(|family| !family.is_empty()).map(least).collect();
-    of_families.sort_unstable_by(f64::total_cmp);
-    let count = of_families.len() as f64;
-    let is_selected = |(place, chance): (usize, &f64)| *chance <= (place + 1) as f64 * alpha / count;
-    let selected = of_families.iter().enumerate().rposition(is_selected).map_or(1, |place| place + 1);
-    let level = selected as f64 * alpha / count;
+    let of_families: Vec<f64> = chances.iter().filter(|family| !family.is_empty()).map(least).collect();
+    let level = discoveries(&of_families, alpha);
     chances.iter().map(|family| step_down(family, level)).collect()
 }
 

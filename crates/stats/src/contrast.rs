@@ -273,20 +273,9 @@ impl Contrast {
         self.ratio.value < 0.0
     }
 
-    /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that
-    /// rate the interval just touches the values that the claim excludes. 1 where it cannot be made at all.
+    /// For each kind of claim the smallest error rate at which it can be made.
     pub(crate) fn chances(&self) -> PerClaim {
-        let few = self.units.0.min(self.units.1) < self.fewest;
-        let chance = |distance: f64| {
-            let is_known = !few && distance > self.tick;
-            if is_known { self.ratio.chance(distance).max(self.exact_floor()) } else { 1.0 }
-        };
-        let size = self.ratio.value.abs();
-        PerClaim {
-            beyond: chance(size - self.margin),
-            within: chance(self.margin - size),
-            differs: chance(size - self.floor),
-        }
+        self.evidence().chances(self.margin)
     }
 
     /// Without pairs nothing can be surer than that all trials of one side lie beyond all of the other: two
@@ -311,7 +300,7 @@ impl Contrast {
         let logs = self.logs_by_block(level);
         SeriesComparison {
             answer,
-            ratio: exp(self.around(self.ratio, &student)),
+            ratio: self.evidence().around(&student),
             level,
             margin: self.margin.exp_m1(),
             floor: self.floor.exp_m1(),
@@ -343,20 +332,16 @@ impl Contrast {
         } else {
             Change::Open
         };
-        (change, exp(self.around(self.ratio, &Student::new(level))))
-    }
-
-    fn around(&self, ratio: Centre, student: &Student) -> Interval {
-        let reach = ratio.reach(student).max(self.tick);
-        Interval::around(ratio.value, reach)
+        (change, self.evidence().around(&Student::new(level)))
     }
 
     /// Logarithms of the ratio by range of n, which hold together at `level`. Changes within trials decide
     /// the end of a run, and these ratios use the same changes, so they pay for the looks.
     fn logs_by_block(&self, level: f64) -> Vec<(u64, u64, Interval)> {
         let student = Student::new(level_of_each(&self.influences, level / f64::from(self.looks), self.seed));
-        let block =
-            |((low, high), centre): (&(u64, u64), &Centre)| (*low, *high, self.around(*centre, &student));
+        let block = |((low, high), centre): (&(u64, u64), &Centre)| {
+            (*low, *high, centre.interval_on_ticks(&student, self.tick))
+        };
         self.ranges.iter().zip(&self.by_block).map(block).collect()
     }
 

@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use crate::block::{NORMAL_MAD, median};
 use crate::centre::{Centre, Interval, MOST, Student, exp, tails};
+use crate::compare::{PerClaim, discoveries};
 use crate::dependence::least_chance;
 use crate::flat::first_that;
 
@@ -101,17 +102,6 @@ pub fn gate(series: &[RatioEvidence], claim: RatioClaim, tests: u32) -> Vec<Gate
     tried.iter().map(|tried| tried.decided(level, PASS_ALPHA / tests)).collect()
 }
 
-/// The error rate at which each of several claims is tried, so that the share of false ones among those that
-/// are made is at most `alpha` (Benjamini & Hochberg, JRSS B 57, 1995).
-pub fn discoveries(chances: &[f64], alpha: f64) -> f64 {
-    let mut chances = chances.to_vec();
-    chances.sort_unstable_by(f64::total_cmp);
-    let count = chances.len().max(1) as f64;
-    let is_made = |(place, chance): (usize, &f64)| *chance <= (place + 1) as f64 * alpha / count;
-    let made = chances.iter().enumerate().rposition(is_made).map_or(1, |place| place + 1);
-    made as f64 * alpha / count
-}
-
 /// The chance that noise moves a factor so far from 1, in its direction: of an estimate with the interval of
 /// this error rate, over so many trials.
 pub fn chance_of_factor(factor: &Interval, level: f64, trials: usize) -> f64 {
@@ -173,11 +163,10 @@ impl Tried {
         let is_beyond = self.claim.size(self.of.ratio.value) >= self.margin;
         let sides = if self.claim.is_either_way { 1.0 } else { 2.0 };
         let shown = Student::new(if is_beyond { sides * level } else { 2.0 * pass });
-        let reach = self.of.ratio.reach(&shown).max(self.of.tick);
         let is_common = decision == Decision::Undecided && self.certain_alone <= level;
         GateDecision {
             decision,
-            ratio: exp(Interval::around(self.of.ratio.value, reach)),
+            ratio: self.of.around(&shown),
             chance: self.certain_alone,
             margin: self.margin.exp_m1(),
             common: self.apart.map(|(_, common)| common.exp()),
@@ -219,8 +208,12 @@ impl RatioEvidence {
         if !self.is_enough || self.chance_least > level {
             return None;
         }
-        let reach = self.ratio.reach(&Student::new(level)).max(self.tick);
-        Some(exp(Interval::around(self.ratio.value, reach)))
+        Some(self.around(&Student::new(level)))
+    }
+
+    /// The same, however few trials there are.
+    pub(crate) fn around(&self, student: &Student) -> Interval {
+        exp(self.ratio.interval_on_ticks(student, self.tick))
     }
 
     /// Whether the values are too short for the clock to show a change by that share.
@@ -231,6 +224,18 @@ impl RatioEvidence {
     /// The noise floor, as a share: no smaller difference is claimed.
     pub fn floor(&self) -> f64 {
         self.floor.exp_m1()
+    }
+
+    /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that
+    /// rate the interval just touches the values that the claim excludes. 1 where it cannot be made at all.
+    pub(crate) fn chances(&self, log_margin: f64) -> PerClaim {
+        let size = self.ratio.value.abs();
+        let chance = |distance: f64| self.chance(&self.ratio, distance);
+        PerClaim {
+            beyond: chance(size - log_margin),
+            within: chance(log_margin - size),
+            differs: chance(size - self.floor),
+        }
     }
 
     /// The chance that noise moves a ratio by so much in either direction.

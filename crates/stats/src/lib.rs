@@ -60,15 +60,14 @@ mod verdict;
 mod view;
 
 pub use centre::Interval;
-pub use compare::{Answer, Crossing, Design, PerClaim, SeriesComparison, answers, compare};
+pub use compare::{Answer, Crossing, Design, PerClaim, SeriesComparison, answers, compare, discoveries};
 pub use contrast::{Change, Contrast};
 pub use fleet::{
     Deviations, FleetRatioAnswer, HostCosts, HostEffect, HostSweeps, NoCost, Outlier, PooledEffect,
     host_costs, moderated, outlying, pooled, ratio_answers,
 };
 pub use gate::{
-    Decision, GATE_ALPHA, GateDecision, RUNS_APART, RatioClaim, RatioEvidence, chance_of_factor, discoveries,
-    gate,
+    Decision, GATE_ALPHA, GateDecision, RUNS_APART, RatioClaim, RatioEvidence, chance_of_factor, gate,
 };
 pub use history::{
     CONFIRM_ALPHA, ChangeGround, Confirmation, Confirmed, HistoryFold, HistorySettings, LevelChange,

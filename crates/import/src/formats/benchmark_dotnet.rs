@@ -5,15 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{MODULE, Name};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format = Format {
-    name: "JSON of BenchmarkDotNet",
-    trials: Trials::Entries,
-    form: FormatForm::Document { is_this, read },
-};
+pub(super) const FORMAT: Format = Format::document("JSON of BenchmarkDotNet", Trials::Entries, is_this, read);
 
 fn is_this(document: &Value) -> bool {
     document["HostEnvironmentInfo"].is_object() && document["Benchmarks"].is_array()

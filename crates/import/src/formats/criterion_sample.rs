@@ -3,15 +3,12 @@
 
 use serde_json::Value;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{BASELINE, Name};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format = Format {
-    name: "sample.json of criterion.rs",
-    trials: Trials::Files,
-    form: FormatForm::Document { is_this, read },
-};
+pub(super) const FORMAT: Format =
+    Format::document("sample.json of criterion.rs", Trials::Files, is_this, read);
 
 /// Files that lie beside a `sample.json`, by a field of theirs.
 const OTHERS: [(&str, &str); 2] = [("full_id", "benchmark.json"), ("median_abs_dev", "estimates.json")];

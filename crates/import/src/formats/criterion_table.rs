@@ -1,16 +1,12 @@
 //! `raw.csv` of criterion.rs, below `target/criterion`, which names its benchmark. A line is one sample, the
 //! time of many iterations.
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::Name;
 use crate::outcome::{Taken, Trials, seconds};
 use crate::text::{Fields, parse_value, shown};
 
-pub(super) const FORMAT: Format = Format {
-    name: "raw.csv of criterion.rs",
-    trials: Trials::Files,
-    form: FormatForm::Lines { is_this, read },
-};
+pub(super) const FORMAT: Format = Format::lines("raw.csv of criterion.rs", Trials::Files, is_this, read);
 
 const COLUMNS: [&str; 8] = [
     "group",

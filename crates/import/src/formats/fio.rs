@@ -3,12 +3,11 @@
 
 use serde_json::Value;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, Name};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format =
-    Format { name: "JSON of fio", trials: Trials::Files, form: FormatForm::Document { is_this, read } };
+pub(super) const FORMAT: Format = Format::document("JSON of fio", Trials::Files, is_this, read);
 
 /// Options that may be n, with fio's defaults; the last is n where none varies.
 const NUMBERS: [(&str, u64); 3] = [("bs", 4096), ("numjobs", 1), ("iodepth", 1)];

@@ -6,15 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::Unit;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Figure, Kind, MODULE, Name};
 use crate::outcome::{Taken, Trials, seconds};
 
-pub(super) const FORMAT: Format = Format {
-    name: "text of go test -bench",
-    trials: Trials::Repetitions,
-    form: FormatForm::Lines { is_this, read },
-};
+pub(super) const FORMAT: Format = Format::lines("text of go test -bench", Trials::Repetitions, is_this, read);
 
 fn is_this(line: &str) -> bool {
     let is_measured =

@@ -4,14 +4,11 @@
 use serde::Deserialize;
 
 use super::go_bench;
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format = Format {
-    name: "events of go test -json",
-    trials: Trials::Repetitions,
-    form: FormatForm::Lines { is_this, read },
-};
+pub(super) const FORMAT: Format =
+    Format::lines("events of go test -json", Trials::Repetitions, is_this, read);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]

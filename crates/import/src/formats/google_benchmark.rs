@@ -3,15 +3,12 @@
 
 use serde_json::Value;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, Name};
 use crate::outcome::{Taken, Trials, seconds};
 
-pub(super) const FORMAT: Format = Format {
-    name: "JSON of google-benchmark",
-    trials: Trials::Repetitions,
-    form: FormatForm::Document { is_this, read },
-};
+pub(super) const FORMAT: Format =
+    Format::document("JSON of google-benchmark", Trials::Repetitions, is_this, read);
 
 fn is_this(document: &Value) -> bool {
     document["context"].is_object() && document["benchmarks"].is_array()

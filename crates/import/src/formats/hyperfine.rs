@@ -3,16 +3,12 @@
 
 use serde_json::Value;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, Name, Number};
 use crate::outcome::{Taken, Trials, seconds};
 use crate::text::parse_n;
 
-pub(super) const FORMAT: Format = Format {
-    name: "JSON of hyperfine",
-    trials: Trials::Processes,
-    form: FormatForm::Document { is_this, read },
-};
+pub(super) const FORMAT: Format = Format::document("JSON of hyperfine", Trials::Processes, is_this, read);
 
 fn is_this(document: &Value) -> bool {
     let is_command = |entry: &Value| entry["command"].is_string();

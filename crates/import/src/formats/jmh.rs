@@ -3,12 +3,11 @@
 
 use serde_json::Value;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, MODULE, Name};
 use crate::outcome::{Taken, Trials, seconds};
 
-pub(super) const FORMAT: Format =
-    Format { name: "JSON of JMH", trials: Trials::Entries, form: FormatForm::Document { is_this, read } };
+pub(super) const FORMAT: Format = Format::document("JSON of JMH", Trials::Entries, is_this, read);
 
 fn is_this(document: &Value) -> bool {
     let is_benchmark = |entry: &Value| entry["benchmark"].is_string() && entry["primaryMetric"].is_object();

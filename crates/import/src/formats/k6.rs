@@ -3,12 +3,11 @@
 
 use serde_json::Value;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, Name};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format =
-    Format { name: "summary of k6", trials: Trials::Files, form: FormatForm::Document { is_this, read } };
+pub(super) const FORMAT: Format = Format::document("summary of k6", Trials::Files, is_this, read);
 
 /// Metrics of time that k6 has itself; the export does not mark others.
 const TIMES: [&str; 6] = [

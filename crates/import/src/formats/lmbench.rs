@@ -2,15 +2,11 @@
 //! behind `"size=0k ovr=0.66`) and `lat_mem_rd` (megabytes and nanoseconds behind `"stride=64`). Bandwidths
 //! are no times. Each program of lmbench is a process.
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, Name};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format = Format {
-    name: "results of lmbench",
-    trials: Trials::Processes,
-    form: FormatForm::Lines { is_this, read },
-};
+pub(super) const FORMAT: Format = Format::lines("results of lmbench", Trials::Processes, is_this, read);
 
 fn is_this(line: &str) -> bool {
     Table::begins(line).is_some() || line.starts_with("[lmbench")

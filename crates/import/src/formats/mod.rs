@@ -50,13 +50,28 @@ pub(crate) struct Format {
 /// How a format is known, and read.
 pub(crate) enum FormatForm {
     /// A JSON document.
-    Document {
-        is_this: fn(&Value) -> bool,
-        /// `Err` describes the content instead of times.
-        read: fn(&Value, &Place<'_>, &mut Taken) -> Result<(), String>,
-    },
+    Document { is_this: fn(&Value) -> bool, read: ReadDocument },
     /// Lines of text, of which one is enough.
-    Lines { is_this: fn(&str) -> bool, read: fn(&str, &Place<'_>, &mut Taken) },
+    Lines { is_this: fn(&str) -> bool, read: ReadLines },
+}
+
+/// `Err` describes the content instead of times.
+pub(crate) type ReadDocument = fn(&Value, &Place<'_>, &mut Taken) -> Result<(), String>;
+pub(crate) type ReadLines = fn(&str, &Place<'_>, &mut Taken);
+
+impl Format {
+    const fn document(
+        name: &'static str,
+        trials: Trials,
+        is_this: fn(&Value) -> bool,
+        read: ReadDocument,
+    ) -> Format {
+        Format { name, trials, form: FormatForm::Document { is_this, read } }
+    }
+
+    const fn lines(name: &'static str, trials: Trials, is_this: fn(&str) -> bool, read: ReadLines) -> Format {
+        Format { name, trials, form: FormatForm::Lines { is_this, read } }
+    }
 }
 
 /// Where a file lies.

@@ -1,15 +1,11 @@
 //! The final report of pgbench, perhaps of several runs one after the other: clients, and the mean latency.
 //! Each run is a process.
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, Name, parse_size};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format = Format {
-    name: "report of pgbench",
-    trials: Trials::Processes,
-    form: FormatForm::Lines { is_this, read },
-};
+pub(super) const FORMAT: Format = Format::lines("report of pgbench", Trials::Processes, is_this, read);
 
 fn is_this(line: &str) -> bool {
     fact(line).is_some_and(|(key, _)| key == "number of transactions actually processed")

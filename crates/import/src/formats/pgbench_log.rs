@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, Name};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format =
-    Format { name: "log of pgbench", trials: Trials::Files, form: FormatForm::Lines { is_this, read } };
+pub(super) const FORMAT: Format = Format::lines("log of pgbench", Trials::Files, is_this, read);
 
 /// A line of the log: client, transaction, time, script, and the moment in seconds and microseconds.
 struct Transaction<'a> {

@@ -3,15 +3,11 @@
 
 use serde_json::Value;
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, MODULE, Name};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format = Format {
-    name: "JSON of pytest-benchmark",
-    trials: Trials::Files,
-    form: FormatForm::Document { is_this, read },
-};
+pub(super) const FORMAT: Format = Format::document("JSON of pytest-benchmark", Trials::Files, is_this, read);
 
 fn is_this(document: &Value) -> bool {
     document["machine_info"].is_object() && document["benchmarks"].is_array()

@@ -2,15 +2,11 @@
 //! processes and as threads. The time of one operation of one task is judged: it is flat where the tasks do
 //! not hinder each other. Each figure is of processes of its own.
 
-use super::{Format, FormatForm, Place};
+use super::{Format, Place};
 use crate::name::{Kind, Name};
 use crate::outcome::{Taken, Trials};
 
-pub(super) const FORMAT: Format = Format {
-    name: "table of will-it-scale",
-    trials: Trials::Processes,
-    form: FormatForm::Lines { is_this, read },
-};
+pub(super) const FORMAT: Format = Format::lines("table of will-it-scale", Trials::Processes, is_this, read);
 
 const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,linear";
 

@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use judge::Findings;
-use judge::compare::{Comparison, MeanOfContender, OverSystems, Ranking, RankingEntry, trend};
+use judge::compare::{Comparison, Contender, MeanOfContender, OverSystems, Ranking, RankingEntry, trend};
 use record::Shape;
 
 use super::lines::{self, Line};
 use super::{drawing, growth, table, words};
-use crate::document::{Text, Tone};
+use crate::document::page::{blocks, head as write_head};
+use crate::document::{Column, Element, Section, Table, Text, Tone};
 use crate::html::tracks::{Track, draw, power_law, swatch};
 use crate::html::{esc, page};
 use crate::place::at_level;
@@ -139,19 +140,14 @@ pub(crate) fn definitions(compared: &Comparison) -> String {
 
 fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let tool = compared.contenders.first().map(|s| format!("{} {}", s.run.tool.name, s.run.tool.version));
-    writeln!(
-        out,
-        "<header><p class=\"over\">{} · comparison</p><h1>{}</h1><p class=\"lead\">{}.</p>\
-         <p class=\"remark\">{}.</p>",
-        esc(&tool.unwrap_or_default()),
-        esc(&words::title(compared)),
-        esc(&capital(&words::summary(compared))),
-        esc(&carries(compared)),
-    )?;
-    if let Some(interleaved) = words::interleaved(compared) {
-        writeln!(out, "<p class=\"says\">{}</p>", esc(&interleaved))?;
+    let over = format!("{} · comparison", tool.unwrap_or_default());
+    let lead = Text::from(capital(&words::summary(compared)) + ".");
+    let remark = Text::toned(carries(compared) + ".", Tone::Faint);
+    write_head(&[over], &words::title(compared), &[lead.into(), remark.into()], out)?;
+    match words::interleaved(compared) {
+        Some(interleaved) => writeln!(out, "<p class=\"says\">{}</p>", esc(&interleaved)),
+        None => Ok(()),
     }
-    writeln!(out, "</header>")
 }
 
 /// How much was judged, how trials were compared, and the effect that noise alone can have.
@@ -165,31 +161,25 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     if compared.is_of_other_programs() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "<section><h2>What differs</h2><div class=\"scroll\" tabindex=\"0\">\
-         <table class=\"facts differs\"><thead><tr><td></td>"
-    )?;
-    for place in 0..compared.contenders.len() {
-        write!(out, "<th scope=\"col\">{}</th>", named(compared, place))?;
-    }
-    writeln!(out, "</tr></thead><tbody>")?;
+    let system = |(place, contender): (usize, &Contender)| {
+        let picture = Some(named(compared, place));
+        Column { picture, ..Column::from(contender.name.as_str()) }
+    };
+    let systems = compared.contenders.iter().enumerate().map(system);
+    let columns = [Column::default()].into_iter().chain(systems).collect();
+    let mut table = Table { class: "facts differs", ..Table::of_columns(columns) };
     for difference in &compared.differences {
-        write!(out, "<tr><th scope=\"row\">{}</th>", esc(&difference.key))?;
-        for value in &difference.values {
-            write!(out, "<td>{}</td>", esc(value.as_deref().unwrap_or("—")))?;
-        }
-        writeln!(out, "</tr>")?;
+        let values = difference.values.iter().map(|value| value.as_deref().unwrap_or("—"));
+        table.push([difference.key.as_str()].into_iter().chain(values).collect::<Vec<&str>>());
     }
-    write!(out, "<tr><th scope=\"row\">measured</th>")?;
-    for contender in &compared.contenders {
-        write!(out, "<td>{}</td>", esc(&page::when(&contender.run.started_at)))?;
-    }
-    writeln!(out, "</tr></tbody></table></div>")?;
+    let times = compared.contenders.iter().map(|contender| page::when(&contender.run.started_at));
+    table.push(["measured".to_owned()].into_iter().chain(times).collect::<Vec<String>>());
+    let mut section = Section::new("What differs");
+    section.push(table);
     if compared.differences.is_empty() {
-        writeln!(out, "<p>No recorded fact differs between the systems.</p>")?;
+        section.say("No recorded fact differs between the systems.");
     }
-    writeln!(out, "</section>")
+    blocks(&[section.into()], 2, out)
 }
 
 /// The cost of every series on every system, with its interval; the ratios stand behind it.
@@ -310,24 +300,22 @@ fn place(line: &Line<'_>) -> String {
 
 /// The operations that scale better on some system.
 fn scale(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    section("Several workers at once", &growth::scaling_sentences(compared), out)
+    section("Several workers at once", growth::scaling_sentences(compared), out)
 }
 
 fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let refused = compared.refused.iter().map(|refused| format!("Refused: {}", lines::refused(refused)));
-    section("Not compared", &refused.collect::<Vec<_>>(), out)
+    section("Not compared", refused.collect(), out)
 }
 
 /// A section of sentences, where there are any.
-fn section(heading: &str, sentences: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn section(heading: &str, sentences: Vec<String>, out: &mut dyn Write) -> io::Result<()> {
     if sentences.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<section><h2>{heading}</h2><ul>")?;
-    for sentence in sentences {
-        writeln!(out, "<li>{}</li>", esc(sentence))?;
-    }
-    writeln!(out, "</ul></section>")
+    let items = sentences.into_iter().map(|sentence| vec![Text::from(sentence).into()]).collect();
+    let list = Element::Items { first: None, items };
+    blocks(&[Section { blocks: vec![list], ..Section::new(heading) }.into()], 2, out)
 }
 
 fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
@@ -338,17 +326,12 @@ fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         .replace("{confidence}", &percent(1.0 - compared.alpha))
         .replace("{answers}", &count(compared.judged().0 as u64));
     writeln!(out, "{text}")?;
-    writeln!(out, "<section><h2>How to repeat it</h2>")?;
+    let mut section = Section::new("How to repeat it");
     for contender in &compared.contenders {
-        writeln!(
-            out,
-            "<p>{}, seed {}</p><pre tabindex=\"0\"><code>{}</code></pre>",
-            esc(&contender.name),
-            contender.run.seed,
-            esc(&shell::command(&contender.run))
-        )?;
+        section.say(format!("{}, seed {}", contender.name, contender.run.seed));
+        section.push(Element::Code(shell::command(&contender.run)));
     }
-    writeln!(out, "</section>")
+    blocks(&[section.into()], 2, out)
 }
 
 /// The trends of the times of each contender over n.

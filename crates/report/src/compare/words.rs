@@ -25,11 +25,6 @@ pub(crate) fn sides(unit: Unit) -> (&'static str, &'static str) {
     if unit == Unit::Bytes { ("more", "less") } else { ("slower", "faster") }
 }
 
-/// A ratio the other way round.
-pub(crate) fn inverted(ratio: Interval) -> Interval {
-    Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
-}
-
 /// The answer in words: `1.18× slower (1.15–1.21)`, `faster below 4 300 (3 900–4 700), slower above`.
 pub(crate) fn answer(ratio: &Ratio, unit: Unit) -> String {
     of_claim(ratio.claim(), ratio, unit, "")
@@ -52,7 +47,7 @@ fn of_claim(claim: Claim, ratio: &Ratio, unit: Unit, at: &str) -> String {
                 Part::From(n) => format!("from {}", count(n)),
                 Part::Between(low, high) => format!("from {} to {}", count(low), count(high)),
             };
-            format!("{word} {part}, up to {}", times(if is_slower { most } else { inverted(most) }, ""))
+            format!("{word} {part}, up to {}", times(if is_slower { most } else { most.reciprocal() }, ""))
         }
         Claim::Faster | Claim::Slower if ratio.at_least => at_least(of_all, unit),
         Claim::Faster | Claim::Slower => times_with_word(of_all, unit),
@@ -82,13 +77,13 @@ pub(crate) fn more_words(more: More) -> String {
 /// `1.18× slower (1.15–1.21)`; a faster one by its saving of time.
 pub(crate) fn times_with_word(ratio: Interval, unit: Unit) -> String {
     let (slower, faster) = sides(unit);
-    if ratio.value >= 1.0 { times(ratio, slower) } else { times(inverted(ratio), faster) }
+    if ratio.value >= 1.0 { times(ratio, slower) } else { times(ratio.reciprocal(), faster) }
 }
 
 /// `at least 7.90× slower`: the better of the two may be better still.
 fn at_least(ratio: Interval, unit: Unit) -> String {
     let (slower, faster) = sides(unit);
-    if ratio.value >= 1.0 { bounded(ratio, slower) } else { bounded(inverted(ratio), faster) }
+    if ratio.value >= 1.0 { bounded(ratio, slower) } else { bounded(ratio.reciprocal(), faster) }
 }
 
 /// The least that a ratio can be, with a word behind it.
@@ -190,7 +185,7 @@ impl Comparand<'_> {
     /// How many times as much the larger value is; at least so many times where the best may be better.
     fn times(&self, ratio: &Ratio, of: &str) -> String {
         let values = ratio.of_values(self.ranking.unit);
-        let values = if values.value >= 1.0 { values } else { inverted(values) };
+        let values = if values.value >= 1.0 { values } else { values.reciprocal() };
         if ratio.at_least { bounded(values, of) } else { times(values, of) }
     }
 

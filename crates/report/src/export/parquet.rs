@@ -1,4 +1,4 @@
-//! Tables as Parquet. The long table is written row group by row group: memory does not grow with the run.
+//! Tables as Parquet, written row group by row group: memory does not grow with the run.
 //!
 //! It can be a tree of files, as Apache Hive lays out partitions and DuckDB and ClickHouse read them:
 //! `host=n1/workload=bind/part.parquet`. The columns that the folders name are not in the files.
@@ -10,7 +10,6 @@ use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use judge::bounds::Bounds;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result;
@@ -18,24 +17,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
-use record::{FleetPlace, LimitedBy, Recording, SeriesKey};
+use record::{FleetPlace, Recording, SeriesKey};
 
-use super::tables::{Cell, ColumnKind, Rows, SideTable};
-
-/// The columns of the long table. `n` and `trial` are signed, because SQL takes differences of them, where
-/// unsigned ones would wrap.
-const COLUMNS: [(&str, &str); 10] = [
-    ("system", "binary system (STRING)"),
-    ("workload", "binary workload (STRING)"),
-    ("variant", "binary variant (STRING)"),
-    ("series", "binary series (STRING)"),
-    ("direction", "binary direction (STRING)"),
-    ("trial", "int64 trial"),
-    ("n", "int64 n"),
-    ("value", "double value"),
-    ("unit", "binary unit (STRING)"),
-    ("limited_by", "binary limited_by (STRING)"),
-];
+use super::tables::{Cell, ColumnKind, Table, values};
 
 /// Rows of one row group; DuckDB reads groups of about this size in parallel.
 const ROWS: usize = 120_000;
@@ -119,170 +103,104 @@ impl Partition {
     /// Those of `out`.
     pub fn write(&self, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
         let left_out: Vec<&str> = self.keys.iter().map(|key| key.name()).collect();
-        write_part(recording, &mut self.series.iter(), &left_out, out)
+        self::write(values(recording, self.series.iter()), &left_out, out)
     }
 }
 
-/// One of the other tables, which are small, as one row group. A cell without a value is null.
-pub(super) fn write_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<Vec<Cell<'_>>> = rows.collect();
-    out.write_all(&table_bytes(table.columns(), &rows).map_err(Error::other)?)
-}
+/// The columns that are written, each with its place in a row.
+type Columns = [(usize, (&'static str, ColumnKind))];
 
-/// These series of the long table, without some of the columns of names.
-pub(super) fn write_part(
-    recording: &Recording,
-    series: &mut dyn Iterator<Item = &SeriesKey>,
-    left_out: &[&str],
-    out: &mut dyn Write,
-) -> io::Result<()> {
+/// Writes a table without some of its columns. A cell without a value is null.
+pub(super) fn write(table: Table<'_>, left_out: &[&str], out: &mut dyn Write) -> io::Result<()> {
+    let Table { columns, is_dense, mut rows } = table;
+    let columns = columns.iter().copied().enumerate();
+    let columns: Vec<_> = columns.filter(|(_, (name, _))| !left_out.contains(name)).collect();
     // The library requires a target that can be sent to another thread, and ours need not be one: each
     // row group is made in memory and handed on.
-    let mut file = begin(left_out).map_err(Error::other)?;
-    let mut columns = Columns::new(left_out);
-    let bounds = Bounds::new(recording);
-    for key in series {
-        let texts = [&key.system, &key.workload, &key.variant, &key.name, &key.direction.to_string()];
-        let texts = texts.map(|text| ByteArray::from(text.as_str()));
-        let kind = recording.kind(key);
-        let unit = ByteArray::from(kind.map_or("", |kind| kind.unit.name()));
-        for series in recording.trials_of(key) {
-            for (n, value) in series.points() {
-                columns.push(&texts, series.trial, (n, value), &unit);
-                let by = bounds.of_value(key, kind, series.trial, n).map_or("", LimitedBy::name);
-                columns.limited_by.push(ByteArray::from(by));
-                if columns.values.len() == ROWS {
-                    columns.flush(&mut file).map_err(Error::other)?;
-                    out.write_all(&mem::take(file.inner_mut()))?;
-                }
-            }
+    let mut file = begin(&columns, is_dense).map_err(Error::other)?;
+    loop {
+        let group: Vec<Vec<Cell<'_>>> = rows.by_ref().take(ROWS).collect();
+        if group.is_empty() {
+            break;
         }
-    }
-    if !columns.values.is_empty() {
-        columns.flush(&mut file).map_err(Error::other)?;
+        write_group(&columns, is_dense, &group, &mut file).map_err(Error::other)?;
+        out.write_all(&mem::take(file.inner_mut()))?;
     }
     out.write_all(&file.into_inner().map_err(Error::other)?)
 }
 
-fn begin(left_out: &[&str]) -> Result<SerializedFileWriter<Vec<u8>>> {
-    let columns = COLUMNS.iter().filter(|(name, _)| !left_out.contains(name));
-    let columns: String = columns.map(|(_, column)| format!("required {column};")).collect();
-    let schema = format!("message osdyno {{ {columns} }}");
-    let n = ColumnPath::from("n");
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        // It rises or falls by the same step from row to row.
-        .set_column_dictionary_enabled(n.clone(), false)
-        .set_column_encoding(n, Encoding::DELTA_BINARY_PACKED)
-        .build();
-    SerializedFileWriter::new(Vec::new(), Arc::new(parse_message_type(&schema)?), Arc::new(properties))
-}
-
-/// The row group at hand, column by column in the order of [`COLUMNS`].
-#[derive(Default)]
-struct Columns {
-    texts: [Vec<ByteArray>; 5],
-    /// Which of these are written.
-    has_text: [bool; 5],
-    trial: Vec<i64>,
-    n: Vec<i64>,
-    values: Vec<f64>,
-    units: Vec<ByteArray>,
-    limited_by: Vec<ByteArray>,
-}
-
-impl Columns {
-    fn new(left_out: &[&str]) -> Columns {
-        let has_text = std::array::from_fn(|place| !left_out.contains(&COLUMNS[place].0));
-        Columns { has_text, ..Columns::default() }
-    }
-
-    fn push(&mut self, texts: &[ByteArray; 5], trial: u32, (n, value): (u64, f64), unit: &ByteArray) {
-        for (column, text) in self.texts.iter_mut().zip(texts) {
-            column.push(text.clone());
-        }
-        self.trial.push(trial.into());
-        self.n.push(i64::try_from(n).unwrap_or(i64::MAX));
-        self.values.push(value);
-        self.units.push(unit.clone());
-    }
-
-    /// Writes the rows as one group and forgets them.
-    fn flush(&mut self, file: &mut SerializedFileWriter<Vec<u8>>) -> Result<()> {
-        let mut group = file.next_row_group()?;
-        for (column, is_written) in self.texts.iter_mut().zip(self.has_text) {
-            match is_written {
-                true => write_column::<ByteArrayType>(&mut group, column)?,
-                false => column.clear(),
-            }
-        }
-        write_column::<Int64Type>(&mut group, &mut self.trial)?;
-        write_column::<Int64Type>(&mut group, &mut self.n)?;
-        write_column::<DoubleType>(&mut group, &mut self.values)?;
-        write_column::<ByteArrayType>(&mut group, &mut self.units)?;
-        write_column::<ByteArrayType>(&mut group, &mut self.limited_by)?;
-        group.close()?;
-        Ok(())
-    }
-}
-
-fn write_column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-    values: &mut Vec<T::T>,
-) -> Result<()> {
-    if let Some(mut column) = group.next_column()? {
-        column.typed::<T>().write_batch(values, None, None)?;
-        column.close()?;
-    }
-    values.clear();
-    Ok(())
-}
-
-fn table_bytes(columns: &[(&str, ColumnKind)], rows: &[Vec<Cell<'_>>]) -> Result<Vec<u8>> {
-    let fields = columns.iter().map(|(name, kind)| match kind {
-        ColumnKind::Text => format!("optional binary {name} (STRING);"),
-        ColumnKind::Integer => format!("optional int64 {name};"),
-        ColumnKind::Number => format!("optional double {name};"),
+fn begin(columns: &Columns, is_dense: bool) -> Result<SerializedFileWriter<Vec<u8>>> {
+    let repetition = if is_dense { "required" } else { "optional" };
+    let fields = columns.iter().map(|(_, (name, kind))| match kind {
+        ColumnKind::Text => format!("{repetition} binary {name} (STRING);"),
+        ColumnKind::Integer => format!("{repetition} int64 {name};"),
+        ColumnKind::Number => format!("{repetition} double {name};"),
     });
     let schema = format!("message osdyno {{ {} }}", fields.collect::<String>());
-    let properties =
-        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    let mut properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
+    if is_dense {
+        let n = ColumnPath::from("n");
+        properties = properties
+            .set_column_dictionary_enabled(n.clone(), false)
+            .set_column_encoding(n, Encoding::DELTA_BINARY_PACKED);
+    }
     let schema = Arc::new(parse_message_type(&schema)?);
-    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
-    if !rows.is_empty() {
-        let mut group = file.next_row_group()?;
-        for (place, (_, kind)) in columns.iter().enumerate() {
-            let cells = rows.iter().filter_map(|row| row.get(place));
-            match kind {
-                ColumnKind::Text => write_cells::<ByteArrayType>(&mut group, cells, |cell| match cell {
-                    Cell::Text(text) => Some(ByteArray::from(&**text)),
-                    _ => None,
-                })?,
-                ColumnKind::Integer => write_cells::<Int64Type>(&mut group, cells, |cell| match cell {
+    SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))
+}
+
+/// Integers are signed, because SQL takes differences of them, where unsigned ones would wrap.
+fn write_group(
+    columns: &Columns,
+    is_dense: bool,
+    rows: &[Vec<Cell<'_>>],
+    file: &mut SerializedFileWriter<Vec<u8>>,
+) -> Result<()> {
+    let mut group = file.next_row_group()?;
+    for (place, (_, kind)) in columns {
+        let cells = rows.iter().filter_map(|row| row.get(*place));
+        match kind {
+            ColumnKind::Text => {
+                // Rows that follow each other share most of their texts.
+                let mut last = ByteArray::from("");
+                write_cells::<ByteArrayType>(&mut group, is_dense, cells, |cell| {
+                    let Cell::Text(text) = cell else { return None };
+                    if last.data() != text.as_bytes() {
+                        last = ByteArray::from(&**text);
+                    }
+                    Some(last.clone())
+                })?;
+            }
+            ColumnKind::Integer => {
+                write_cells::<Int64Type>(&mut group, is_dense, cells, |cell| match cell {
                     Cell::Integer(number) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
                     _ => None,
-                })?,
-                ColumnKind::Number => write_cells::<DoubleType>(&mut group, cells, |cell| match cell {
+                })?
+            }
+            ColumnKind::Number => {
+                write_cells::<DoubleType>(&mut group, is_dense, cells, |cell| match cell {
                     Cell::Number(number) => Some(*number),
                     _ => None,
-                })?,
+                })?
             }
         }
-        group.close()?;
     }
-    file.into_inner()
+    group.close()?;
+    Ok(())
 }
 
 fn write_cells<'a, T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    is_dense: bool,
     cells: impl Iterator<Item = &'a Cell<'a>>,
-    value: impl Fn(&Cell<'_>) -> Option<T::T>,
+    value: impl FnMut(&Cell<'_>) -> Option<T::T>,
 ) -> Result<()> {
     let values: Vec<Option<T::T>> = cells.map(value).collect();
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
     let values: Vec<T::T> = values.into_iter().flatten().collect();
     if let Some(mut column) = group.next_column()? {
-        column.typed::<T>().write_batch(&values, Some(&levels), None)?;
+        // A column that may not be empty has no levels.
+        let levels = (!is_dense).then_some(levels.as_slice());
+        column.typed::<T>().write_batch(&values, levels, None)?;
         column.close()?;
     }
     Ok(())

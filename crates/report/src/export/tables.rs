@@ -1,14 +1,16 @@
-//! The tables beside that of all values: observations of load generators, latencies, the systems, and the
-//! loads beside trials.
+//! The tables: all values, observations of load generators, latencies, the systems, and the loads beside
+//! trials.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hdrhistogram::serialization::Deserializer;
+use judge::bounds::Bounds;
 use judge::{LoadVerdict, load_verdict};
 use record::{
-    GeneratorLevel, HeldBackground, Histogram, LimitedBy, Purpose, Recording, System, Trial, TrialKey,
-    TrialParameters,
+    Direction, GeneratorLevel, HeldBackground, Histogram, LimitedBy, Purpose, Recording, SeriesKey, System,
+    Trial, TrialKey, TrialParameters,
 };
 
 /// A table beside that of all values.
@@ -43,10 +45,31 @@ pub(super) enum Cell<'a> {
     Nothing,
 }
 
-/// The rows of a table, each with a cell for every column.
-pub(super) type Rows<'a> = Box<dyn Iterator<Item = Vec<Cell<'a>>> + 'a>;
+/// A table, made row by row.
+pub(super) struct Table<'a> {
+    pub(super) columns: &'static [(&'static str, ColumnKind)],
+    /// Whether no cell is empty, and n goes on by equal steps, as in the table of all values.
+    pub(super) is_dense: bool,
+    /// Each with a cell for every column.
+    pub(super) rows: Rows<'a>,
+}
+
+type Rows<'a> = Box<dyn Iterator<Item = Vec<Cell<'a>>> + 'a>;
 
 use ColumnKind::{Integer, Number, Text};
+
+const VALUES: &[(&str, ColumnKind)] = &[
+    ("system", Text),
+    ("workload", Text),
+    ("variant", Text),
+    ("series", Text),
+    ("direction", Text),
+    ("trial", Integer),
+    ("n", Integer),
+    ("value", Number),
+    ("unit", Text),
+    ("limited_by", Text),
+];
 
 const GENERATOR: &[(&str, ColumnKind)] = &[
     ("system", Text),
@@ -111,25 +134,47 @@ const BACKGROUND: &[(&str, ColumnKind)] = &[
 ];
 
 impl SideTable {
-    pub(super) fn columns(self) -> &'static [(&'static str, ColumnKind)] {
-        match self {
-            SideTable::Generator => GENERATOR,
-            SideTable::Histograms => HISTOGRAMS,
-            SideTable::Systems => SYSTEMS,
-            SideTable::Limits => LIMITS,
-            SideTable::Background => BACKGROUND,
-        }
+    /// The table of a recording.
+    pub(super) fn of(self, recording: &Recording) -> Table<'_> {
+        let systems = recording.systems.iter();
+        let (columns, rows): (_, Rows<'_>) = match self {
+            SideTable::Generator => (GENERATOR, Box::new(recording.generators.iter().map(generator))),
+            SideTable::Histograms => (HISTOGRAMS, Box::new(recording.histograms.iter().flat_map(steps))),
+            SideTable::Systems => (SYSTEMS, Box::new(systems.flat_map(facts))),
+            SideTable::Limits => (LIMITS, Box::new(systems.flat_map(limits))),
+            SideTable::Background => {
+                (BACKGROUND, Box::new(recording.trials.iter().flat_map(seconds_of_background)))
+            }
+        };
+        Table { columns, is_dense: false, rows }
     }
+}
 
-    pub(super) fn rows(self, recording: &Recording) -> Rows<'_> {
-        match self {
-            SideTable::Generator => Box::new(recording.generators.iter().map(generator)),
-            SideTable::Histograms => Box::new(recording.histograms.iter().flat_map(steps)),
-            SideTable::Systems => Box::new(recording.systems.iter().flat_map(facts)),
-            SideTable::Limits => Box::new(recording.systems.iter().flat_map(limits)),
-            SideTable::Background => Box::new(recording.trials.iter().flat_map(seconds_of_background)),
-        }
-    }
+/// The table of all values of some series.
+pub(super) fn values<'a>(
+    recording: &'a Recording,
+    series: impl Iterator<Item = &'a SeriesKey> + 'a,
+) -> Table<'a> {
+    let bounds = Rc::new(Bounds::new(recording));
+    let trials = series.flat_map(move |key| recording.trials_of(key).iter().map(move |trial| (key, trial)));
+    let rows = trials.flat_map(move |(key, trial)| {
+        let (bounds, kind) = (Rc::clone(&bounds), recording.kind(key));
+        trial.points().map(move |(n, value)| {
+            vec![
+                text(&key.system),
+                text(&key.workload),
+                text(&key.variant),
+                text(&key.name),
+                text(if key.direction == Direction::Up { "up" } else { "down" }),
+                Cell::Integer(trial.trial.into()),
+                Cell::Integer(n),
+                Cell::Number(value),
+                text(kind.map_or("", |kind| kind.unit.name())),
+                text(bounds.of_value(key, kind, trial.trial, n).map_or("", LimitedBy::name)),
+            ]
+        })
+    });
+    Table { columns: VALUES, is_dense: true, rows: Box::new(rows) }
 }
 
 fn text(text: &str) -> Cell<'_> {

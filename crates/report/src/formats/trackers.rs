@@ -12,6 +12,7 @@ use std::io::{self, Write};
 
 use record::Unit;
 use serde_json::{Map, Value, json};
+use stats::Interval;
 
 use super::{BuildResults, OutputFormat, SeriesFigure};
 
@@ -71,11 +72,8 @@ fn write_benchmark_action(results: &BuildResults, out: &mut dyn Write) -> io::Re
 }
 
 fn entry(figure: &SeriesFigure) -> Value {
-    let interval = figure.value;
-    let (value, low, high) = match figure.unit.more_is_better() {
-        true => (1.0 / interval.value, 1.0 / interval.high, 1.0 / interval.low),
-        false => (interval.value, interval.low, interval.high),
-    };
+    let is_rate = figure.unit.more_is_better();
+    let Interval { value, low, high } = if is_rate { figure.value.reciprocal() } else { figure.value };
     let (scale, unit) = match figure.unit {
         Unit::Seconds => (1e9, "ns"),
         Unit::PerSecond => (1e9, "ns for each"),

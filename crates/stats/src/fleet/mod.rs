@@ -32,8 +32,8 @@ pub use outlying::{Deviations, Outlier, outlying};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::centre::{Centre, Interval, Student, exp};
-use crate::compare::{Answer, PerClaim};
-use crate::gate::{RatioEvidence, discoveries};
+use crate::compare::{Answer, PerClaim, discoveries};
+use crate::gate::RatioEvidence;
 use crate::prior::Prior;
 
 /// The result of one host in one series.
@@ -255,30 +255,15 @@ pub struct FleetRatioAnswer {
 /// of them, and at most a share of `alpha` of the claims of each kind is expected to be false (Benjamini &
 /// Hochberg, JRSS B 57, 1995). Without that, of a hundred equal hosts five would be called faster.
 pub fn ratio_answers(ratios: &[RatioEvidence], margin: f64, alpha: f64) -> Vec<FleetRatioAnswer> {
-    let chances: Vec<PerClaim> = ratios.iter().map(|ratio| chances_of(ratio, margin)).collect();
+    let log_margin = |ratio: &RatioEvidence| margin.max(0.0).ln_1p().max(ratio.floor);
+    let chances: Vec<PerClaim> = ratios.iter().map(|ratio| ratio.chances(log_margin(ratio))).collect();
     let level = |of: fn(&PerClaim) -> f64| discoveries(&chances.iter().map(of).collect::<Vec<f64>>(), alpha);
     let levels =
         PerClaim { beyond: level(|c| c.beyond), within: level(|c| c.within), differs: level(|c| c.differs) };
-    ratios.iter().zip(&chances).map(|(ratio, chances)| answer(ratio, chances, &levels, margin)).collect()
-}
-
-fn chances_of(of: &RatioEvidence, margin: f64) -> PerClaim {
-    let (size, margin) = (of.ratio.value.abs(), log_margin(of, margin));
-    let chance = |distance: f64| of.chance(&of.ratio, distance);
-    PerClaim {
-        beyond: chance(size - margin),
-        within: chance(margin - size),
-        differs: chance(size - of.floor),
-    }
-}
-
-fn log_margin(of: &RatioEvidence, margin: f64) -> f64 {
-    margin.max(0.0).ln_1p().max(of.floor)
-}
-
-/// As for a single pair of systems ([`Contrast::at`](crate::Contrast::at)).
-fn answer(of: &RatioEvidence, chances: &PerClaim, levels: &PerClaim, margin: f64) -> FleetRatioAnswer {
-    let (answer, level) = chances.answer(of.ratio.value, log_margin(of, margin), levels);
-    let reach = of.ratio.reach(&Student::new(level)).max(of.tick);
-    FleetRatioAnswer { answer, ratio: exp(Interval::around(of.ratio.value, reach)) }
+    // As for a single pair of systems, in `Contrast::at`.
+    let answer = |(ratio, chances): (&RatioEvidence, &PerClaim)| {
+        let (answer, level) = chances.answer(ratio.ratio.value, log_margin(ratio), &levels);
+        FleetRatioAnswer { answer, ratio: ratio.around(&Student::new(level)) }
+    };
+    ratios.iter().zip(&chances).map(answer).collect()
 }

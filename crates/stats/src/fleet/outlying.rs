@@ -18,7 +18,7 @@
 
 use super::{HostEffect, PooledEffect, pooled};
 use crate::centre::{Centre, Interval, Student, exp, tails};
-use crate::gate::discoveries;
+use crate::compare::discoveries;
 use crate::prior::Prior;
 
 /// The most hosts that are taken away from one series.
