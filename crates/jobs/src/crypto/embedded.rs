@@ -7,7 +7,7 @@ use graviola::hashing::{Hash, Sha256, Sha512};
 use graviola::key_agreement::x25519;
 use graviola::signing::{ecdsa, eddsa, rsa};
 
-use super::{Library, MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, wrong};
+use super::{Library, MESSAGE, OTHER_MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, proved, wrong};
 
 /// Room for a signature of any kind.
 const SIGNATURE_BYTES: usize = 512;
@@ -49,15 +49,13 @@ impl Embedded {
     fn rsa(&self, operation: &str) -> io::Result<Repeat<'_>> {
         let (mut signature, public) = ([0; SIGNATURE_BYTES], self.rsa.public_key());
         let bytes = self.rsa.sign_pkcs1_sha256(&mut signature, MESSAGE).map_err(failed)?.len();
-        let of_other = public.verify_pkcs1_sha256(&signature[..bytes], b"another message");
-        if public.verify_pkcs1_sha256(&signature[..bytes], MESSAGE).is_err() || of_other.is_ok() {
-            return Err(wrong(operation));
-        }
+        let verify = move |message: &[u8]| public.verify_pkcs1_sha256(&signature[..bytes], message);
+        proved(operation, verify(MESSAGE).is_ok() && verify(OTHER_MESSAGE).is_err())?;
         Ok(match operation {
             "rsa-sign" => Box::new(move || {
                 self.rsa.sign_pkcs1_sha256(&mut signature, MESSAGE).map(drop).map_err(failed)
             }),
-            _ => Box::new(move || public.verify_pkcs1_sha256(&signature[..bytes], MESSAGE).map_err(failed)),
+            _ => Box::new(move || verify(MESSAGE).map_err(failed)),
         })
     }
 
@@ -65,17 +63,13 @@ impl Embedded {
         let mut signature = [0; SIGNATURE_BYTES];
         let bytes = self.ecdsa.sign_asn1::<Sha256>(&[MESSAGE], &mut signature).map_err(failed)?.len();
         let public = self.ecdsa_public()?;
-        let of_other = public.verify_asn1::<Sha256>(&[b"another message"], &signature[..bytes]);
-        if public.verify_asn1::<Sha256>(&[MESSAGE], &signature[..bytes]).is_err() || of_other.is_ok() {
-            return Err(wrong(operation));
-        }
+        let verify = move |message: &[u8]| public.verify_asn1::<Sha256>(&[message], &signature[..bytes]);
+        proved(operation, verify(MESSAGE).is_ok() && verify(OTHER_MESSAGE).is_err())?;
         Ok(match operation {
             "ecdsa-sign" => Box::new(move || {
                 self.ecdsa.sign_asn1::<Sha256>(&[MESSAGE], &mut signature).map(drop).map_err(failed)
             }),
-            _ => Box::new(move || {
-                public.verify_asn1::<Sha256>(&[MESSAGE], &signature[..bytes]).map_err(failed)
-            }),
+            _ => Box::new(move || verify(MESSAGE).map_err(failed)),
         })
     }
 
@@ -90,16 +84,14 @@ impl Embedded {
 
     fn eddsa(&self, operation: &str) -> io::Result<Repeat<'_>> {
         let (signature, public) = (self.eddsa.sign(MESSAGE), self.eddsa.public_key());
-        let of_other = public.verify(&signature, b"another message");
-        if public.verify(&signature, MESSAGE).is_err() || of_other.is_ok() {
-            return Err(wrong(operation));
-        }
+        let verify = move |message: &[u8]| public.verify(&signature, message);
+        proved(operation, verify(MESSAGE).is_ok() && verify(OTHER_MESSAGE).is_err())?;
         Ok(match operation {
             "eddsa-sign" => Box::new(move || {
                 std::hint::black_box(self.eddsa.sign(MESSAGE));
                 Ok(())
             }),
-            _ => Box::new(move || public.verify(&signature, MESSAGE).map_err(failed)),
+            _ => Box::new(move || verify(MESSAGE).map_err(failed)),
         })
     }
 
@@ -108,9 +100,7 @@ impl Embedded {
         let peer = other.public_key();
         let ours = self.x25519.diffie_hellman(&peer).map_err(failed)?;
         let theirs = other.diffie_hellman(&self.x25519.public_key()).map_err(failed)?;
-        if ours.0 != theirs.0 {
-            return Err(wrong("x25519"));
-        }
+        proved("x25519", ours.0 == theirs.0)?;
         Ok(Box::new(move || self.x25519.diffie_hellman(&peer).map(drop).map_err(failed)))
     }
 }
@@ -182,8 +172,4 @@ fn digest(operation: &str) -> io::Result<Repeat<'static>> {
         std::hint::black_box(hash(&data));
         Ok(())
     }))
-}
-
-fn proved(operation: &str, holds: bool) -> io::Result<()> {
-    if holds { Ok(()) } else { Err(wrong(operation)) }
 }

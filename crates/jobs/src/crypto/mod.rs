@@ -206,8 +206,9 @@ impl Thread<'_> {
 /// The bytes that are sealed and digested at once.
 const RECORD_BYTES: usize = 16 << 10;
 
-/// The text that is signed.
+/// The text that is signed, and another one.
 const MESSAGE: &[u8; 32] = b"osdyno signs these 32 bytes here";
+const OTHER_MESSAGE: &[u8] = b"another message";
 
 /// One operation, ready to be repeated by one thread.
 type Repeat<'a> = Box<dyn FnMut() -> io::Result<()> + Send + 'a>;
@@ -222,6 +223,10 @@ trait Library: Sync {
 
 fn wrong(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{what} gave a wrong result"))
+}
+
+fn proved(what: &str, holds: bool) -> io::Result<()> {
+    if holds { Ok(()) } else { Err(wrong(what)) }
 }
 
 /// Whether these are the digests of "abc": FIPS 180-4, examples of NIST.

@@ -4,7 +4,7 @@ use std::io;
 
 use sys::openssl::{Cipher, Digest, Instructions, Key, KeyKind, Library as Loaded};
 
-use super::{Library, MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, wrong};
+use super::{Library, MESSAGE, OTHER_MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, proved, wrong};
 
 /// Room for a signature of any kind.
 const SIGNATURE_BYTES: usize = 512;
@@ -52,9 +52,7 @@ impl<'a> OpenSsl<'a> {
         let (mut ours, mut theirs) = ([0; 32], [1; 32]);
         self.x25519.agree(&peer, &mut ours)?;
         peer.agree(&self.x25519, &mut theirs)?;
-        if ours != theirs {
-            return Err(wrong("x25519"));
-        }
+        proved("x25519", ours == theirs)?;
         Ok(Box::new(move || self.x25519.agree(&peer, &mut ours).map(drop)))
     }
 
@@ -65,9 +63,7 @@ impl<'a> OpenSsl<'a> {
         sealer.seal(&nonce(number), &mut data, &mut tag)?;
         let is_sealed = data.iter().any(|&byte| byte != 0);
         let is_opened = sealer.open(&nonce(number), &mut data, &tag)?;
-        if !is_sealed || !is_opened || data.iter().any(|&byte| byte != 0) {
-            return Err(wrong(operation));
-        }
+        proved(operation, is_sealed && is_opened && data.iter().all(|&byte| byte == 0))?;
         Ok(Box::new(move || {
             number += 1;
             sealer.seal(&nonce(number), &mut data, &mut tag)
@@ -78,9 +74,7 @@ impl<'a> OpenSsl<'a> {
         let digest = if operation == "sha256" { Digest::Sha256 } else { Digest::Sha512 };
         let (data, mut output) = (vec![7; RECORD_BYTES], [0; 64]);
         let bytes = self.library.digest(digest, b"abc", &mut output)?;
-        if !is_digest_of_abc(&output[..bytes]) {
-            return Err(wrong(operation));
-        }
+        proved(operation, is_digest_of_abc(&output[..bytes]))?;
         Ok(Box::new(move || self.library.digest(digest, &data, &mut output).map(drop)))
     }
 }
@@ -103,10 +97,8 @@ impl Library for OpenSsl<'_> {
 fn signature<'a>(key: &'a Key<'_>, does: &str) -> io::Result<Repeat<'a>> {
     let mut signature = [0; SIGNATURE_BYTES];
     let bytes = key.sign(MESSAGE, &mut signature)?;
-    let of_other = key.verify(b"another message", &signature[..bytes])?;
-    if of_other || !key.verify(MESSAGE, &signature[..bytes])? {
-        return Err(wrong("a signature"));
-    }
+    let of_other = key.verify(OTHER_MESSAGE, &signature[..bytes])?;
+    proved("a signature", key.verify(MESSAGE, &signature[..bytes])? && !of_other)?;
     Ok(match does {
         "sign" => Box::new(move || key.sign(MESSAGE, &mut signature).map(drop)),
         _ => Box::new(move || match key.verify(MESSAGE, &signature[..bytes])? {

@@ -15,8 +15,8 @@ use workload::server::web_folder;
 use workload::{Trial, TrialError};
 
 use super::http::Http;
-use super::sftp::OpenSsh;
-use crate::instance::{fresh_folder, protocol};
+use super::sftp;
+use crate::instance::{Instance, fresh_folder, protocol};
 use crate::work::{Calls, Content};
 
 const MIB: usize = 1 << 20;
@@ -64,14 +64,14 @@ fn measure(trial: &mut Trial<'_>, served: &Path, folder: &Path) -> Result<(), Tr
 fn start(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<Box<dyn Server>, TrialError> {
     match trial.variant() {
         "smb" => smb(trial, served, folder),
-        "sftp" => Ok(Box::new(OpenSsh::start(trial, served, folder)?)),
+        "sftp" => Ok(Box::new(sftp::start(trial, served, folder)?)),
         _ => Ok(Box::new(Http::start(trial)?)),
     }
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn smb(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<Box<dyn Server>, TrialError> {
-    Ok(Box::new(super::smb::Samba::start(trial, served, folder)?))
+    Ok(Box::new(super::smb::start(trial, served, folder)?))
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -184,6 +184,29 @@ pub(super) trait Server {
 
     /// Ends it in order, and checks its results.
     fn stop(self: Box<Self>, trial: &mut Trial<'_>) -> Result<(), TrialError>;
+}
+
+/// A server of this system that was started for the trial.
+pub(super) struct PrivateServer {
+    pub(super) instance: Instance,
+    /// What its clients have made sure of.
+    pub(super) claim: &'static str,
+    pub(super) client: Box<dyn Fn() -> Box<dyn Client>>,
+}
+
+impl Server for PrivateServer {
+    fn client(&self) -> io::Result<Box<dyn Client>> {
+        Ok((self.client)())
+    }
+
+    fn cause(&mut self, error: io::Error) -> io::Error {
+        self.instance.ending().unwrap_or(error)
+    }
+
+    fn stop(self: Box<Self>, trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        trial.check(self.claim, true);
+        Ok(())
+    }
 }
 
 /// The client's side of one copy after the other. Its methods are called in this order, and none after an

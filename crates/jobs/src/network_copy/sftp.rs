@@ -13,7 +13,7 @@ use sys::Unsupported;
 use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
 
-use super::measure::{Client, ReadsUnderWay, Server, connect, free_address, not_connected};
+use super::measure::{Client, PrivateServer, ReadsUnderWay, connect, free_address, not_connected};
 use crate::instance::{Daemon, Instance, protocol};
 use crate::sftp::{READ_BYTES_MAX, SftpConnection, SftpResponse, packet_bytes};
 
@@ -28,67 +28,46 @@ const CLAIM: &str = "ssh and sshd encrypted with the cipher of the setting";
 /// How many ports are tried: sshd takes none that the system chooses.
 const ATTEMPTS: usize = 5;
 
-pub(super) struct OpenSsh {
-    instance: Instance,
-    login: Login,
+/// Starts sshd for the files of `served`.
+pub(super) fn start(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<PrivateServer, TrialError> {
+    let cipher = format!("{}@openssh.com", trial.setting("cipher")?);
+    launch(trial, cipher, served, folder).map_err(TrialError::at("to start sshd"))
 }
 
-impl OpenSsh {
-    /// Starts it for the files of that folder.
-    pub(super) fn start(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<OpenSsh, TrialError> {
-        let cipher = format!("{}@openssh.com", trial.setting("cipher")?);
-        OpenSsh::launch(trial, cipher, served, folder).map_err(TrialError::at("to start sshd"))
+fn launch(trial: &Trial<'_>, cipher: String, served: &Path, folder: &Path) -> io::Result<PrivateServer> {
+    if trial.server().is_some() {
+        return Err(Unsupported("sshd is started on this machine only, and not with --server").into());
     }
-
-    fn launch(trial: &Trial<'_>, cipher: String, served: &Path, folder: &Path) -> io::Result<OpenSsh> {
-        if trial.server().is_some() {
-            return Err(Unsupported("sshd is started on this machine only, and not with --server").into());
+    // A whole path, because sshd executes itself again for each connection.
+    let server = find_program("sshd").ok_or(NO_SERVER)?;
+    let program = find_program("ssh").ok_or(NO_CLIENT)?;
+    let (folder, served) = (std::path::absolute(folder)?, std::path::absolute(served)?);
+    let host_key = key(&folder.join("host"))?;
+    let user_key = key(&folder.join("key"))?;
+    fs::write(folder.join("authorized"), user_key)?;
+    let daemon = Daemon { name: "sshd", end: terminate };
+    let log = folder.join("log");
+    let mut attempts = 1;
+    let (address, instance) = loop {
+        let address = free_address()?;
+        fs::write(folder.join("known"), format!("[{}]:{} {host_key}", address.ip(), address.port()))?;
+        let configuration = folder.join("sshd_config");
+        fs::write(&configuration, configured(address, &cipher, &folder))?;
+        let mut command = Command::new(&server);
+        command.args(["-D", "-e", "-f"]).arg(configuration).current_dir(&folder);
+        if let Some(cpu) = trial.server_cpu() {
+            pin(&mut command, cpu);
         }
-        // A whole path, because sshd executes itself again for each connection.
-        let server = find_program("sshd").ok_or(NO_SERVER)?;
-        let program = find_program("ssh").ok_or(NO_CLIENT)?;
-        let (folder, served) = (std::path::absolute(folder)?, std::path::absolute(served)?);
-        let host_key = key(&folder.join("host"))?;
-        let user_key = key(&folder.join("key"))?;
-        fs::write(folder.join("authorized"), user_key)?;
-        let daemon = Daemon { name: "sshd", end: terminate };
-        let log = folder.join("log");
-        let mut attempts = 1;
-        let (address, instance) = loop {
-            let address = free_address()?;
-            fs::write(folder.join("known"), format!("[{}]:{} {host_key}", address.ip(), address.port()))?;
-            let configuration = folder.join("sshd_config");
-            fs::write(&configuration, configured(address, &cipher, &folder))?;
-            let mut command = Command::new(&server);
-            command.args(["-D", "-e", "-f"]).arg(configuration).current_dir(&folder);
-            if let Some(cpu) = trial.server_cpu() {
-                pin(&mut command, cpu);
-            }
-            match Instance::start(daemon, &mut command, &log, || greets(address)) {
-                Ok(instance) => break (address, instance),
-                // A connection of another program has got the port since it was free.
-                Err(_) if attempts < ATTEMPTS && has_lost_its_port(&log) => attempts += 1,
-                Err(error) => return Err(error),
-            }
-        };
-        let login = Login { program, address, user: confined_user()?, folder, cipher, served };
-        Ok(OpenSsh { instance, login })
-    }
-}
-
-impl Server for OpenSsh {
-    fn client(&self) -> io::Result<Box<dyn Client>> {
-        Ok(Box::new(SftpClient::new(self.login.clone())))
-    }
-
-    fn cause(&mut self, error: io::Error) -> io::Error {
-        self.instance.ending().unwrap_or(error)
-    }
-
-    fn stop(self: Box<Self>, trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        trial.check(CLAIM, true);
-        Ok(())
-    }
+        match Instance::start(daemon, &mut command, &log, || greets(address)) {
+            Ok(instance) => break (address, instance),
+            // A connection of another program has got the port since it was free.
+            Err(_) if attempts < ATTEMPTS && has_lost_its_port(&log) => attempts += 1,
+            Err(error) => return Err(error),
+        }
+    };
+    let login = Login { program, address, user: confined_user()?, folder, cipher, served };
+    let client = Box::new(move || Box::new(SftpClient::new(login.clone())) as Box<dyn Client>);
+    Ok(PrivateServer { instance, claim: CLAIM, client })
 }
 
 /// Whether a server of SSH is at that address.

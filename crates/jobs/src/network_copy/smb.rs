@@ -13,7 +13,7 @@ use sys::Unsupported;
 use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
 
-use super::measure::{Client, ReadsUnderWay, Server, connect, free_address, not_connected};
+use super::measure::{Client, PrivateServer, ReadsUnderWay, connect, free_address, not_connected};
 use crate::instance::{Daemon, Instance, protocol};
 use crate::smb::{Account, OpenFile, Protection, SmbConnection, SmbResponse, packet_bytes};
 
@@ -29,75 +29,55 @@ const CLAIMS: [&str; 3] = [
 
 const SHARE: &str = "files";
 
-pub(super) struct Samba {
-    instance: Instance,
-    address: SocketAddr,
-    account: Account,
+/// Starts smbd for the files of `served`.
+pub(super) fn start(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<PrivateServer, TrialError> {
+    let protection = match trial.setting("protection")? {
+        "signatures" => Protection::Signatures,
+        "encryption" => Protection::Encryption,
+        _ => Protection::None,
+    };
+    launch(trial, protection, served, folder).map_err(TrialError::at("to start smbd"))
+}
+
+fn launch(
+    trial: &Trial<'_>,
     protection: Protection,
-    seed: u64,
-}
-
-impl Samba {
-    /// Starts it for the files of that folder.
-    pub(super) fn start(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<Samba, TrialError> {
-        let protection = match trial.setting("protection")? {
-            "signatures" => Protection::Signatures,
-            "encryption" => Protection::Encryption,
-            _ => Protection::None,
-        };
-        Samba::launch(trial, protection, served, folder).map_err(TrialError::at("to start smbd"))
+    served: &Path,
+    folder: &Path,
+) -> io::Result<PrivateServer> {
+    if trial.server().is_some() {
+        return Err(Unsupported("smbd is started on this machine only, and not with --server").into());
     }
-
-    fn launch(trial: &Trial<'_>, protection: Protection, served: &Path, folder: &Path) -> io::Result<Samba> {
-        if trial.server().is_some() {
-            return Err(Unsupported("smbd is started on this machine only, and not with --server").into());
-        }
-        if !graviola::util::is_cpu_supported() {
-            return Err(Unsupported("this processor lacks instructions for AES").into());
-        }
-        let server = find_program("smbd").ok_or(MISSING)?;
-        let mut nt_hash = [0; 16];
-        fastrand::fill(&mut nt_hash);
-        let account = Account { user: confined_user()?, nt_hash };
-        let address = free_address()?;
-        // The smbd of a killed trial may still be ending. In a folder of the same name it would leave its
-        // number for this one to find.
-        let own = folder.join(format!("smbd-{}", std::process::id()));
-        fs::create_dir(&own)?;
-        let configuration = folder.join("smb.conf");
-        fs::write(&configuration, configured(address, served, folder, &own))?;
-        fs::write(folder.join("passwd"), password(&account))?;
-        fs::set_permissions(folder.join("passwd"), fs::Permissions::from_mode(0o600))?;
-        let mut command = Command::new(server);
-        // Its children are ended through its process group.
-        command.args(["--foreground", "--debug-stdout", "--configfile"]);
-        command.arg(configuration).current_dir(folder);
-        if let Some(cpu) = trial.server_cpu() {
-            pin(&mut command, cpu);
-        }
-        let seed = trial.seed();
-        let client = || SmbClient::new(address, SHARE, account.clone(), protection, seed);
-        let serve = || client().connect();
-        let daemon = Daemon { name: "smbd", end: terminate };
-        let instance = Instance::start(daemon, &mut command, &folder.join("log"), serve)?;
-        Ok(Samba { instance, address, account, protection, seed })
+    if !graviola::util::is_cpu_supported() {
+        return Err(Unsupported("this processor lacks instructions for AES").into());
     }
-}
-
-impl Server for Samba {
-    fn client(&self) -> io::Result<Box<dyn Client>> {
-        let client = SmbClient::new(self.address, SHARE, self.account.clone(), self.protection, self.seed);
-        Ok(Box::new(client))
+    let server = find_program("smbd").ok_or(MISSING)?;
+    let mut nt_hash = [0; 16];
+    fastrand::fill(&mut nt_hash);
+    let account = Account { user: confined_user()?, nt_hash };
+    let address = free_address()?;
+    // The smbd of a killed trial may still be ending. In a folder of the same name it would leave its
+    // number for this one to find.
+    let own = folder.join(format!("smbd-{}", std::process::id()));
+    fs::create_dir(&own)?;
+    let configuration = folder.join("smb.conf");
+    fs::write(&configuration, configured(address, served, folder, &own))?;
+    fs::write(folder.join("passwd"), password(&account))?;
+    fs::set_permissions(folder.join("passwd"), fs::Permissions::from_mode(0o600))?;
+    let mut command = Command::new(server);
+    // Its children are ended through its process group.
+    command.args(["--foreground", "--debug-stdout", "--configfile"]);
+    command.arg(configuration).current_dir(folder);
+    if let Some(cpu) = trial.server_cpu() {
+        pin(&mut command, cpu);
     }
-
-    fn cause(&mut self, error: io::Error) -> io::Error {
-        self.instance.ending().unwrap_or(error)
-    }
-
-    fn stop(self: Box<Self>, trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        trial.check(CLAIMS[self.protection as usize], true);
-        Ok(())
-    }
+    let seed = trial.seed();
+    let client = move || SmbClient::new(address, SHARE, account.clone(), protection, seed);
+    let serve = || client().connect();
+    let daemon = Daemon { name: "smbd", end: terminate };
+    let instance = Instance::start(daemon, &mut command, &folder.join("log"), serve)?;
+    let client = Box::new(move || Box::new(client()) as Box<dyn Client>);
+    Ok(PrivateServer { instance, claim: CLAIMS[protection as usize], client })
 }
 
 /// All that smbd would otherwise keep in folders of the system is in its own; its users are in the other.

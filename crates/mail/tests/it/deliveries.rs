@@ -76,6 +76,15 @@ impl Kept {
     }
 }
 
+/// A destination of results without room.
+struct Full;
+
+impl Results for Full {
+    fn put(&mut self, _: &DeliveryResult<'_>) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+}
+
 fn settings(server: &Server, mode: Mode) -> EngineSettings {
     settings_for(server.address, mode)
 }
@@ -409,12 +418,6 @@ fn a_public_address_is_never_connected_to() {
 
 #[test]
 fn a_result_that_cannot_be_written_stops_the_engine() {
-    struct Full;
-    impl Results for Full {
-        fn put(&mut self, _: &DeliveryResult<'_>) -> io::Result<()> {
-            Err(io::ErrorKind::StorageFull.into())
-        }
-    }
     let list = generated(500, 10);
     let server = Server::start(|_| Some(String::new()));
     let mut engine = mail::open("poll", &list, settings(&server, Mode::Test), Full).unwrap();

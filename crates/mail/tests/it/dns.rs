@@ -42,21 +42,35 @@ fn resolve<P: Poller>(server: SocketAddr, domains: u32, settings: ResolverSettin
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
+/// The result of the clients of a server, which get its address, and its counts.
+fn with_authority<T>(
+    plan: ZonePlan,
+    conduct: AuthorityConduct,
+    clients: impl FnOnce(SocketAddr) -> T,
+) -> (T, AuthorityCounts) {
+    let authority = Authority::bind("127.0.0.1:0".parse().unwrap(), plan, conduct).unwrap();
+    let (address, stop) = (authority.address().unwrap(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| authority.run(&stop));
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| clients(address)));
+        stop.store(true, Ordering::Relaxed);
+        let counts = server.join().unwrap().unwrap();
+        (result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), counts)
+    })
+}
+
+/// The same with a server that answers at once, and every query.
+fn with_plain_authority<T>(clients: impl FnOnce(SocketAddr) -> T) -> (T, AuthorityCounts) {
+    with_authority(ZonePlan::default(), AuthorityConduct::default(), clients)
+}
+
 /// The answers, and the counts of the server.
 fn serve<P: Poller>(
     plan: &ZonePlan,
     conduct: AuthorityConduct,
     settings: ResolverSettings,
 ) -> (Vec<RouteAnswer>, AuthorityCounts) {
-    let authority = Authority::bind("127.0.0.1:0".parse().unwrap(), plan.clone(), conduct).unwrap();
-    let (address, stop) = (authority.address().unwrap(), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        let server = scope.spawn(|| authority.run(&stop));
-        let client = scope.spawn(|| resolve::<P>(address, plan.domains, settings));
-        let answers = client.join();
-        stop.store(true, Ordering::Relaxed);
-        (answers.unwrap(), server.join().unwrap().unwrap())
-    })
+    with_authority(plan.clone(), conduct, |address| resolve::<P>(address, plan.domains, settings))
 }
 
 /// Each exchanger with its preference and address, in any order among those of the same preference.
@@ -152,13 +166,8 @@ fn a_failure_of_the_server_is_tried_again() {
 
 #[test]
 fn no_message_stops_the_server() {
-    let plan = ZonePlan::default();
-    let authority =
-        Authority::bind("127.0.0.1:0".parse().unwrap(), plan, AuthorityConduct::default()).unwrap();
-    let (address, stop) = (authority.address().unwrap(), AtomicBool::new(false));
     let good = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x02d7\x04test\0\0\x0f\0\x01";
-    std::thread::scope(|scope| {
-        let server = scope.spawn(|| authority.run(&stop));
+    let (is_ranked_elsewhere, counts) = with_plain_authority(|address| {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         socket.connect(address).unwrap();
@@ -177,40 +186,23 @@ fn no_message_stops_the_server() {
         let mut buffer = [0; 1000];
         let began = Instant::now();
         let mut turns = (0..5000).take_while(|_| began.elapsed() < Duration::from_secs(60));
-        let is_ranked_elsewhere = turns.any(|turn| {
+        turns.any(|turn| {
             // Some of a flood are lost.
             if turn % 100 == 0 {
                 socket.send(good).unwrap();
             }
             socket.recv(&mut buffer).is_ok_and(|length| length > good.len() && buffer[..2] == good[..2])
-        });
-        stop.store(true, Ordering::Relaxed);
-        let counts = server.join().unwrap().unwrap();
-        assert!(is_ranked_elsewhere && counts.queries.malformed > 0, "{counts:?}");
+        })
     });
+    assert!(is_ranked_elsewhere && counts.queries.malformed > 0, "{counts:?}");
 }
 
 /// A query over TCP, with its length before it.
 const QUERY: &[u8] = b"\0\x19\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x02d7\x04test\0\0\x0f\0\x01";
 
-/// A server for clients over TCP, which get its address.
-fn with_authority(clients: impl FnOnce(SocketAddr)) -> AuthorityCounts {
-    let (plan, conduct) = (ZonePlan::default(), AuthorityConduct::default());
-    let authority = Authority::bind("127.0.0.1:0".parse().unwrap(), plan, conduct).unwrap();
-    let (address, stop) = (authority.address().unwrap(), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        let server = scope.spawn(|| authority.run(&stop));
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| clients(address)));
-        stop.store(true, Ordering::Relaxed);
-        let counts = server.join().unwrap().unwrap();
-        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        counts
-    })
-}
-
 #[test]
 fn connections_that_are_idle_starve_no_query() {
-    let counts = with_authority(|address| {
+    let ((), counts) = with_plain_authority(|address| {
         let mut idle: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
         // Nor those that never end their query.
         idle.iter_mut().step_by(2).for_each(|stream| drop(stream.write(&QUERY[..5])));
@@ -227,7 +219,7 @@ fn connections_that_are_idle_starve_no_query() {
 
 #[test]
 fn a_query_that_never_ends_is_not_waited_for() {
-    with_authority(|address| {
+    with_plain_authority(|address| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         stream.write_all(&[0x0f, 0xff]).unwrap();

@@ -3,16 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use net::load::{Generator, Level, Load, LoadSettings, OffersLoad, Schedule, closed_loop, open_loop};
+use net::load::{Generator, Load, LoadSettings, OffersLoad, Schedule, closed_loop, open_loop};
 
-use crate::server::{OK, http, ms, offer, ok, serve};
-
-fn expect_balance(level: &Level) {
-    let outcomes = level.requests.completed + level.requests.failed + level.requests.late;
-    let unsent = level.intended.map_or(0, |intended| intended - level.requests.started);
-    assert_eq!(level.requests.started + unsent, outcomes + level.requests.unanswered, "{:?}", level.failures);
-    assert!(level.requests.timed_out <= level.requests.failed);
-}
+use crate::server::{OK, expect_balance, http, ms, offer, ok, serve};
 
 /// Responses of every kind, good and bad, in turn.
 fn mixture(number: u64) -> Option<Vec<u8>> {

@@ -1,26 +1,21 @@
 //! Each client against a server of its protocol.
 
 use std::io::Write;
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use net::load::{Load, LoadSettings, closed_loop};
 
-use crate::server::{busy, echo, http, ms, offer, ok, serve};
+use crate::server::{busy, echo, http, listen, ms, offer, ok, serve};
 
 #[test]
 fn busy_reads_the_line_and_the_close() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
     let accepted = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&accepted);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            counter.fetch_add(1, Ordering::SeqCst);
-            stream.unwrap().write_all(b"450 too busy\r\n").unwrap();
-        }
+    let address = listen(move |mut stream| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        stream.write_all(b"450 too busy\r\n").unwrap();
     });
     for reset in [false, true] {
         let before = accepted.load(Ordering::SeqCst);
@@ -35,16 +30,9 @@ fn busy_reads_the_line_and_the_close() {
 
 #[test]
 fn an_echo_comes_back_even_if_it_is_long() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            std::thread::spawn(move || {
-                let mut other = stream.try_clone().unwrap();
-                let _ = std::io::copy(&mut stream, &mut other);
-            });
-        }
+    let address = listen(|mut stream| {
+        let mut other = stream.try_clone().unwrap();
+        let _ = std::io::copy(&mut stream, &mut other);
     });
     for (bytes, pipeline) in [(1, 1), (100, 8), (65_536, 1)] {
         let settings = LoadSettings { pipeline, ..echo(address, bytes) };

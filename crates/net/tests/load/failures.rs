@@ -10,7 +10,7 @@ use net::load::{
     open_loop, unwatched,
 };
 
-use crate::server::{OK, busy, echo, failure, http, ms, offer, ok, serve};
+use crate::server::{OK, busy, echo, failure, http, listen, ms, offer, ok, serve};
 
 #[test]
 fn refused_connections_are_counted_and_not_hurried() {
@@ -43,16 +43,11 @@ fn broken_responses_are_told_apart() {
 
 #[test]
 fn a_reset_in_the_middle_of_a_response_is_counted_where_it_was() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            stream.write_all(&OK[..30]).unwrap();
-            std::thread::sleep(ms(20));
-            // Closed with a request that was never read: that resets.
-            drop(stream);
-        }
+    let address = listen(|mut stream| {
+        stream.write_all(&OK[..30]).unwrap();
+        std::thread::sleep(ms(20));
+        // Closed with a request that was never read: that resets.
+        drop(stream);
     });
     let level = offer(http(address), &closed_loop(1, ms(500)));
     assert!(failure(&level, RequestStage::Body, "ECONNRESET") >= 1, "{:?}", level.failures);
@@ -115,16 +110,9 @@ fn settings_that_make_no_sense_are_refused() {
 
 #[test]
 fn silent_connections_that_the_server_closes_are_reported() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || {
-                let (mut stream, mut piece) = (stream, [0; 4096]);
-                stream.set_read_timeout(Some(ms(400))).expect("an option");
-                while matches!(stream.read(&mut piece), Ok(1..)) && stream.write_all(OK).is_ok() {}
-            });
-        }
+    let address = listen(|mut stream| {
+        stream.set_read_timeout(Some(ms(400))).expect("an option");
+        while matches!(stream.read(&mut [0; 4096]), Ok(1..)) && stream.write_all(OK).is_ok() {}
     });
     for rate in [None, Some(100.0)] {
         let settings = LoadSettings { idle: 5, ..http(address) };

@@ -1,21 +1,18 @@
 //! The generator against servers that speak HTTP/2, over sockets of this machine.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use net::client::http::HttpClientSettings;
-use net::load::{
-    Generator, Level, Load, LoadSettings, RequestStage, Schedule, TlsSettings, closed_loop, open_loop,
-};
+use net::load::{Generator, Load, LoadSettings, RequestStage, Schedule, TlsSettings, closed_loop, open_loop};
 use net::options::Content;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::identity::Identity;
 use crate::peer::{BODY, Peer, busy, frame, go_away, reset, response};
-use crate::server::{failure, ms, offer};
+use crate::server::{expect_balance, failure, listen, ms, offer, requests};
 
 /// The observations of a server.
 #[derive(Clone, Default)]
@@ -30,22 +27,17 @@ type Respond = fn(u64, u32) -> Vec<u8>;
 
 /// A server of one thread for each connection, encrypted where it has a configuration.
 fn serve(config: Option<Arc<ServerConfig>>, respond: Respond) -> (SocketAddr, Seen) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
     let seen = Seen::default();
     let ours = seen.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (stream, config, seen) = (stream.expect("a connection"), config.clone(), ours.clone());
-            stream.set_nodelay(true).expect("an option");
-            seen.connections.fetch_add(1, Ordering::SeqCst);
-            std::thread::spawn(move || match config {
-                None => session(stream, respond, &seen),
-                Some(config) => {
-                    let tls = ServerConnection::new(config).expect("a server");
-                    session(StreamOwned::new(tls, stream), respond, &seen);
-                }
-            });
+    let address = listen(move |stream| {
+        stream.set_nodelay(true).expect("an option");
+        ours.connections.fetch_add(1, Ordering::SeqCst);
+        match config.clone() {
+            None => session(stream, respond, &ours),
+            Some(config) => {
+                let tls = ServerConnection::new(config).expect("a server");
+                session(StreamOwned::new(tls, stream), respond, &ours);
+            }
         }
     });
     (address, seen)
@@ -74,16 +66,6 @@ fn session(mut stream: impl Read + Write, respond: Respond, seen: &Seen) {
 
 fn client(streams: usize) -> HttpClientSettings {
     HttpClientSettings { http2: true, streams: Some(streams), ..HttpClientSettings::default() }
-}
-
-fn requests(connections: usize, requests: u64) -> Load {
-    Load { connections, requests: Some(requests), duration: Duration::from_secs(60), ..Load::default() }
-}
-
-fn expect_balance(level: &Level) {
-    let outcomes = level.requests.completed + level.requests.failed + level.requests.late;
-    let unsent = level.intended.map_or(0, |intended| intended - level.requests.started);
-    assert_eq!(level.requests.started + unsent, outcomes + level.requests.unanswered, "{:?}", level.failures);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A server with one thread for each connection, which behaves as a test needs and records its work.
+//! Servers with one thread for each connection, which behave as a test needs and record their work, and the
+//! loads for them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,6 +22,20 @@ pub(crate) struct Server {
     pub(crate) requests: Arc<AtomicU64>,
     pub(crate) gone: Arc<AtomicBool>,
     pub(crate) sources: Arc<std::sync::Mutex<std::collections::BTreeSet<std::net::IpAddr>>>,
+}
+
+/// Has `session` serve each connection, in a thread of its own.
+pub(crate) fn listen(session: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let session = Arc::new(session);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, session) = (stream.expect("a connection"), Arc::clone(&session));
+            std::thread::spawn(move || session(stream));
+        }
+    });
+    address
 }
 
 /// Serves the response that `response` makes from the number of a request; `None` closes.
@@ -101,8 +116,21 @@ pub(crate) fn echo(server: SocketAddr, bytes: usize) -> LoadSettings {
     LoadSettings::new(server, &EchoClientSettings { bytes })
 }
 
+/// So many requests, on so many connections at once.
+pub(crate) fn requests(connections: usize, requests: u64) -> Load {
+    Load { connections, requests: Some(requests), duration: Duration::from_secs(60), ..Load::default() }
+}
+
 pub(crate) fn offer(settings: LoadSettings, load: &Load) -> Level {
     Generator::new(settings).and_then(|mut one| one.offer(load, &mut unwatched)).expect("a level")
+}
+
+/// Every request has one outcome.
+pub(crate) fn expect_balance(level: &Level) {
+    let outcomes = level.requests.completed + level.requests.failed + level.requests.late;
+    let unsent = level.intended.map_or(0, |intended| intended - level.requests.started);
+    assert_eq!(level.requests.started + unsent, outcomes + level.requests.unanswered, "{:?}", level.failures);
+    assert!(level.requests.timed_out <= level.requests.failed);
 }
 
 pub(crate) fn failure(level: &Level, stage: RequestStage, cause: &str) -> u64 {

@@ -1,17 +1,17 @@
 //! The generator against servers that speak TLS, over sockets of this machine.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use net::client::http::HttpClientSettings;
-use net::load::{Generator, Level, Load, LoadSettings, OffersLoad, RequestStage, TlsSettings, unwatched};
+use net::load::{LoadSettings, RequestStage, TlsSettings};
 use net::options::Content;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::identity::Identity;
-use crate::server::{OK, failure};
+use crate::server::{OK, failure, listen, offer, requests};
 
 /// The observations of a server with one thread for each connection.
 #[derive(Clone, Default)]
@@ -24,16 +24,9 @@ struct Seen {
 type Spoken = (Option<String>, Option<Vec<u8>>, String);
 
 fn secure_server(config: Arc<ServerConfig>, response: &'static [u8], body: usize) -> (SocketAddr, Seen) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
     let seen = Seen::default();
     let ours = seen.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (stream, config, seen) = (stream.expect("a connection"), Arc::clone(&config), ours.clone());
-            std::thread::spawn(move || session(stream, config, response, body, &seen));
-        }
-    });
+    let address = listen(move |stream| session(stream, Arc::clone(&config), response, body, &ours));
     (address, seen)
 }
 
@@ -67,17 +60,6 @@ fn settings(address: SocketAddr, identity: &Identity, folder: &tempfile::TempDir
     LoadSettings { tls: Some(tls), ..LoadSettings::new(address, &HttpClientSettings::default()) }
 }
 
-fn offer(settings: LoadSettings, requests: u64) -> Level {
-    let mut generator = Generator::new(settings).expect("a generator");
-    let load = Load {
-        connections: 4,
-        requests: Some(requests),
-        duration: std::time::Duration::from_secs(60),
-        ..Load::default()
-    };
-    generator.offer(&load, &mut unwatched).expect("a load")
-}
-
 #[test]
 fn every_request_is_encrypted_and_answered() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -85,7 +67,7 @@ fn every_request_is_encrypted_and_answered() {
     for (is_new, version) in [(false, &rustls::version::TLS13), (true, &rustls::version::TLS12)] {
         let (address, seen) = secure_server(identity.server_of(&[version]), OK, 0);
         let settings = LoadSettings { new_connections: is_new, ..settings(address, &identity, &folder) };
-        let level = offer(settings, 200);
+        let level = offer(settings, &requests(4, 200));
         assert_eq!((level.requests.completed, level.requests.failed), (200, 0), "{:?}", level.failures);
         assert_eq!(seen.requests.load(Ordering::SeqCst), 200);
         let last = seen.last.lock().expect("a lock").clone().expect("a connection");
@@ -114,7 +96,7 @@ fn large_bodies_pass_both_ways() {
     let client =
         HttpClientSettings { body: Some(Content::new(vec![b'y'; length])), ..HttpClientSettings::default() };
     let tls = settings(address, &identity, &folder).tls;
-    let level = offer(LoadSettings { tls, ..LoadSettings::new(address, &client) }, 4);
+    let level = offer(LoadSettings { tls, ..LoadSettings::new(address, &client) }, &requests(4, 4));
     assert_eq!((level.requests.completed, level.requests.failed), (4, 0), "{:?}", level.failures);
     assert_eq!(seen.requests.load(Ordering::SeqCst), 4);
     assert!(level.watch.sends_blocked > 0, "the body did not fit into a socket");
@@ -128,21 +110,16 @@ fn what_a_server_lacks_is_named() {
     let mut other = (*identity.server()).clone();
     other.alpn_protocols = vec![b"h2".to_vec()];
     let (address, _) = secure_server(Arc::new(other), OK, 0);
-    let level = offer(settings(address, &identity, &folder), 8);
+    let level = offer(settings(address, &identity, &folder), &requests(4, 8));
     let named = failure(&level, RequestStage::Connect, "TLS alert NoApplicationProtocol");
     assert_eq!(named, level.requests.failed, "{:?}", level.failures);
     assert!(named > 0);
 
-    let plain = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = plain.local_addr().expect("an address");
-    std::thread::spawn(move || {
-        for stream in plain.incoming() {
-            // The response of web servers to bytes that are no request.
-            let mut stream = stream.expect("a connection");
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-        }
+    let address = listen(|mut stream| {
+        // The response of web servers to bytes that are no request.
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     });
-    let level = offer(settings(address, &identity, &folder), 8);
+    let level = offer(settings(address, &identity, &folder), &requests(4, 8));
     assert!(failure(&level, RequestStage::Connect, "no TLS") > 0, "{:?}", level.failures);
 }

@@ -1,22 +1,18 @@
 //! Several engines that share a list.
 
 use std::collections::HashMap;
-use std::io;
 use std::net::IpAddr;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mail::{
-    DeliveryEnding, DeliveryPlan, DeliveryResult, EngineSettings, MailError, Mode, QueueSettings, Recipients,
-    Results,
-};
+use mail::{DeliveryEnding, DeliveryPlan, EngineSettings, MailError, Mode, QueueSettings, Recipients};
 
 use net::load::Sources;
 
 use super::server::Server;
-use super::{Kept, generated, settings};
+use super::{Full, Kept, generated, settings};
 
 /// Seven connections at most, which three threads cannot divide evenly.
 fn plan(stop: &AtomicBool) -> DeliveryPlan<'_> {
@@ -98,12 +94,6 @@ fn no_source_has_more_connections_than_it_may() {
 
 #[test]
 fn an_engine_that_fails_stops_the_others() {
-    struct Full;
-    impl Results for Full {
-        fn put(&mut self, _: &DeliveryResult<'_>) -> io::Result<()> {
-            Err(io::ErrorKind::StorageFull.into())
-        }
-    }
     let (list, server, stop) =
         (generated(2000, 50), Server::start(|_| Some(String::new())), AtomicBool::new(false));
     let failed = mail::deliver(&list, &settings(&server, Mode::Test), Full, plan(&stop), || {});
