@@ -16,7 +16,7 @@
 //! `EPOLLEXCLUSIVE` makes no difference while all workers are at work: the kernel looks for a worker that
 //! sleeps, finds none, and has told all sets then.
 
-use workload::{PROCESSES_SHARED, THREADS, THREADS_SHARED, Variant, Workload};
+use workload::{PROCESSES_SHARED, THREADS, THREADS_SHARED, Variant, Workload, on_linux};
 
 const PROCESSES_EPOLL: Variant = Variant {
     name: "processes-epoll",
@@ -29,10 +29,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-accept",
     source: workload::page!("accept.rs"),
     variants: &[THREADS, THREADS_SHARED, PROCESSES_SHARED, PROCESSES_EPOLL, PROCESSES_EXCLUSIVE],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("SO_REUSEPORT distributes connections on Linux only") }
-    },
+    run: on_linux!(measured::run, "SO_REUSEPORT distributes connections on Linux only"),
     ..Workload::SCALING
 };
 

@@ -19,14 +19,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            worker.repeat(|| {
-                let socket = Socket::stream(AddressFamily::V4)?;
-                socket.bind_any(AddressFamily::V4)?;
-                socket.close()
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        worker.repeat(|| {
+            let socket = Socket::stream(AddressFamily::V4)?;
+            socket.bind_any(AddressFamily::V4)?;
+            socket.close()
+        })
+    })
 }

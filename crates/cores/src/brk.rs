@@ -10,16 +10,13 @@
 //! **Expected answer.** Processes scale. Threads take the lock of their address space (`mmap_lock`) for
 //! writing, so that they are serial; where the lock passes by sleep and wake, two do less than one.
 
-use workload::{PROCESSES, THREADS, Workload};
+use workload::{PROCESSES, THREADS, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-brk",
     source: workload::page!("brk.rs"),
     variants: &[THREADS, PROCESSES],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("brk(2) is used on Linux only") }
-    },
+    run: on_linux!(run, "brk(2) is used on Linux only"),
     ..Workload::SCALING
 };
 

@@ -9,16 +9,13 @@
 //! **Expected answer.** Own listeners scale. One has one queue with one lock, and all look for free ports in
 //! one range.
 
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-connect",
     source: workload::page!("connect.rs"),
     variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("every address of 127.0.0.0/8 is this machine on Linux only") }
-    },
+    run: on_linux!(run, "every address of 127.0.0.0/8 is this machine on Linux only"),
     ..Workload::SCALING
 };
 

@@ -23,20 +23,17 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.own_folder()?;
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let own = folder.of_object(worker)?;
-            let name = own.join(worker.number().to_string());
-            let path = Path::try_from(name.as_path())?;
-            // A worker of a level that does not count may have been ended between the two calls.
-            if name.exists() {
-                unlink(&path)?;
-            }
-            worker.repeat(|| {
-                close(create_new(&path)?)?;
-                unlink(&path)
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        let own = folder.of_object(worker)?;
+        let name = own.join(worker.number().to_string());
+        let path = Path::try_from(name.as_path())?;
+        // A worker of a level that does not count may have been ended between the two calls.
+        if name.exists() {
+            unlink(&path)?;
+        }
+        worker.repeat(|| {
+            close(create_new(&path)?)?;
+            unlink(&path)
+        })
+    })
 }

@@ -8,16 +8,13 @@
 //!
 //! **Expected answer.** Own sets scale. One set has one list of ready descriptors, under one lock.
 
-use workload::{PROCESSES, THREADS, THREADS_SHARED, Workload};
+use workload::{PROCESSES, THREADS, THREADS_SHARED, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-epoll",
     source: workload::page!("epoll.rs"),
     variants: &[THREADS, PROCESSES, THREADS_SHARED],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("epoll exists on Linux only") }
-    },
+    run: on_linux!(measured::run, "epoll exists on Linux only"),
     ..Workload::SCALING
 };
 

@@ -9,7 +9,7 @@
 //! Threads do nearly, since faults take the lock of a mapping only (Linux 6.4); before that the lock of the
 //! address space moved between processors.
 
-use workload::{PROCESSES, THREADS, Workload};
+use workload::{PROCESSES, THREADS, Workload, on_linux};
 
 /// As many as the page tables of 256 KiB need; more would measure the memory itself.
 #[cfg(target_os = "linux")]
@@ -19,10 +19,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-fault",
     source: workload::page!("fault.rs"),
     variants: &[THREADS, PROCESSES],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("memory is given back page by page on Linux only") }
-    },
+    run: on_linux!(run, "memory is given back page by page on Linux only"),
     ..Workload::SCALING
 };
 
@@ -30,14 +27,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use sys::memory::{MemoryRegion, page_bytes};
 
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let mut region = MemoryRegion::map(PAGES * page_bytes(), true)?;
-            worker.repeat(|| {
-                region.touch();
-                region.discard()
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        let mut region = MemoryRegion::map(PAGES * page_bytes(), true)?;
+        worker.repeat(|| {
+            region.touch();
+            region.discard()
+        })
+    })
 }

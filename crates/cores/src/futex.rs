@@ -14,7 +14,7 @@
 //! do not: one worker takes them without a call of the system, several pass each turn of the mutex by a wake
 //! and the start of a thread that slept, so that two do a small part of one. The semaphore loses less.
 
-use workload::{PROCESSES, THREADS, THREADS_SHARED, Variant, Workload};
+use workload::{PROCESSES, THREADS, THREADS_SHARED, Variant, Workload, on_linux};
 
 const MUTEX: Variant = Variant {
     name: "threads-mutex",
@@ -27,10 +27,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-futex",
     source: workload::page!("futex.rs"),
     variants: &[THREADS, PROCESSES, THREADS_SHARED, MUTEX, SEMAPHORE],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("futex(2) is used on Linux only") }
-    },
+    run: on_linux!(measured::run, "futex(2) is used on Linux only"),
     ..Workload::SCALING
 };
 

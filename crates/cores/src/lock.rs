@@ -8,16 +8,13 @@
 //! **Expected answer.** Own files scale but for a lock of each processor's list (`file_lock_list`). One file
 //! has one list of locks under one lock.
 
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-lock",
     source: workload::page!("lock.rs"),
     variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("locks of open file descriptions are used on Linux only") }
-    },
+    run: on_linux!(run, "locks of open file descriptions are used on Linux only"),
     ..Workload::SCALING
 };
 
@@ -27,17 +24,14 @@ fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use sys::lock::{LockOwner, lock_byte, unlock_byte};
 
     let folder = trial.own_folder()?;
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let object = worker.object().to_string();
-            let path = folder.join(object);
-            let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-            let byte = worker.number() as u64;
-            worker.repeat(|| {
-                lock_byte(&file, LockOwner::OpenFile, byte)?;
-                unlock_byte(&file, LockOwner::OpenFile, byte)
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        let object = worker.object().to_string();
+        let path = folder.join(object);
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        let byte = worker.number() as u64;
+        worker.repeat(|| {
+            lock_byte(&file, LockOwner::OpenFile, byte)?;
+            unlock_byte(&file, LockOwner::OpenFile, byte)
+        })
+    })
 }

@@ -11,16 +11,13 @@
 //! each: two do less than one. The lock is that of the mapping only (Linux 6.17), before that `mmap_lock` for
 //! reading.
 
-use workload::{PROCESSES, THREADS, Workload};
+use workload::{PROCESSES, THREADS, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-madvise",
     source: workload::page!("madvise.rs"),
     variants: &[THREADS, PROCESSES],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("madvise(2) gives memory back at once on Linux only") }
-    },
+    run: on_linux!(run, "madvise(2) gives memory back at once on Linux only"),
     ..Workload::SCALING
 };
 
@@ -28,14 +25,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use sys::memory::{MemoryRegion, page_bytes};
 
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let mut region = MemoryRegion::map(page_bytes(), true)?;
-            worker.repeat(|| {
-                region.touch();
-                region.discard()
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        let mut region = MemoryRegion::map(page_bytes(), true)?;
+        worker.repeat(|| {
+            region.touch();
+            region.discard()
+        })
+    })
 }

@@ -8,16 +8,13 @@
 //! **Expected answer.** Processes scale. Threads take the lock of their address space (`mmap_lock`) for
 //! writing, so that they are serial.
 
-use workload::{PROCESSES, THREADS, Workload};
+use workload::{PROCESSES, THREADS, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-map",
     source: workload::page!("map.rs"),
     variants: &[THREADS, PROCESSES],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("memory is mapped by mmap(2) on Linux only") }
-    },
+    run: on_linux!(run, "memory is mapped by mmap(2) on Linux only"),
     ..Workload::SCALING
 };
 
@@ -25,5 +22,5 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use sys::memory::{MemoryRegion, page_bytes};
 
-    trial.scale(|_| Ok(()), |(), worker| worker.repeat(|| MemoryRegion::map(page_bytes(), true)?.unmap()))
+    trial.in_workers(|worker| worker.repeat(|| MemoryRegion::map(page_bytes(), true)?.unmap()))
 }

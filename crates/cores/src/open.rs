@@ -34,18 +34,15 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.own_folder()?;
     let shares_folder = trial.is_one_of(&[THREADS_FOLDER, PROCESSES_FOLDER]);
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let path = match shares_folder {
-                true => {
-                    let own = folder.join(worker.number().to_string());
-                    File::create(&own)?;
-                    Path::try_from(own.as_path())?
-                }
-                false => folder.file_of_object(worker)?,
-            };
-            worker.repeat(|| close(open_read(&path)?))
-        },
-    )
+    trial.in_workers(|worker| {
+        let path = match shares_folder {
+            true => {
+                let own = folder.join(worker.number().to_string());
+                File::create(&own)?;
+                Path::try_from(own.as_path())?
+            }
+            false => folder.file_of_object(worker)?,
+        };
+        worker.repeat(|| close(open_read(&path)?))
+    })
 }

@@ -10,16 +10,13 @@
 //! that it leaves idle, so that several workers exceed one where the disk serves several requests at once.
 //! One file has one tree of pages under one lock, which is short beside a request.
 
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-page-cache",
     source: workload::page!("page_cache.rs"),
     variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("whether a page is in memory can be checked on Linux only") }
-    },
+    run: on_linux!(measured::run, "whether a page is in memory can be checked on Linux only"),
     ..Workload::SCALING
 };
 

@@ -7,16 +7,13 @@
 //!
 //! **Expected answer.** Own pipes scale. One pipe has one lock.
 
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-pipe",
     source: workload::page!("pipe.rs"),
     variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("pipes are used on Unix only") }
-    },
+    run: on_unix!(run, "pipes are used on Unix only"),
     ..Workload::SCALING
 };
 

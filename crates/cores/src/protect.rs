@@ -9,16 +9,13 @@
 //! **Expected answer.** Processes scale. Threads take the lock of their address space (`mmap_lock`) for
 //! writing: the middle page becomes a mapping by itself and is merged again.
 
-use workload::{PROCESSES, THREADS, Workload};
+use workload::{PROCESSES, THREADS, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-protect",
     source: workload::page!("protect.rs"),
     variants: &[THREADS, PROCESSES],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("protections are changed by mprotect(2) on Linux only") }
-    },
+    run: on_linux!(run, "protections are changed by mprotect(2) on Linux only"),
     ..Workload::SCALING
 };
 
@@ -26,14 +23,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use sys::memory::{MemoryRegion, page_bytes};
 
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let mut region = MemoryRegion::map(3 * page_bytes(), true)?;
-            worker.repeat(|| {
-                region.protect(1, false)?;
-                region.protect(1, true)
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        let mut region = MemoryRegion::map(3 * page_bytes(), true)?;
+        worker.repeat(|| {
+            region.protect(1, false)?;
+            region.protect(1, true)
+        })
+    })
 }

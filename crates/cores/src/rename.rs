@@ -23,20 +23,16 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.own_folder()?;
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let own = folder.of_object(worker)?;
-            let names = ["one", "other"].map(|name| own.join(format!("{}-{name}", worker.number())));
-            File::create(&names[0])?;
-            let [mut from, mut to] =
-                [Path::try_from(names[0].as_path())?, Path::try_from(names[1].as_path())?];
-            worker.repeat(|| {
-                sys::file::rename(&from, &to)?;
-                std::mem::swap(&mut from, &mut to);
-                Ok(())
-            })?;
-            sys::file::unlink(&from)
-        },
-    )
+    trial.in_workers(|worker| {
+        let own = folder.of_object(worker)?;
+        let names = ["one", "other"].map(|name| own.join(format!("{}-{name}", worker.number())));
+        File::create(&names[0])?;
+        let [mut from, mut to] = [Path::try_from(names[0].as_path())?, Path::try_from(names[1].as_path())?];
+        worker.repeat(|| {
+            sys::file::rename(&from, &to)?;
+            std::mem::swap(&mut from, &mut to);
+            Ok(())
+        })?;
+        sys::file::unlink(&from)
+    })
 }

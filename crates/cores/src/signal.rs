@@ -12,16 +12,13 @@
 //! handling take several times, so they do not scale. One target has one such lock, which a sender holds for
 //! a small part of the call: two nearly scale, and many do not.
 
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-signal",
     source: workload::page!("signal.rs"),
     variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("signals are sent to single threads by tgkill(2), on Linux only") }
-    },
+    run: on_linux!(run, "signals are sent to single threads by tgkill(2), on Linux only"),
     ..Workload::SCALING
 };
 

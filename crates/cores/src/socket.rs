@@ -20,5 +20,5 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    trial.scale(|_| Ok(()), |(), worker| worker.repeat(|| Socket::stream(AddressFamily::V4)?.close()))
+    trial.in_workers(|worker| worker.repeat(|| Socket::stream(AddressFamily::V4)?.close()))
 }

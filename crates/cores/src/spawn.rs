@@ -9,20 +9,17 @@
 //! processes is under one lock (`tasklist_lock`). Threads take the lock of their address space too, which is
 //! copied.
 
-use workload::{PROCESSES, THREADS, Workload};
+use workload::{PROCESSES, THREADS, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-spawn",
     source: workload::page!("spawn.rs"),
     variants: &[THREADS, PROCESSES],
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("this system has no fork(2)") }
-    },
+    run: on_unix!(run, "this system has no fork(2)"),
     ..Workload::SCALING
 };
 
 #[cfg(unix)]
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
-    trial.scale(|_| Ok(()), |(), worker| worker.repeat(sys::process::try_fork))
+    trial.in_workers(|worker| worker.repeat(sys::process::try_fork))
 }

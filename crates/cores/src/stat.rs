@@ -20,11 +20,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.own_folder()?;
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let path = folder.file_of_object(worker)?;
-            worker.repeat(|| status(&path))
-        },
-    )
+    trial.in_workers(|worker| {
+        let path = folder.file_of_object(worker)?;
+        worker.repeat(|| status(&path))
+    })
 }

@@ -6,28 +6,22 @@
 //!
 //! **Expected answer.** It scales. A loss is that of the machine: siblings of a core, its clock, its host.
 
-use workload::{PROCESSES, THREADS, Workload};
+use workload::{PROCESSES, THREADS, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-syscall",
     source: workload::page!("syscall.rs"),
     variants: &[THREADS, PROCESSES],
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("this system has no getppid(2)") }
-    },
+    run: on_unix!(run, "this system has no getppid(2)"),
     ..Workload::SCALING
 };
 
 #[cfg(unix)]
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            worker.repeat(|| {
-                std::hint::black_box(sys::process::parent());
-                Ok(())
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        worker.repeat(|| {
+            std::hint::black_box(sys::process::parent());
+            Ok(())
+        })
+    })
 }

@@ -23,19 +23,16 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            let listener = Listener::bind(any, Listening { blocking: true, ..Listening::default() })?;
-            let client = Connection::connect(listener.address()?, None, Waiting::Blocking)?;
-            let server = listener.accept(Waiting::Blocking)?;
-            client.send_at_once()?;
-            let mut byte = [0];
-            worker.repeat(|| {
-                let (sent, received) = (client.send(b"."), server.receive(&mut byte));
-                if sent? == 1 && received? == 1 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listener = Listener::bind(any, Listening { blocking: true, ..Listening::default() })?;
+        let client = Connection::connect(listener.address()?, None, Waiting::Blocking)?;
+        let server = listener.accept(Waiting::Blocking)?;
+        client.send_at_once()?;
+        let mut byte = [0];
+        worker.repeat(|| {
+            let (sent, received) = (client.send(b"."), server.receive(&mut byte));
+            if sent? == 1 && received? == 1 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        })
+    })
 }

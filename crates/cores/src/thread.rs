@@ -21,13 +21,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            worker.repeat(|| {
-                let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(|| ())?;
-                thread.join().map_err(|_| io::Error::other("a thread has panicked"))
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        worker.repeat(|| {
+            let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(|| ())?;
+            thread.join().map_err(|_| io::Error::other("a thread has panicked"))
+        })
+    })
 }

@@ -7,16 +7,13 @@
 //!
 //! **Expected answer.** It scales: each processor has a tree of timers.
 
-use workload::{PROCESSES, THREADS, Workload};
+use workload::{PROCESSES, THREADS, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-timer",
     source: workload::page!("timer.rs"),
     variants: &[THREADS, PROCESSES],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(run) }
-        _ => { Err("timerfd exists on Linux only") }
-    },
+    run: on_linux!(run, "timerfd exists on Linux only"),
     ..Workload::SCALING
 };
 
@@ -24,14 +21,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn run(trial: &mut workload::Trial<'_>) -> Result<(), workload::TrialError> {
     use std::time::Duration;
 
-    trial.scale(
-        |_| Ok(()),
-        |(), worker| {
-            let timer = sys::timer::KernelTimer::descriptor()?;
-            worker.repeat(|| {
-                timer.set(Some(Duration::from_secs(200)))?;
-                timer.set(Some(Duration::from_secs(100)))
-            })
-        },
-    )
+    trial.in_workers(|worker| {
+        let timer = sys::timer::KernelTimer::descriptor()?;
+        worker.repeat(|| {
+            timer.set(Some(Duration::from_secs(200)))?;
+            timer.set(Some(Duration::from_secs(100)))
+        })
+    })
 }

@@ -7,16 +7,13 @@
 //!
 //! **Expected answer.** Own pairs scale, as far as the allocator of messages does. One pair has one queue.
 
-use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload};
+use workload::{PROCESSES, PROCESSES_SHARED, THREADS, THREADS_SHARED, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cores-unix",
     source: workload::page!("unix.rs"),
     variants: &[THREADS, PROCESSES, THREADS_SHARED, PROCESSES_SHARED],
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("pairs of Unix sockets are used on Unix only") }
-    },
+    run: on_unix!(run, "pairs of Unix sockets are used on Unix only"),
     ..Workload::SCALING
 };
 

@@ -14,12 +14,11 @@ use workload::{EarlyEnd, Sizes, Slots, Trial, Workload};
 type Left = (Option<String>, BTreeMap<&'static str, usize>);
 
 fn run(workload: &'static Workload, variant: &str, n: u64, scratch: &Path, set: &[(&str, &str)]) -> Left {
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(workload.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(workload.declaration(), n, &numbers);
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(workload, n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(workload, n, &numbers);
     let clock = Clock::start();
     let settings = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let mut trial = Trial::new(workload.declaration(), variant, n, scratch, 7, &clock, slots);
+    let mut trial = Trial::new(workload, variant, n, scratch, 7, &clock, slots);
     trial.set_window(Duration::from_millis(1));
     trial.set_settings(&settings).expect("settings");
     match workload.run.expect("jobs exist here")(&mut trial) {

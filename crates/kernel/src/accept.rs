@@ -17,7 +17,7 @@
 //! times is meaningful.
 
 use workload::resource::{DESCRIPTORS, EPOLL_WATCHES, MEMORY, PORTS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "accept",
@@ -53,10 +53,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 10 << 10),
         Need::new(EPOLL_WATCHES, 1).only_in(&["epoll"]),
     ],
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("its server is a process that fork(2) makes") }
-    },
+    run: on_unix!(measured::run, "its server is a process that fork(2) makes"),
     ..Workload::CURVE
 };
 

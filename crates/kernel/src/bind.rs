@@ -15,13 +15,12 @@
 
 use sys::socket::Socket;
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
-use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Workload};
+use workload::{Expect, Need, Operation, Trial, TrialError, Workload};
 
 use crate::socket::{FAMILIES, Hole, all_distinct, family};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "bind",
-    version: 1,
     source: workload::page!("bind.rs"),
     grows: "bound sockets",
     variants: FAMILIES,
@@ -31,8 +30,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     needs: &[Need::new(DESCRIPTORS, 1), Need::new(PORTS, 1), Need::new(MEMORY, 4096)],
     helpers: true,
-    linkage: Linkage::Dynamic,
-    classic_n: 10_000,
     run: Ok(run),
     ..Workload::CURVE
 };
@@ -75,9 +72,8 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         drop(opened);
         bound
     };
-    let ports =
-        sockets.iter().map(|socket| socket.local_port().map(u32::from)).collect::<Result<Vec<_>, _>>();
-    let ports = ports.map_err(TrialError::at("to ask for the port of a bound socket"))?;
+    let ports = sockets.iter().map(|socket| socket.local_port().map(u32::from));
+    let ports = TrialError::collect("to ask for the port of a bound socket", ports)?;
     trial.check("every port was chosen", ports.iter().all(|&port| port != 0));
     trial.check("every port is distinct", all_distinct(ports));
     let sockets = trial.shuffled(sockets);

@@ -17,7 +17,7 @@
 //! own on machines that start services often: reclaim and statistics walked through all of them (LWN 895431).
 
 use workload::resource::{DESCRIPTORS, MEMORY};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "cgroup",
@@ -45,10 +45,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(DESCRIPTORS, 1).only_in(&["dying"]),
     ],
     top: Some(2000),
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("control groups are Linux's") }
-    },
+    run: on_linux!(measured::run, "control groups are Linux's"),
     ..Workload::CURVE
 };
 
@@ -70,8 +67,7 @@ mod measured {
         let names = names.map_err(TrialError::at("to choose names for the groups"))?;
         let own = own_members().map_err(TrialError::at("to find the group of this process"))?;
         let groups = (0..trial.n()).map(|place| ControlGroup::name(names.number(place)));
-        let groups: Vec<ControlGroup> =
-            groups.collect::<Result<_, _>>().map_err(TrialError::at("to name the groups"))?;
+        let groups = TrialError::collect("to name the groups", groups)?;
         // Only the controller of memory counts pages for groups.
         let statistics = if trial.variant() == "alive" { "cpu.stat" } else { "memory.stat" };
         let probed = groups.first().map_or(Ok(()), |group| {

@@ -10,17 +10,13 @@
 //! time is computed. If it costs as much as a system call, the clock source is slow (HPET, Xen), and
 //! every program that reads the time pays for that.
 
-use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Operation, Trial, TrialError, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "clock",
-    version: 1,
     source: workload::page!("clock.rs"),
     grows: "repetitions",
-    variants: Variant::ONLY,
     operations: &[Operation::up("clock_gettime", Expect::Constant, "one reading of the monotonic clock")],
-    linkage: Linkage::Dynamic,
-    classic_n: 10_000,
     run: Ok(run),
     ..Workload::CURVE
 };

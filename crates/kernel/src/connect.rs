@@ -89,8 +89,7 @@ pub(crate) fn open(trial: &mut Trial<'_>) -> Result<Vec<(Connection, Connection)
         Ok((ours, theirs))
     })?;
     let met = pairs.iter().map(|(ours, theirs)| client.is_met(ours, theirs));
-    let met: io::Result<Vec<bool>> = met.collect();
-    let met = met.map_err(TrialError::at("to ask for the ends of a connection"))?;
+    let met = TrialError::collect("to ask for the ends of a connection", met)?;
     trial.check("every accepted connection is the one that was opened", met.into_iter().all(|is_met| is_met));
     Ok(pairs)
 }

@@ -14,7 +14,7 @@
 //! found by its hash (net/ipv4/inet_diag.c).
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "connection-list",
@@ -32,10 +32,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("close", Expect::Constant, "close(2) of both ends, in random order").detail(),
     ],
     needs: &[Need::new(DESCRIPTORS, 2), Need::new(PORTS, 1), Need::new(MEMORY, 10 << 10)],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("connections are listed by /proc/net/tcp and sock_diag(7) on Linux only") }
-    },
+    run: on_linux!(measured::run, "connections are listed by /proc/net/tcp and sock_diag(7) on Linux only"),
     ..Workload::CURVE
 };
 

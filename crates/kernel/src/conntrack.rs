@@ -14,7 +14,7 @@
 //! `connect`, the free ports of the local range run out.
 
 use workload::resource::{DESCRIPTORS, MEMORY, PORTS, TRACKED};
-use workload::{Need, Variant, Workload};
+use workload::{Need, Workload, on_linux};
 
 use crate::connect;
 
@@ -22,7 +22,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "conntrack",
     source: workload::page!("conntrack.rs"),
     grows: "tracked connections",
-    variants: Variant::ONLY,
     operations: connect::OPERATIONS,
     needs: &[
         Need::new(DESCRIPTORS, 2),
@@ -30,10 +29,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(TRACKED, 1),
         Need::new(MEMORY, 11 << 10),
     ],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("the packet filters of other systems have no private networks") }
-    },
+    run: on_linux!(measured::run, "the packet filters of other systems have no private networks"),
     ..Workload::CURVE
 };
 

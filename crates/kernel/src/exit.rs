@@ -14,7 +14,7 @@
 //! counts processes.
 
 use workload::resource::{DESCRIPTORS, MAPPINGS, MEMORY, THREADS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "exit",
@@ -40,10 +40,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     // Each n makes all of its objects anew.
     top: Some(500),
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("this system has no fork(2)") }
-    },
+    run: on_unix!(measured::run, "this system has no fork(2)"),
     ..Workload::CURVE
 };
 

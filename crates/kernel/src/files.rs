@@ -17,14 +17,12 @@ use std::path::{Path, PathBuf};
 
 use sys::memory::Mapping;
 use workload::resource::{DESCRIPTORS, MAPPINGS, MEMORY};
-use workload::{Expect, Linkage, Need, Operation, Setting, Trial, TrialError, Values, Variant, Workload};
+use workload::{Expect, Need, Operation, Setting, Trial, TrialError, Values, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "files",
-    version: 1,
     source: workload::page!("files.rs"),
     grows: "open and mapped files",
-    variants: Variant::ONLY,
     settings: &[Setting {
         name: "per-folder",
         default: "100",
@@ -46,8 +44,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     needs: &[Need::new(DESCRIPTORS, 1), Need::new(MAPPINGS, 1), Need::new(MEMORY, 16 << 10)],
     helpers: true,
-    linkage: Linkage::Dynamic,
-    classic_n: 10_000,
     run: Ok(run),
     ..Workload::CURVE
 };
@@ -62,9 +58,8 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     write_all(&root, &paths, per_folder)
         .map_err(TrialError::at(format!("to write files below {}", root.display())))?;
     read_all(&paths).map_err(TrialError::at(format!("to read the files below {}", root.display())))?;
-    let paths =
-        paths.iter().map(|path| sys::file::Path::try_from(path.as_path())).collect::<Result<Vec<_>, _>>();
-    let paths = paths.map_err(TrialError::at("to name the files"))?;
+    let paths = paths.iter().map(|path| sys::file::Path::try_from(path.as_path()));
+    let paths = TrialError::collect("to name the files", paths)?;
 
     trial.warm(|| {
         let file = sys::file::open_read(&paths[0])?;

@@ -14,7 +14,7 @@
 //! program reads, or replaces, all rules each time.
 
 use workload::resource::MEMORY;
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "filter",
@@ -38,10 +38,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: &[Need::new(MEMORY, 4 << 10)],
     // A program is executed for each n.
     top: Some(300),
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("the packet filters of other systems have no private networks") }
-    },
+    run: on_linux!(measured::run, "the packet filters of other systems have no private networks"),
     ..Workload::CURVE
 };
 

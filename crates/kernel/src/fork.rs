@@ -11,17 +11,15 @@
 //! **Expected answer.** Flat. Reaping was the first curve that was not O(1) on Linux 2.6.
 
 use workload::resource::{MEMORY, PROCESSES};
-use workload::{Expect, Experiment, Linkage, Need, Operation, Variant, Workload};
+use workload::{Expect, Experiment, Need, Operation, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork",
     version: 4,
     source: workload::page!("fork.rs"),
     grows: "live processes",
-    variants: Variant::ONLY,
     operations: OPERATIONS,
     needs: &NEEDS,
-    linkage: Linkage::Dynamic,
     classic_n: 3000,
     run: RUN,
     ..Workload::CURVE
@@ -35,10 +33,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
 /// A stopped child: its page tables, its stack in the kernel, and the pages it has written.
 pub(crate) const NEEDS: [Need; 2] = [Need::new(PROCESSES, 1), Need::new(MEMORY, 160 << 10)];
 
-pub(crate) const RUN: Result<Experiment, &'static str> = cfg_select! {
-    unix => { Ok(measured::run) }
-    _ => { Err("this system has no fork(2)") }
-};
+pub(crate) const RUN: Result<Experiment, &'static str> =
+    on_unix!(measured::run, "this system has no fork(2)");
 
 #[cfg(unix)]
 pub(crate) use measured::{family, reap_all};

@@ -15,14 +15,13 @@
 //! nothing; therefore all of it is written. Unmapping a MiB is flat.
 
 use workload::resource::{MAPPINGS, MEMORY};
-use workload::{Expect, Linkage, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork-memory",
     version: 4,
     source: workload::page!("fork_memory.rs"),
     grows: "MiB that the parent has written",
-    variants: Variant::ONLY,
     operations: &[
         Operation::up("fork", Expect::Linear, "fork(2) until the child's first byte has been read"),
         Operation::up("reap", Expect::Linear, "kill(2) and waitpid(2) of that child"),
@@ -30,12 +29,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     // The MiB, its page tables, and those of the child.
     needs: &[Need::new(MAPPINGS, 1), Need::new(MEMORY, (1 << 20) + (16 << 10))],
-    linkage: Linkage::Dynamic,
     classic_n: 512,
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("this system has no fork(2)") }
-    },
+    run: on_unix!(measured::run, "this system has no fork(2)"),
     ..Workload::CURVE
 };
 

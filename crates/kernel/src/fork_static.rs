@@ -7,7 +7,7 @@
 //!
 //! **Expected answer.** Flat, and cheaper than `fork`: half of it in 2003.
 
-use workload::{Linkage, Variant, Workload};
+use workload::{Linkage, Workload};
 
 use crate::fork;
 
@@ -16,7 +16,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     version: 4,
     source: workload::page!("fork_static.rs"),
     grows: "live processes",
-    variants: Variant::ONLY,
     operations: fork::OPERATIONS,
     needs: &fork::NEEDS,
     linkage: Linkage::Static,

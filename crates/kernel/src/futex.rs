@@ -19,7 +19,7 @@
 //! waiter, with its share of the threads that run on the same processor before the call returns.
 
 use workload::resource::{MAPPINGS, MEMORY, PROCESSES, THREADS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "futex",
@@ -56,10 +56,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 48 << 10),
     ],
     classic_n: 3000,
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("waiters are moved from word to word by futex(2) on Linux only") }
-    },
+    run: on_linux!(measured::run, "waiters are moved from word to word by futex(2) on Linux only"),
     ..Workload::CURVE
 };
 

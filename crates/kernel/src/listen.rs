@@ -16,23 +16,19 @@
 //! small slope.
 
 use workload::resource::{DESCRIPTORS, EPOLL_WATCHES, MEMORY};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "listen",
     source: workload::page!("listen.rs"),
     grows: "listeners of a port",
-    variants: Variant::ONLY,
     operations: &[
         Operation::up("listen", Expect::Constant, "one listen(2) of a socket that is bound to the port"),
         Operation::up("connect", Expect::Constant, "one connect(2), until it is established for the client"),
         Operation::down("close", Expect::Linear, "one close(2) of a listener, in random order"),
     ],
     needs: &[Need::new(DESCRIPTORS, 1), Need::new(EPOLL_WATCHES, 1), Need::new(MEMORY, 6 << 10)],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("connections are spread over the listeners of a port on Linux only") }
-    },
+    run: on_linux!(measured::run, "connections are spread over the listeners of a port on Linux only"),
     ..Workload::CURVE
 };
 

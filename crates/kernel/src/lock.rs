@@ -107,12 +107,8 @@ fn bytes(trial: &mut Trial<'_>, owner: LockOwner, file: &File, other: &File) -> 
         Ok(bytes[n])
     })?;
     trial.check("every locked byte had a holder", missed == 0);
-    let between = locked
-        .iter()
-        .take(SAMPLE)
-        .map(|byte| is_locked_for(other, byte + 1))
-        .collect::<io::Result<Vec<bool>>>();
-    let between = between.map_err(TrialError::at("to test the bytes between the locks"))?;
+    let between = locked.iter().take(SAMPLE).map(|byte| is_locked_for(other, byte + 1));
+    let between = TrialError::collect("to test the bytes between the locks", between)?;
     trial.check("no byte between them had one", !between.contains(&true));
     let locked = trial.shuffled(locked);
     trial.compact_down("unlock", locked, |byte| unlock_byte(file, owner, byte))?;
@@ -168,8 +164,7 @@ fn waiters(
     use sys::lock::await_byte;
     use workload::{Sleepers, SleepersRelease};
 
-    let files = (0..trial.n()).map(|_| open()).collect::<io::Result<Vec<File>>>();
-    let files = files.map_err(TrialError::at("to open the file for every waiter"))?;
+    let files = TrialError::collect("to open the file for every waiter", (0..trial.n()).map(|_| open()))?;
     // Every waiter notes its number when it owns the byte.
     let owner = AtomicUsize::new(usize::MAX);
     let own = |number: usize| {

@@ -14,7 +14,7 @@
 //! faults, each more expensive (transhuge.rst). Linux aligns mappings of 2 MiB and more for that.
 
 use workload::resource::MEMORY;
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mapping-size",
@@ -31,10 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("munmap", Expect::Linear, "one munmap(2) of the written memory"),
     ],
     needs: &[Need::new(MEMORY, 1 << 10)],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("the size of pages can be chosen on Linux only") }
-    },
+    run: on_linux!(measured::run, "the size of pages can be chosen on Linux only"),
     ..Workload::CURVE
 };
 

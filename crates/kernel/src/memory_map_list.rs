@@ -15,7 +15,7 @@
 //! red-black tree before. The limit is `vm.max_map_count`.
 
 use workload::resource::{MAPPINGS, MEMORY};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "memory-map-list",
@@ -38,10 +38,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: &[Need::new(MAPPINGS, 1), Need::new(MEMORY, 6 << 10)],
     // A mapping of which the middle page has another protection is three.
     fixed_needs: &[Need::new(MAPPINGS, 2)],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("the mappings of a process are listed in /proc on Linux only") }
-    },
+    run: on_linux!(measured::run, "the mappings of a process are listed in /proc on Linux only"),
     ..Workload::CURVE
 };
 

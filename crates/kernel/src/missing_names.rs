@@ -20,7 +20,7 @@
 //! (LWN 814535 of 2020, 894098 of 2022). rmdir(2) is linear as well: it discards them one by one.
 
 use workload::resource::{INODES, INOTIFY_INSTANCES, INOTIFY_WATCHES, MEMORY};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "missing-names",
@@ -57,10 +57,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 1 << 10).only_in(KEPT),
     ],
     fixed_needs: &[Need::new(INOTIFY_INSTANCES, 1), Need::new(INOTIFY_WATCHES, 1)],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("folders are watched by inotify(7) on Linux only") }
-    },
+    run: on_linux!(measured::run, "folders are watched by inotify(7) on Linux only"),
     ..Workload::CURVE
 };
 
@@ -89,15 +86,12 @@ mod measured {
         let per_folder = if trial.variant() == "many" { PER_FOLDER } else { usize::MAX };
         let folders =
             (0..trial.n().div_ceil(per_folder)).map(|number| Folder::make(&root.join(number.to_string())));
-        let folders: io::Result<Vec<Folder>> = folders.collect();
-        let folders = folders.map_err(TrialError::at("to make the folders"))?;
+        let folders = TrialError::collect("to make the folders", folders)?;
         let watcher = Watcher::inotify().map_err(TrialError::at("to open an instance of inotify"))?;
         let names = (0..trial.n()).map(|number| path(&root.join((number / per_folder).to_string()), number));
-        let names: io::Result<Vec<file::Path>> = names.collect();
-        let names = names.map_err(TrialError::at("to name the files"))?;
+        let names = TrialError::collect("to name the files", names)?;
         let files = (0..trial.n().div_ceil(PER_FILE)).map(|number| make_file(&root, number));
-        let files: io::Result<Vec<file::Path>> = files.collect();
-        let files = files.map_err(TrialError::at("to make the files"))?;
+        let files = TrialError::collect("to make the files", files)?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let mut found = 0;
         let missed = trial.compact_steps(&["miss", "miss-again", "watch", "link", "rename"], |n, lap| {
@@ -139,8 +133,8 @@ mod measured {
     fn removed(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let root = trial.own_folder()?;
         let folder = root.join("removed");
-        let names = (0..trial.n()).map(|number| path(&folder, number)).collect::<io::Result<Vec<_>>>();
-        let names = names.map_err(TrialError::at("to name the files"))?;
+        let names = (0..trial.n()).map(|number| path(&folder, number));
+        let names = TrialError::collect("to name the files", names)?;
         let mut found = 0;
         trial.compact_steps(&["rmdir"], |n, lap| {
             std::fs::create_dir(&folder)?;

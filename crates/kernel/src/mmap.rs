@@ -18,11 +18,10 @@ use std::path::Path;
 
 use sys::memory::{Mapping, mapping_granularity, page_bytes};
 use workload::resource::{MAPPINGS, MEMORY};
-use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mmap",
-    version: 1,
     source: workload::page!("mmap.rs"),
     grows: "mappings",
     variants: &[
@@ -35,8 +34,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("unmap", Expect::Logarithmic, "one munmap(2) of one page, in random order"),
     ],
     needs: &[Need::new(MAPPINGS, 1), Need::new(MEMORY, 16 << 10)],
-    linkage: Linkage::Dynamic,
-    classic_n: 10_000,
     run: Ok(run),
     ..Workload::CURVE
 };

@@ -19,7 +19,7 @@
 //! mount_namespaces(7).
 
 use workload::resource::{MEMORY, MOUNTS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mount",
@@ -57,10 +57,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         // The copy is there while the first ones are.
         Need::new(MEMORY, 1 << 10).only_in(&["unshare"]),
     ],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("a process has mounts of its own on Linux only") }
-    },
+    run: on_linux!(measured::run, "a process has mounts of its own on Linux only"),
     ..Workload::CURVE
 };
 

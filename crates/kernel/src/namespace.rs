@@ -19,7 +19,7 @@
 use workload::resource::{
     DESCRIPTORS, IPC_NAMESPACES, MEMORY, MOUNT_NAMESPACES, NETWORK_NAMESPACES, UTS_NAMESPACES,
 };
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "namespace",
@@ -50,10 +50,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 200 << 10).only_in(&["network", "all"]),
     ],
     top: Some(1000),
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("namespaces are Linux's; jails and zones are not made by a process for itself") }
-    },
+    run: on_linux!(
+        measured::run,
+        "namespaces are Linux's; jails and zones are not made by a process for itself"
+    ),
     ..Workload::CURVE
 };
 
@@ -92,8 +92,8 @@ mod measured {
             first.enter().and(entered)
         })?;
         alive.truncate(made.len());
-        let numbers: Result<Vec<Vec<u64>>, _> = alive.iter().map(Namespaces::numbers).collect();
-        let numbers = numbers.map_err(TrialError::at("to ask for the numbers of namespaces"))?;
+        let numbers = alive.iter().map(Namespaces::numbers);
+        let numbers = TrialError::collect("to ask for the numbers of namespaces", numbers)?;
         for kind in 0..kinds.len() {
             let of_kind =
                 numbers.iter().filter_map(|numbers| u32::try_from(*numbers.get(kind)?).ok()).collect();

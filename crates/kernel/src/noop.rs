@@ -8,17 +8,13 @@
 //! **Expected answer.** Flat: a few nanoseconds where the counter of the processor is read, tens where a
 //! system call or the vDSO is used. This row is printed beside the others and never subtracted from them.
 
-use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Operation, Trial, TrialError, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "noop",
-    version: 1,
     source: workload::page!("noop.rs"),
     grows: "repetitions",
-    variants: Variant::ONLY,
     operations: &[Operation::up("noop", Expect::Constant, "nothing between two readings of the clock")],
-    linkage: Linkage::Dynamic,
-    classic_n: 10_000,
     run: Ok(run),
     ..Workload::CURVE
 };

@@ -14,7 +14,7 @@
 //! (`ENAMETOOLONG`), and Linux follows 40 links (`ELOOP`, path_resolution(7)).
 
 use workload::resource::{INODES, MEMORY};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "path",
@@ -35,10 +35,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     // An inode and its name in the caches of the kernel.
     needs: &[Need::new(INODES, 1), Need::new(MEMORY, 2 << 10)],
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("symbolic links need a privilege here") }
-    },
+    run: on_unix!(measured::run, "symbolic links need a privilege here"),
     ..Workload::CURVE
 };
 

@@ -15,7 +15,7 @@
 //! last five seconds (`recently_deleted` in fs/ext4/ialloc.c), so it grows while the trial before is recent.
 
 use workload::resource::{DESCRIPTORS, INODES, MEMORY, PIPE_PAGES};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "pipe",
@@ -40,10 +40,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 12 << 10),
     ],
     helpers: true,
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("pipes with two plain ends exist on Unix only") }
-    },
+    run: on_unix!(measured::run, "pipes with two plain ends exist on Unix only"),
     ..Workload::CURVE
 };
 

@@ -16,7 +16,7 @@
 //! epoll(7).
 
 use workload::resource::{DESCRIPTORS, MEMORY, PROCESSES};
-use workload::{Expect, Linkage, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "process-set",
@@ -47,12 +47,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 160 << 10),
         Need::new(DESCRIPTORS, 1).only_in(&["pidfd"]),
     ],
-    linkage: Linkage::Dynamic,
     classic_n: 3000,
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("this system has no fork(2)") }
-    },
+    run: on_unix!(measured::run, "this system has no fork(2)"),
     ..Workload::CURVE
 };
 

@@ -18,7 +18,7 @@
 use workload::resource::{
     DESCRIPTORS, MEMORY, MESSAGE_QUEUES, POSIX_MESSAGES, POSIX_QUEUE_BYTES, POSIX_QUEUES, QUEUE_BYTES,
 };
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "queue",
@@ -50,10 +50,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(QUEUE_BYTES, 1).only_in(&["sysv-messages"]),
         Need::new(MEMORY, 2 << 10),
     ],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("message queues that a killed trial leaves are removed on Linux only") }
-    },
+    run: on_linux!(measured::run, "message queues that a killed trial leaves are removed on Linux only"),
     ..Workload::CURVE
 };
 
@@ -82,8 +79,7 @@ mod measured {
         let names = PersistentNames::reserve(trial.scratch(), kind, count)
             .map_err(TrialError::at("to choose names for the queues"))?;
         let posix_names = (0..count).map(|place| PosixQueue::name(names.number(place)));
-        let posix_names: io::Result<Vec<CString>> = posix_names.collect();
-        let posix_names = posix_names.map_err(TrialError::at("to name the queues"))?;
+        let posix_names = TrialError::collect("to name the queues", posix_names)?;
         match trial.variant() {
             "posix" => {
                 let create = |place: usize| PosixQueue::create(&posix_names[place], 1);

@@ -89,8 +89,7 @@ fn measure<P: Poller>(trial: &mut Trial<'_>, poller: io::Result<P>) -> Result<()
         poller.add(flag.handle(), token, Interest::Read)?;
         Ok(flag)
     };
-    let flags: io::Result<Vec<Flag>> = (0..watched(trial)).map(add).collect();
-    let flags = flags.map_err(TrialError::at("to watch all descriptors"))?;
+    let flags = TrialError::collect("to watch all descriptors", (0..watched(trial)).map(add))?;
     let mut waits = Waits::among(flags.len());
 
     let order: Vec<usize> = trial.shuffled((0..flags.len()).collect()).take(trial.n()).collect();

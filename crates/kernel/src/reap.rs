@@ -9,7 +9,7 @@
 //! **Expected answer.** Flat in every order where children are found by their process ID. Growth in one
 //! order and not in another is the search of a list.
 
-use workload::{Expect, Linkage, Operation, Variant, Workload};
+use workload::{Expect, Operation, Variant, Workload, on_unix};
 
 use crate::fork;
 
@@ -25,12 +25,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     operations: &[Operation::down("reap", Expect::Constant, "kill(2) and waitpid(2) of one child")],
     needs: &fork::NEEDS,
-    linkage: Linkage::Dynamic,
     classic_n: 3000,
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("this system has no fork(2)") }
-    },
+    run: on_unix!(run, "this system has no fork(2)"),
     ..Workload::CURVE
 };
 

@@ -14,7 +14,7 @@
 //! 6.3.
 
 use workload::resource::MEMORY;
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "route",
@@ -30,10 +30,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("remove", Expect::Logarithmic, "RTM_DELROUTE with its answer, in random order"),
     ],
     needs: &[Need::new(MEMORY, 2 << 10)],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("routes are changed by rtnetlink(7), which only Linux has; others have route(4)") }
-    },
+    run: on_linux!(
+        measured::run,
+        "routes are changed by rtnetlink(7), which only Linux has; others have route(4)"
+    ),
     ..Workload::CURVE
 };
 

@@ -16,7 +16,7 @@
 //! `seccomp_cache_check_allow`). A filter has at most 4 096 instructions, and all of a thread 32 768.
 
 use workload::resource::MEMORY;
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "seccomp",
@@ -40,10 +40,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     // 32768: `MAX_INSNS_PER_PATH` of kernel/seccomp.c.
     top: Some(2000),
     classic_n: 2000,
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("system calls are filtered by seccomp(2) on Linux only") }
-    },
+    run: on_linux!(measured::run, "system calls are filtered by seccomp(2) on Linux only"),
     ..Workload::CURVE
 };
 

@@ -14,7 +14,7 @@
 //! which is linear. `sysv` ends at `kernel.shmmni`, 4 096 on most systems.
 
 use workload::resource::{DESCRIPTORS, MEMORY, SHARED_PAGES, SHARED_SEGMENTS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "shared-memory",
@@ -40,10 +40,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(DESCRIPTORS, 1).only_in(&["memfd"]),
         Need::new(MEMORY, 8 << 10),
     ],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("shared memory that a killed trial leaves is removed on Linux only") }
-    },
+    run: on_linux!(measured::run, "shared memory that a killed trial leaves is removed on Linux only"),
     ..Workload::CURVE
 };
 
@@ -79,8 +76,7 @@ mod measured {
             "posix" => {
                 let names = reserve(trial, PersistentKind::SharedObject)?;
                 let objects = (0..trial.n()).map(|place| SharedObject::name(names.number(place)));
-                let objects: io::Result<Vec<SharedObject>> = objects.collect();
-                let objects = objects.map_err(TrialError::at("to name the objects"))?;
+                let objects = TrialError::collect("to name the objects", objects)?;
                 let create = |place: usize| Ok((objects[place].create()?, objects[place].clone()));
                 let close = |(file, object)| sys::file::close(file).map(|()| object);
                 files(trial, create, |made| &made.0, close, SharedObject::attach, SharedObject::remove)

@@ -14,11 +14,10 @@ use std::io;
 
 use sys::socket::{AddressFamily, Socket};
 use workload::resource::{DESCRIPTORS, MEMORY};
-use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Need, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "socket",
-    version: 1,
     source: workload::page!("socket.rs"),
     grows: "open sockets",
     variants: FAMILIES,
@@ -28,8 +27,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     needs: &[Need::new(DESCRIPTORS, 1), Need::new(MEMORY, 4096)],
     helpers: true,
-    linkage: Linkage::Dynamic,
-    classic_n: 10_000,
     run: Ok(run),
     ..Workload::CURVE
 };

@@ -17,7 +17,7 @@
 //! one: linear. See "A fork() in the road" (HotOS 2019) and posix_spawn(3).
 
 use workload::resource::{DESCRIPTORS, MAPPINGS, MEMORY};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "spawn",
@@ -56,10 +56,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(DESCRIPTORS, 1).only_in(&["fork-descriptors", "posix-spawn-descriptors"]),
     ],
     classic_n: 512,
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("this system has none of the calls that are compared") }
-    },
+    run: on_unix!(measured::run, "this system has none of the calls that are compared"),
     ..Workload::CURVE
 };
 

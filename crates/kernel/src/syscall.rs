@@ -9,21 +9,14 @@
 //! **Expected answer.** Flat. The level shows the mitigations of the processor, and everything that
 //! filters or traces system calls: seccomp, audit, a sandbox.
 
-use workload::{Expect, Linkage, Operation, Variant, Workload};
+use workload::{Expect, Operation, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "syscall",
-    version: 1,
     source: workload::page!("syscall.rs"),
     grows: "repetitions",
-    variants: Variant::ONLY,
     operations: &[Operation::up("getppid", Expect::Constant, "one getppid(2)")],
-    linkage: Linkage::Dynamic,
-    classic_n: 10_000,
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("this system has no getppid(2)") }
-    },
+    run: on_unix!(run, "this system has no getppid(2)"),
     ..Workload::CURVE
 };
 

@@ -12,13 +12,12 @@
 //! `kernel.pty.max`, 4 096 on most systems, less `kernel.pty.reserve`.
 
 use workload::resource::{DESCRIPTORS, MEMORY, TERMINALS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "terminal",
     source: workload::page!("terminal.rs"),
     grows: "open pseudo-terminals",
-    variants: Variant::ONLY,
     operations: &[
         Operation::up("create", Expect::Constant, "one posix_openpt(3)"),
         Operation::up("open", Expect::Constant, "unlockpt(3), and ioctl_tty(2) that opens the terminal"),
@@ -27,10 +26,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     needs: &[Need::new(DESCRIPTORS, 2), Need::new(TERMINALS, 1), Need::new(MEMORY, 64 << 10)],
     helpers: true,
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("the other side of a terminal is opened without its name on Linux only") }
-    },
+    run: on_linux!(measured::run, "the other side of a terminal is opened without its name on Linux only"),
     ..Workload::CURVE
 };
 

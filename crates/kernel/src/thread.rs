@@ -10,14 +10,12 @@
 
 use sys::thread::ThreadGroup;
 use workload::resource::{MAPPINGS, MEMORY, PROCESSES, THREADS};
-use workload::{Expect, Linkage, Need, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Need, Operation, Trial, TrialError, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "thread",
-    version: 1,
     source: workload::page!("thread.rs"),
     grows: "live threads",
-    variants: Variant::ONLY,
     operations: &[
         Operation::up(
             "create",
@@ -33,7 +31,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MAPPINGS, 2),
         Need::new(MEMORY, 40 << 10),
     ],
-    linkage: Linkage::Dynamic,
     classic_n: 3000,
     run: Ok(run),
     ..Workload::CURVE

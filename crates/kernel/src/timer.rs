@@ -20,7 +20,7 @@
 //! (kernel/time/posix-timers.c).
 
 use workload::resource::{DESCRIPTORS, MEMORY, PENDING_SIGNALS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "timer",
@@ -62,10 +62,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(PENDING_SIGNALS, 1).only_in(&["posix"]),
         Need::new(MEMORY, 1 << 10),
     ],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("timers with descriptors or a thread of their own exist on Linux only") }
-    },
+    run: on_linux!(measured::run, "timers with descriptors or a thread of their own exist on Linux only"),
     ..Workload::CURVE
 };
 
@@ -73,7 +70,6 @@ const TIMERS: &[&str] = &["timerfd", "posix"];
 
 #[cfg(target_os = "linux")]
 mod measured {
-    use std::io;
     use std::time::{Duration, Instant};
 
     use sys::event::{EpollEdge, Poller};
@@ -109,8 +105,8 @@ mod measured {
         let begun = Instant::now();
         instance.wait_exactly(TIME_OUT).map_err(TrialError::at("to wait once more"))?;
         trial.check("a wait takes as long as its time-out", begun.elapsed() >= TIME_OUT);
-        let armed: io::Result<Vec<Duration>> = timers.iter().map(KernelTimer::remaining).collect();
-        let armed = armed.map_err(TrialError::at("to ask for the time of a timer"))?;
+        let armed = timers.iter().map(KernelTimer::remaining);
+        let armed = TrialError::collect("to ask for the time of a timer", armed)?;
         trial.check("every timer is armed", armed.into_iter().all(|remaining| !remaining.is_zero()));
         Ok(())
     }
@@ -150,8 +146,7 @@ mod measured {
         })?;
         timers.truncate(trial.n());
         let is_armed = |timer: &KernelTimer| Ok(!timer.remaining()?.is_zero());
-        let armed: io::Result<Vec<bool>> = timers.iter().map(is_armed).collect();
-        let armed = armed.map_err(TrialError::at("to ask for the time of a timer"))?;
+        let armed = TrialError::collect("to ask for the time of a timer", timers.iter().map(is_armed))?;
         trial.check("every timer is armed", armed.into_iter().all(|is_armed| is_armed));
         let mut still = 0;
         let timers = trial.shuffled(timers);

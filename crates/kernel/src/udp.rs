@@ -15,7 +15,7 @@
 //! than ten; `shared` looks for a group with the same owner first, and then takes a member by a hash.
 
 use workload::resource::{DESCRIPTORS, EPOLL_WATCHES, MEMORY, PORTS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "udp",
@@ -38,10 +38,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(EPOLL_WATCHES, 1).only_in(&["shared"]),
         Need::new(MEMORY, 4 << 10),
     ],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("all addresses of 127.0.0.0/8 and groups of UDP sockets exist on Linux only") }
-    },
+    run: on_linux!(
+        measured::run,
+        "all addresses of 127.0.0.0/8 and groups of UDP sockets exist on Linux only"
+    ),
     ..Workload::CURVE
 };
 

@@ -16,7 +16,7 @@
 //! sender waits for the collector of cycles: at 16 000 in flight (net/unix/garbage.c).
 
 use workload::resource::{DESCRIPTORS, IN_FLIGHT, INODES, MEMORY};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_unix};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "unix-socket",
@@ -46,10 +46,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(IN_FLIGHT, 1).only_in(&["rights"]),
         Need::new(MEMORY, 4 << 10),
     ],
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("sockets of the Unix domain carry no descriptors here") }
-    },
+    run: on_unix!(measured::run, "sockets of the Unix domain carry no descriptors here"),
     ..Workload::CURVE
 };
 
@@ -76,8 +73,7 @@ mod measured {
         let folder = trial.own_folder()?;
         let is_path = trial.variant() == "path";
         let names = (0..=trial.n()).map(|number| name(folder.path(), is_path, number));
-        let names: io::Result<Vec<DatagramAddress>> = names.collect();
-        let names = names.map_err(TrialError::at("to name the sockets"))?;
+        let names = TrialError::collect("to name the sockets", names)?;
         let client = DatagramSocket::open(&names[0]).map_err(TrialError::at("to open a socket"))?;
         let mut choice = fastrand::Rng::with_seed(trial.seed());
         let (mut sockets, mut wrong) = (Vec::with_capacity(trial.n()), 0);

@@ -19,7 +19,7 @@
 //! exclusively, all wake up, and all but one sleep again (`eventfd_read` in fs/eventfd.c).
 
 use workload::resource::{DESCRIPTORS, EPOLL_WATCHES, MAPPINGS, MEMORY, PROCESSES, THREADS};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "wake",
@@ -49,10 +49,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MAPPINGS, 2).only_in(ASLEEP),
         Need::new(MEMORY, 48 << 10).only_in(ASLEEP),
     ],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("epoll exists only on Linux") }
-    },
+    run: on_linux!(measured::run, "epoll exists only on Linux"),
     ..Workload::CURVE
 };
 
@@ -81,8 +78,7 @@ mod measured {
             "sleeping" => {
                 let flag = Flag::new().map_err(to_open())?;
                 let instances = (0..trial.n()).map(|_| ExclusiveWatch::new(flag.handle()));
-                let instances = instances.collect::<io::Result<Vec<ExclusiveWatch>>>();
-                let instances = instances.map_err(TrialError::at("to open the instances"))?;
+                let instances = TrialError::collect("to open the instances", instances)?;
                 asleep(trial, &flag, Woken::One, &|number| instances[number].wait())
             }
             "poll" => {

@@ -14,7 +14,7 @@
 //! `fs.fanotify.max_user_marks`, which it computes from the memory of the machine.
 
 use workload::resource::{FANOTIFY_MARKS, INODES, INOTIFY_INSTANCES, INOTIFY_WATCHES, MEMORY};
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "watch",
@@ -44,10 +44,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Need::new(MEMORY, 2 << 10),
     ],
     fixed_needs: &[Need::new(INOTIFY_INSTANCES, 1).only_in(&["inotify"])],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("files are watched by their paths on Linux only") }
-    },
+    run: on_linux!(measured::run, "files are watched by their paths on Linux only"),
     ..Workload::CURVE
 };
 
@@ -69,7 +66,7 @@ mod measured {
         let paths: Vec<PathBuf> = (0..trial.n()).map(|number| path(&root, number)).collect();
         create_all(&paths).map_err(TrialError::at(format!("to create files below {}", root.display())))?;
         let paths = paths.iter().map(|path| sys::file::Path::try_from(path.as_path()));
-        let paths = paths.collect::<io::Result<Vec<_>>>().map_err(TrialError::at("to name the files"))?;
+        let paths = TrialError::collect("to name the files", paths)?;
 
         trial.warm(|| {
             let watch = watcher.add(&paths[0])?;

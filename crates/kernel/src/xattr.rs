@@ -14,7 +14,7 @@
 //! xattr(7)).
 
 use workload::resource::MEMORY;
-use workload::{Expect, Need, Operation, Variant, Workload};
+use workload::{Expect, Need, Operation, Variant, Workload, on_linux};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "xattr",
@@ -28,10 +28,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("remove", Expect::Linear, "one fremovexattr(2), in random order"),
     ],
     needs: &[Need::new(MEMORY, 1 << 10)],
-    run: cfg_select! {
-        target_os = "linux" => { Ok(measured::run) }
-        _ => { Err("extended attributes are used on Linux only") }
-    },
+    run: on_linux!(measured::run, "extended attributes are used on Linux only"),
     ..Workload::CURVE
 };
 
@@ -50,8 +47,7 @@ mod measured {
         let path = folder.join("file");
         let file = File::create(&path).map_err(TrialError::at(format!("to create {}", path.display())))?;
         let names = (0..trial.n()).map(|number| attribute::name(&format!("user.{number}")));
-        let names: std::io::Result<Vec<attribute::AttributeName>> = names.collect();
-        let names = names.map_err(TrialError::at("to name the attributes"))?;
+        let names = TrialError::collect("to name the attributes", names)?;
         let (mut choice, mut wrong) = (fastrand::Rng::with_seed(trial.seed()), 0);
         let mut list = vec![0; LIST_BYTES_MAX];
         let set = trial.compact_steps(&["set", "get", "list"], |n, lap| {

@@ -12,11 +12,10 @@ fn the_sweep_of_select_ends_at_its_limit() {
     sys::limit::raise_soft_to_hard().expect("limits");
     let workload = kernel::GROUP.find("ready").expect("ready");
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(workload.declaration(), 1100)).map(|_| AtomicU64::new(0)).collect();
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(workload, 1100)).map(|_| AtomicU64::new(0)).collect();
     let clock = Clock::start();
-    let slots = Slots::new(workload.declaration(), 1100, &numbers);
-    let mut trial = Trial::new(workload.declaration(), "select", 1100, scratch.path(), 7, &clock, slots);
+    let slots = Slots::new(workload, 1100, &numbers);
+    let mut trial = Trial::new(workload, "select", 1100, scratch.path(), 7, &clock, slots);
     workload.run.expect("supported")(&mut trial).expect("no stop");
     let Some(EarlyEnd::Refused { n, operation: "add", error }) = trial.ended() else {
         panic!("{:?}", trial.ended());

@@ -22,11 +22,10 @@ const SHARES_FILES: &[&str] = &["cgroup", "files", "mmap", "watch", "shared-memo
 /// or what this system lacks for it. Any other error fails the test.
 fn run(workload: &'static Workload, variant: &str, n: u64) -> Result<(u64, Vec<usize>), String> {
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(workload.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(workload.declaration(), n, &numbers);
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(workload, n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(workload, n, &numbers);
     let clock = Clock::start();
-    let mut trial = Trial::new(workload.declaration(), variant, n, scratch.path(), 7, &clock, slots);
+    let mut trial = Trial::new(workload, variant, n, scratch.path(), 7, &clock, slots);
     let ran = workload.run.map_err(str::to_owned)?(&mut trial);
     let lack = |attempted: &str, error: &std::io::Error| {
         let told = format!("{attempted}: {error}");

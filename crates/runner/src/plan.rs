@@ -198,10 +198,7 @@ pub struct Item {
 impl Item {
     /// `bind/v6`, or `fork`.
     pub fn name(&self) -> String {
-        match self.variant.name {
-            "" => self.workload.name.to_owned(),
-            variant => format!("{}/{variant}", self.workload.name),
-        }
+        workload::full_name(self.workload.name, self.variant.name)
     }
 
     /// Whether it is held at levels of n, and not a curve.

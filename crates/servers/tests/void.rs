@@ -52,11 +52,10 @@ fn trial(void: Vec<VoidReason>) -> (Result<(), TrialError>, usize, Vec<String>) 
     let server = server();
     let clients = [ClientHost { name: "n1".to_owned(), command: Vec::new() }];
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(race.declaration(), 1)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(race.declaration(), 1, &numbers);
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(race, 1)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(race, 1, &numbers);
     let clock = Clock::start();
-    let mut trial = Trial::new(race.declaration(), "thread", 1, scratch.path(), 7, &clock, slots);
+    let mut trial = Trial::new(race, "thread", 1, scratch.path(), 7, &clock, slots);
     trial.set_server(Some(&server), None);
     trial.set_clients(&clients);
     let plan = ServerPlan::new("thread", &BusySettings {});

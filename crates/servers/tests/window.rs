@@ -34,11 +34,10 @@ fn trial(response: Duration, offered: &[OfferedLevel]) -> (Vec<String>, Vec<(&'s
     let race: &'static Workload = servers::GROUP.find("race").expect("a workload");
     let server = Server { address: stalling(response), prefix: Vec::new() };
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(race.declaration(), 1)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(race.declaration(), 1, &numbers);
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(race, 1)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(race, 1, &numbers);
     let clock = Clock::start();
-    let mut trial = Trial::new(race.declaration(), "thread", 1, scratch.path(), 7, &clock, slots);
+    let mut trial = Trial::new(race, "thread", 1, scratch.path(), 7, &clock, slots);
     trial.set_window(Duration::from_millis(20));
     trial.set_server(Some(&server), None);
     trial.set_offered(offered);

@@ -119,7 +119,7 @@ fn watch(
     sys::persistent::PersistentCleaner::new(Path::new(&order.scratch)).remove();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
-    let slots = Slots::new(workload.declaration(), order.rows(), region.slots());
+    let slots = Slots::new(workload, order.rows(), region.slots());
     let n = live(workload, order, slots);
     let report = reported.map_err(|error| without_report(error, n, &activity));
     let complete = Trial::ended(order, begun.elapsed(), Outcome::Complete);
@@ -385,12 +385,10 @@ mod tests {
 
     #[test]
     fn reported_values_become_series_with_their_levels() {
-        let numbers: Vec<AtomicU64> =
-            (0..Slots::needed(LOAD.declaration(), 10)).map(|_| AtomicU64::new(0)).collect();
-        let slots = Slots::new(LOAD.declaration(), 10, &numbers);
+        let numbers: Vec<AtomicU64> = (0..Slots::needed(&LOAD, 10)).map(|_| AtomicU64::new(0)).collect();
+        let slots = Slots::new(&LOAD, 10, &numbers);
         let clock = Clock::start();
-        let mut trial =
-            workload::Trial::new(LOAD.declaration(), "", 10, std::path::Path::new("/"), 7, &clock, slots);
+        let mut trial = workload::Trial::new(&LOAD, "", 10, std::path::Path::new("/"), 7, &clock, slots);
         let crash = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             trial.at_levels(|level, recorder| {
                 recorder.value("throughput", 1e5 / 3.0);

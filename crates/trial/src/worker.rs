@@ -51,7 +51,7 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     let workload = workload.at_levels(&order.levels);
     let region = sys::memory::Shared::open(region, numbers(workload, &order))?;
     let place = Place::new(&order.scratch);
-    let mut report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()))?;
+    let mut report = execute(workload, &order, Slots::new(workload, rows, region.slots()))?;
     report.outcome = place.judge(report.outcome);
     Ok(FrameWriter::standard_output().send(&report)?)
 }
@@ -59,8 +59,8 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
 /// How many numbers a trial and its supervisor share.
 pub(crate) fn numbers(workload: &Workload, order: &TrialParameters) -> usize {
     match order.profile {
-        Some(_) => Slots::needed_with_ends(workload.declaration(), order.rows()),
-        None => Slots::needed(workload.declaration(), order.rows()),
+        Some(_) => Slots::needed_with_ends(workload, order.rows()),
+        None => Slots::needed(workload, order.rows()),
     }
 }
 
@@ -112,8 +112,7 @@ fn execute(
     }
 
     let scratch = Path::new(&order.scratch);
-    let mut trial =
-        Trial::new(workload.declaration(), &order.variant, order.n, scratch, order.seed, &clock, slots);
+    let mut trial = Trial::new(workload, &order.variant, order.n, scratch, order.seed, &clock, slots);
     trial.set_resolution(resolution.tick_seconds / per_tick);
     if let Some(seconds) = order.allowance_seconds {
         trial.allow((seconds / per_tick) as u64);
@@ -195,11 +194,10 @@ fn prepare(order: &TrialParameters) -> Vec<String> {
 fn warm_up(workload: &'static Workload, order: &TrialParameters, clock: &Clock) {
     let Ok(run) = workload.run else { return };
     let n = workload::warm_up_n(order.n);
-    let discarded: Vec<AtomicU64> =
-        (0..Slots::needed(workload.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(workload.declaration(), n, &discarded);
+    let discarded: Vec<AtomicU64> = (0..Slots::needed(workload, n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(workload, n, &discarded);
     let scratch = Path::new(&order.scratch);
-    let mut trial = Trial::new(workload.declaration(), &order.variant, n, scratch, order.seed, clock, slots);
+    let mut trial = Trial::new(workload, &order.variant, n, scratch, order.seed, clock, slots);
     trial.rehearse();
     trial.set_server(order.server.as_ref(), order.server_cpu);
     trial.set_processors(order.cpu, &order.spare_cpus);

@@ -90,6 +90,28 @@ impl Group {
 /// An experiment: it drives the trial up and down.
 pub type Experiment = fn(&mut Trial<'_>) -> Result<(), TrialError>;
 
+/// The experiment of a workload on Linux, and the reason on systems that cannot have it.
+#[macro_export]
+macro_rules! on_linux {
+    ($run:expr, $reason:literal) => {
+        cfg_select! {
+            target_os = "linux" => { Ok($run) }
+            _ => { Err($reason) }
+        }
+    };
+}
+
+/// The same on Unix.
+#[macro_export]
+macro_rules! on_unix {
+    ($run:expr, $reason:literal) => {
+        cfg_select! {
+            unix => { Ok($run) }
+            _ => { Err($reason) }
+        }
+    };
+}
+
 /// One way to run a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
@@ -101,7 +123,12 @@ pub struct Variant {
 
 impl Variant {
     /// For a workload with only one way to run it.
-    pub const ONLY: &'static [Variant] = &[Variant { name: "", summary: "" }];
+    pub(crate) const ONLY: &'static [Variant] = &[Variant { name: "", summary: "" }];
+}
+
+/// The name of a workload in a variant: `bind/v6`, or `fork`, which has only one way to run it.
+pub fn full_name(workload: &str, variant: &str) -> String {
+    if variant.is_empty() { workload.to_owned() } else { format!("{workload}/{variant}") }
 }
 
 /// How an executable is linked.
@@ -207,7 +234,7 @@ impl Workload {
 
     /// The setting of that name.
     pub fn setting(&self, name: &str) -> Option<&'static Setting> {
-        self.declaration().setting(name)
+        self.settings.iter().find(|setting| setting.name == name)
     }
 
     /// Its definition as a line of the record, with those of its variants that are measured. Where the user
@@ -262,46 +289,9 @@ impl Workload {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// The part of it that a trial needs.
-    pub fn declaration(&self) -> Declaration {
-        let Workload { name, sizes, operations, settings, .. } = *self;
-        Declaration { name, sizes, operations, settings }
-    }
-
-    /// The references that its trials can measure, in the order of their columns, which follow those of the
-    /// operations.
+    /// The references of its trials, in the order of their columns, which follow those of its operations;
+    /// none where n goes by levels.
     pub fn references(&self) -> &'static [Operation] {
-        self.declaration().references()
-    }
-
-    /// The operations that are timed or reported, not summed, in the order of their columns.
-    pub fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
-        self.declaration().measured()
-    }
-}
-
-/// The part of the definition that its trials use: not the experiment, which itself uses a trial.
-#[derive(Clone, Copy, Debug)]
-pub struct Declaration {
-    /// Name on the command line.
-    pub(crate) name: &'static str,
-    /// The n at which something is measured.
-    pub(crate) sizes: Sizes,
-    /// The operations that every trial measures.
-    pub(crate) operations: &'static [Operation],
-    /// The settings of the user.
-    pub(crate) settings: &'static [Setting],
-}
-
-impl Declaration {
-    /// The setting of that name.
-    pub(crate) fn setting(&self, name: &str) -> Option<&'static Setting> {
-        self.settings.iter().find(|setting| setting.name == name)
-    }
-
-    /// The references of its trials, whose columns follow those of its operations; none where n goes by
-    /// levels.
-    pub(crate) fn references(&self) -> &'static [Operation] {
         match self.sizes {
             Sizes::Every => REFERENCES,
             Sizes::Levels(_) | Sizes::Chosen(_) => &[],
@@ -309,7 +299,7 @@ impl Declaration {
     }
 
     /// The operations that are timed or reported, not summed, in the order of their columns.
-    pub(crate) fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
+    pub fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
         self.operations.iter().filter(|operation| operation.sum_of.is_empty())
     }
 }

@@ -28,7 +28,7 @@ mod trial;
 mod waiters;
 
 pub use curve::Lap;
-pub use definition::{Declaration, Experiment, Group, Linkage, Operation, Variant, Workload};
+pub use definition::{Experiment, Group, Linkage, Operation, Variant, Workload, full_name};
 pub use levels::{Ceiling, Extent, Need, Sizes, is_near, most_by_processors, most_workers};
 pub use load::{JobRecorder, LevelRecorder, PhaseTime};
 pub use own::OwnFolder;

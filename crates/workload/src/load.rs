@@ -8,7 +8,7 @@ use record::{Check, Line};
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
 
-use crate::definition::Declaration;
+use crate::definition::Workload;
 use crate::slots::Slots;
 use crate::trial::{EarlyEnd, Trial, TrialError, UNDECLARED, note};
 
@@ -171,7 +171,7 @@ impl error::Error for LoadVoid {}
 /// Takes the values that a load reports at one level.
 #[derive(Debug)]
 pub struct LevelRecorder<'a> {
-    workload: Declaration,
+    workload: &'static Workload,
     slots: Slots<'a>,
     /// The level.
     n: u64,

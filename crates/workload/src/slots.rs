@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::definition::Declaration;
+use crate::definition::Workload;
 use crate::reference::REFERENCE_STRIDE;
 
 /// The memory for the measurements of a trial.
@@ -29,19 +29,19 @@ pub struct Slots<'a> {
 
 impl<'a> Slots<'a> {
     /// How many numbers a trial of `workload` to `n` needs.
-    pub fn needed(workload: Declaration, n: u64) -> usize {
+    pub fn needed(workload: &Workload, n: u64) -> usize {
         let rows = workload.sizes.count(n);
         1 + workload.measured().count() * rows + workload.references().len() * reference_rows(rows)
     }
 
     /// How many numbers a trial needs that also keeps when each operation ended.
-    pub fn needed_with_ends(workload: Declaration, n: u64) -> usize {
+    pub fn needed_with_ends(workload: &Workload, n: u64) -> usize {
         Slots::needed(workload, n) + workload.measured().count() * workload.sizes.count(n)
     }
 
     /// Lays out the numbers for a trial of `workload` to `n`; as many as [`Slots::needed`] or
     /// [`Slots::needed_with_ends`] returns. With fewer, values without a place are dropped.
-    pub fn new(workload: Declaration, n: u64, numbers: &'a [AtomicU64]) -> Slots<'a> {
+    pub fn new(workload: &Workload, n: u64, numbers: &'a [AtomicU64]) -> Slots<'a> {
         let rows = workload.sizes.count(n);
         let (top, columns) = match numbers.split_first() {
             Some((top, columns)) => (Some(top), columns),

@@ -9,7 +9,7 @@ use std::{fmt, io};
 use record::{Check, ClientHost, Line, OfferedLevel, Server};
 use sys::clock::Clock;
 
-use crate::definition::{Declaration, Variant};
+use crate::definition::{Variant, Workload};
 use crate::helpers::{Helpers, Link, Role};
 use crate::load::PhaseTime;
 use crate::reference::References;
@@ -70,6 +70,17 @@ impl TrialError {
         let attempted = attempted.into();
         move |error| TrialError { attempted, error }
     }
+
+    /// Collects all results.
+    ///
+    /// # Errors
+    /// The first error, with the attempt.
+    pub fn collect<T>(
+        attempted: &str,
+        results: impl IntoIterator<Item = io::Result<T>>,
+    ) -> Result<Vec<T>, TrialError> {
+        results.into_iter().collect::<io::Result<_>>().map_err(TrialError::at(attempted))
+    }
 }
 
 impl fmt::Display for TrialError {
@@ -112,7 +123,7 @@ pub fn warm_up_n(n: u64) -> u64 {
 /// One execution of a workload.
 #[derive(Debug)]
 pub struct Trial<'a> {
-    pub(crate) workload: Declaration,
+    pub(crate) workload: &'static Workload,
     variant: &'a str,
     pub(crate) n: usize,
     pub(crate) scratch: &'a Path,
@@ -151,7 +162,7 @@ pub struct Trial<'a> {
 impl<'a> Trial<'a> {
     /// A trial of `workload` that goes to `n`.
     pub fn new(
-        workload: Declaration,
+        workload: &'static Workload,
         variant: &'a str,
         n: u64,
         scratch: &'a Path,

@@ -3,14 +3,14 @@
 //!
 //! - this file explains the growth of each series, with the processor time of `flow`;
 //! - `document` is the answer in words and tables, with its flame graph;
-//! - [`folded`] and [`pprof`] write the stacks for other tools.
+//! - [`pprof`] writes the stacks for another tool.
 
 mod document;
 mod flow;
-pub mod folded;
 pub mod pprof;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 
 use judge::{Finding, Findings, GrowthWindows, can_be_sampled};
 use record::{NRange, Outcome, Profile, ProfileWindow, Recording, SeriesKey};
@@ -448,4 +448,37 @@ fn stacks(profiles: &[&Profile]) -> Vec<(Vec<String>, [u64; 2])> {
         }
     }
     stacks.into_iter().collect()
+}
+
+impl BlameAnswer {
+    /// Writes the stacks of all series folded, one a line: the label of the series and its functions, the
+    /// outermost first, joined by semicolons; then the samples at low and at high n. difffolded.pl prints
+    /// them in this form, and flamegraph.pl reads it as a difference.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_folded(&self, out: &mut dyn Write) -> io::Result<()> {
+        for series in &self.series {
+            for (names, [low, high]) in &series.stacks {
+                let names = [&series.label].into_iter().chain(names).map(|name| word(name));
+                writeln!(out, "{} {low} {high}", names.collect::<Vec<_>>().join(";"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name without the characters that separate names.
+fn word(name: &str) -> String {
+    name.chars().map(|c| if c == ';' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word;
+
+    #[test]
+    fn a_name_is_one_word() {
+        assert_eq!(word("operator new(unsigned long); x\n"), "operator_new(unsigned_long)__x_");
+    }
 }

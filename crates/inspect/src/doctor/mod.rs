@@ -158,11 +158,7 @@ pub struct Prognosis {
 impl Prognosis {
     /// The prognosis of a workload in one variant, with the extent of a run's plan.
     pub fn of(workload: &'static Workload, variant: &str, extent: Extent, system: &System) -> Prognosis {
-        let name = if variant.is_empty() {
-            workload.name.to_owned()
-        } else {
-            format!("{}/{variant}", workload.name)
-        };
+        let name = workload::full_name(workload.name, variant);
         let ceilings = Ceiling::all(&workload.needs_of(variant), &workload.fixed_needs_of(variant), system);
         Prognosis { name, grows: workload.grows, extent, ceilings, unsupported: workload.run.err() }
     }

@@ -217,6 +217,11 @@ pub struct Remedy {
     pub lasting: Vec<Lasting>,
 }
 
+const fn of_process([name, item, unit]: [&'static str; 3], flag: char, bytes: u64) -> LimitSetting {
+    let kind = SettingKind::Process { flag, item, unit, bytes };
+    LimitSetting { name, kind, manual: "getrlimit(2)", most: None }
+}
+
 const fn sysctl(name: &'static str, manual: &'static str) -> LimitSetting {
     LimitSetting { name, kind: SettingKind::Sysctl { of_network: false }, manual, most: None }
 }
@@ -238,36 +243,11 @@ const POSIX_MESSAGES_MOST: Option<u64> = Some(65_536);
 const PTYS_MOST: Option<u64> = Some(1 << 20);
 
 const SETTINGS: &[LimitSetting] = &[
-    LimitSetting {
-        name: "RLIMIT_NOFILE",
-        kind: SettingKind::Process { flag: 'n', item: "nofile", unit: "LimitNOFILE", bytes: 1 },
-        manual: "getrlimit(2)",
-        most: None,
-    },
-    LimitSetting {
-        name: "RLIMIT_NPROC",
-        kind: SettingKind::Process { flag: 'u', item: "nproc", unit: "LimitNPROC", bytes: 1 },
-        manual: "getrlimit(2)",
-        most: None,
-    },
-    LimitSetting {
-        name: "RLIMIT_AS",
-        kind: SettingKind::Process { flag: 'v', item: "as", unit: "LimitAS", bytes: 1024 },
-        manual: "getrlimit(2)",
-        most: None,
-    },
-    LimitSetting {
-        name: "RLIMIT_SIGPENDING",
-        kind: SettingKind::Process { flag: 'i', item: "sigpending", unit: "LimitSIGPENDING", bytes: 1 },
-        manual: "getrlimit(2)",
-        most: None,
-    },
-    LimitSetting {
-        name: "RLIMIT_MSGQUEUE",
-        kind: SettingKind::Process { flag: 'q', item: "msgqueue", unit: "LimitMSGQUEUE", bytes: 1 },
-        manual: "getrlimit(2)",
-        most: None,
-    },
+    of_process(["RLIMIT_NOFILE", "nofile", "LimitNOFILE"], 'n', 1),
+    of_process(["RLIMIT_NPROC", "nproc", "LimitNPROC"], 'u', 1),
+    of_process(["RLIMIT_AS", "as", "LimitAS"], 'v', 1024),
+    of_process(["RLIMIT_SIGPENDING", "sigpending", "LimitSIGPENDING"], 'i', 1),
+    of_process(["RLIMIT_MSGQUEUE", "msgqueue", "LimitMSGQUEUE"], 'q', 1),
     // Multiples of 64, below a number of 32 bits with a sign: `sysctl_nr_open_max` in fs/file.c.
     LimitSetting { most: Some(2_147_483_584), ..sysctl("fs.nr_open", "proc_sys_fs(5)") },
     sysctl("fs.file-max", "proc_sys_fs(5)"),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use ::report::document::page;
 use ::report::document::terminal::Length;
-use inspect::blame::{BlameAnswer, folded, pprof};
+use inspect::blame::{BlameAnswer, pprof};
 use judge::Findings;
 use record::{Recording, TrialParameters};
 use runner::{BlameOptions, RunOptions, RunPlan, Target};
@@ -127,6 +127,7 @@ fn options(args: &Args, measured: (Recording, Findings)) -> Result<RunOptions, F
         targets.push(Target::of_command(system.name.clone(), system.prefix.clone()));
     }
     let orders = || run.trials.iter().map(|trial| &trial.order);
+    let name = |order: &TrialParameters| workload::full_name(&order.workload, &order.variant);
     let mut workloads: Vec<String> = orders().map(name).collect();
     workloads.sort();
     workloads.dedup();
@@ -150,13 +151,6 @@ fn options(args: &Args, measured: (Recording, Findings)) -> Result<RunOptions, F
     })
 }
 
-fn name(order: &TrialParameters) -> String {
-    match order.variant.as_str() {
-        "" => order.workload.clone(),
-        variant => format!("{}/{variant}", order.workload),
-    }
-}
-
 /// Prints and writes the answer about a run.
 fn answer<'a>(
     args: &'a Args,
@@ -172,7 +166,7 @@ fn answer<'a>(
         places.push(("page", file));
     }
     if let Some(file) = &args.folded {
-        write_file(file, args.force, |out| folded::write(&blame, out))?;
+        write_file(file, args.force, |out| blame.write_folded(out))?;
         places.push(("folded", file));
     }
     if let Some(file) = &args.pprof {

@@ -52,14 +52,10 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
 
 /// All names with a page: workloads, architectures, services, clients and methods of commands.
 pub(super) fn names_of_pages() -> Vec<String> {
-    let of_kind = |kind: &'static str| {
-        move |name: &'static str| [name.to_owned(), format!("{kind}/{name}")].into_iter()
-    };
-    let architectures = net::arch::ALL.iter().map(|one| one.name).flat_map(of_kind("arch"));
-    let services = net::service::ALL.iter().map(|one| one.name).flat_map(of_kind("service"));
-    let clients = net::client::ALL.iter().map(|one| one.name).flat_map(of_kind("client"));
+    let offers =
+        explain::offers().flat_map(|page| [page.name.to_owned(), format!("{}/{}", page.kind, page.name)]);
     let methods = explain::guides().map(str::to_owned);
-    names_of_workloads().chain(architectures).chain(services).chain(clients).chain(methods).collect()
+    names_of_workloads().chain(offers).chain(methods).collect()
 }
 
 fn names_of_workloads() -> impl Iterator<Item = String> {

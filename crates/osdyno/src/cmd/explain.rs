@@ -100,19 +100,23 @@ fn unknown(name: &str) -> Failure {
 
 /// All pages.
 pub(super) fn pages() -> impl Iterator<Item = Page> {
+    runner::workloads().map(page_of_workload).chain(offers())
+}
+
+/// The pages of architectures, services and clients.
+pub(super) fn offers() -> impl Iterator<Item = Page> {
     let architectures = net::arch::ALL.iter().map(|one| ("arch", one.name, one.summary(), one.page()));
     let services = net::service::ALL.iter().map(|one| ("service", one.name, one.summary(), one.page()));
     let clients = net::client::ALL.iter().map(|one| ("client", one.name, one.summary(), one.page()));
-    let others = architectures.chain(services).chain(clients);
-    let others = others.map(|(kind, name, summary, text)| Page { kind, name, summary, text });
-    runner::workloads().map(page_of_workload).chain(others)
+    let offers = architectures.chain(services).chain(clients);
+    offers.map(|(kind, name, summary, text)| Page { kind, name, summary, text })
 }
 
 /// The page of the architecture, service or client of that name.
 fn page_of_offer(name: &str) -> Option<Page> {
     let (kind, name) = name.split_once('/').unwrap_or(("", name));
     let is_it = |page: &Page| page.name == name && (kind.is_empty() || page.kind == kind);
-    pages().filter(|page| !page.kind.is_empty()).find(is_it)
+    offers().find(is_it)
 }
 
 /// The page of a workload, from its file and its definition.

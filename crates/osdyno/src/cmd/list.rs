@@ -9,6 +9,7 @@ use runner::Preset;
 use serde::Serialize;
 use workload::{Operation, Variant, Workload};
 
+use super::explain::{self, Page};
 use super::{Done, Format, print_answer};
 use crate::console::Console;
 
@@ -197,10 +198,7 @@ fn default_run(default: &[Chosen], document: &mut Document) {
             let name = operation.name;
             series.push(if operation.detail { format!("({name})") } else { name.to_owned() });
         }
-        let name = match variant.name {
-            "" => workload.name.to_owned(),
-            variant => format!("{}/{variant}", workload.name),
-        };
+        let name = workload::full_name(workload.name, variant.name);
         let unsupported = workload.run.err().map(|reason| format!("unsupported: {reason}"));
         table.push([name, unsupported.unwrap_or_else(|| series.join(" "))]);
     }
@@ -221,23 +219,13 @@ const OFFERS: [(&str, &str); 3] = [
 ];
 
 fn offers() -> impl Iterator<Item = Offer> {
-    let architectures = net::arch::ALL.iter().map(|architecture| Offer {
-        group: "architectures",
-        name: architecture.name,
-        summary: architecture.summary(),
-        unsupported: architecture.unavailable_reason(),
-    });
-    let services = net::service::ALL.iter().map(|service| Offer {
-        group: "services",
-        name: service.name,
-        summary: service.summary(),
-        unsupported: None,
-    });
-    let clients = net::client::ALL.iter().map(|client| Offer {
-        group: "clients",
-        name: client.name,
-        summary: client.summary(),
-        unsupported: None,
-    });
-    architectures.chain(services).chain(clients)
+    explain::offers().map(|Page { kind, name, summary, .. }| {
+        let architecture = net::arch::ALL.iter().find(|one| kind == "arch" && one.name == name);
+        let group = match kind {
+            "arch" => "architectures",
+            "service" => "services",
+            _ => "clients",
+        };
+        Offer { name, group, summary, unsupported: architecture.and_then(|one| one.unavailable_reason()) }
+    })
 }

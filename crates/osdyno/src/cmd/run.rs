@@ -318,7 +318,7 @@ pub(crate) fn run(args: &Args, console: &Console) -> Done {
 }
 
 /// Fails where a file cannot be written, or exists already.
-fn refuse_taken(path: &Path) -> Result<(), Failure> {
+pub(super) fn refuse_taken(path: &Path) -> Result<(), Failure> {
     if path.exists() {
         let text = format!("{} exists already; choose another name with --out", path.display());
         return Err(Failure::Refused(text));

@@ -9,8 +9,8 @@ use inspect::tune::{TuneAnswer, TunePlan, UndoAnswer};
 use runner::{Examined, RunOptions, RunPlan};
 
 use super::doctor::{examined, prognoses};
-use super::run::interrupt;
-use super::{Done, Format, print_answer, refuse_unwritable};
+use super::run::{interrupt, refuse_taken};
+use super::{Done, Format, print_answer};
 use crate::console::{Console, Failure, completion};
 
 /// Raise the settings of this system that are too low: print the changes and their reasons, make them, or put
@@ -49,11 +49,7 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
     let path = args.out.clone().unwrap_or_else(default_name);
     let is_applied = args.apply && !plan.changes.is_empty();
     if is_applied {
-        if path.exists() {
-            let text = format!("{} exists already; choose another name with --out", path.display());
-            return Err(Failure::Refused(text));
-        }
-        refuse_unwritable(&path)?;
+        refuse_taken(&path)?;
         inspect::tune::apply(&plan.bare(), &path)?;
     }
     let answer = TuneAnswer {

@@ -222,6 +222,17 @@ impl Trial<'_> {
         })
     }
 
+    /// The same where nothing has to be made that workers share.
+    ///
+    /// # Errors
+    /// As [`Trial::scale`].
+    pub fn in_workers(
+        &mut self,
+        work: impl Fn(&mut Worker<'_>) -> io::Result<()> + Sync,
+    ) -> Result<(), TrialError> {
+        self.scale(|_| Ok(()), |(), worker| work(worker))
+    }
+
     fn scale_work(&mut self, prepare: &Prepare<'_>) -> Result<(), TrialError> {
         let placed = self.placed();
         let (kind, is_shared) = (self.worker_kind(), self.is_shared());

@@ -17,11 +17,10 @@ const CURVE: Workload = Workload {
 
 /// A trial of the curve to n, without a time limit, and where it measures.
 fn with_trial(n: u64, test: impl FnOnce(Trial<'_>, Slots<'_>, &Clock)) {
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(CURVE.declaration(), n, &numbers);
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(&CURVE, n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(&CURVE, n, &numbers);
     let clock = Clock::start();
-    test(Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots), slots, &clock);
+    test(Trial::new(&CURVE, "", n, Path::new("/"), 7, &clock, slots), slots, &clock);
 }
 
 #[test]
@@ -77,15 +76,7 @@ fn what_there_was_no_time_to_prepare_is_not_measured() {
 #[test]
 fn an_operation_that_no_curve_declares_cannot_be_timed() {
     let clock = Clock::start();
-    let mut trial = Trial::new(
-        CURVE.declaration(),
-        "",
-        3,
-        Path::new("/"),
-        7,
-        &clock,
-        Slots::new(CURVE.declaration(), 0, &[]),
-    );
+    let mut trial = Trial::new(&CURVE, "", 3, Path::new("/"), 7, &clock, Slots::new(&CURVE, 0, &[]));
     let stop = trial.timed("invented", |_| Ok(())).expect_err("no such operation");
     assert!(stop.to_string().contains("invented"), "{stop}");
 }
@@ -148,11 +139,10 @@ fn number(path: &Path) -> usize {
 /// Runs `test` with a trial to 31 that has two helpers.
 #[cfg(unix)]
 fn with_helpers(test: impl FnOnce(&mut Trial<'_>, Slots<'_>, &Shared)) {
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(CURVE.declaration(), 10)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(CURVE.declaration(), 10, &numbers);
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(&CURVE, 10)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(&CURVE, 10, &numbers);
     let clock = Clock::start();
-    let mut trial = Trial::new(CURVE.declaration(), "", 31, Path::new("/"), 7, &clock, slots);
+    let mut trial = Trial::new(&CURVE, "", 31, Path::new("/"), 7, &clock, slots);
     trial.have_helpers(2);
     test(&mut trial, slots, &Shared { folder: tempfile::tempdir().expect("a folder") });
 }

@@ -39,10 +39,9 @@ fn run(
     allowance: Option<Duration>,
     work: impl FnMut(u64, &mut JobRecorder<'_, '_>) -> io::Result<()>,
 ) -> Left {
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(workload.declaration(), 10)).map(|_| AtomicU64::new(0)).collect();
-    let (slots, clock) = (Slots::new(workload.declaration(), 10, &numbers), Clock::start());
-    let mut trial = Trial::new(workload.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(workload, 10)).map(|_| AtomicU64::new(0)).collect();
+    let (slots, clock) = (Slots::new(workload, 10, &numbers), Clock::start());
+    let mut trial = Trial::new(workload, "", 10, Path::new("/"), 7, &clock, slots);
     if let Some(allowance) = allowance {
         trial.allow((allowance.as_secs_f64() / clock.seconds_per_tick()) as u64);
     }

@@ -22,7 +22,7 @@ const LOAD: Workload = Workload {
 
 /// The numbers of a trial to `n`.
 fn numbers(n: u64) -> Vec<AtomicU64> {
-    (0..Slots::needed(LOAD.declaration(), n)).map(|_| AtomicU64::new(0)).collect()
+    (0..Slots::needed(&LOAD, n)).map(|_| AtomicU64::new(0)).collect()
 }
 
 /// The results of a load.
@@ -40,8 +40,8 @@ struct Left {
 /// Runs the load to 10, which is at 1, 2, 5 and 10.
 fn run(measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>) -> Left {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
-    let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+    let slots = Slots::new(&LOAD, 10, &numbers);
+    let mut trial = Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, slots);
     let stopped = trial.at_levels(measure).err().map(|stop| stop.to_string());
     Left {
         n: trial.n(),
@@ -106,8 +106,8 @@ fn what_does_not_fit_into_the_allowance_is_left_out_but_never_the_last() {
     // No level fits into no time, and all into unlimited time.
     for (n, allowed, places) in [(10, 0, vec![0, 3]), (10, u64::MAX, vec![0, 1, 2, 3]), (1, 0, vec![0])] {
         let (numbers, clock) = (numbers(n), Clock::start());
-        let slots = Slots::new(LOAD.declaration(), n, &numbers);
-        let mut trial = Trial::new(LOAD.declaration(), "", n, Path::new("/"), 7, &clock, slots);
+        let slots = Slots::new(&LOAD, n, &numbers);
+        let mut trial = Trial::new(&LOAD, "", n, Path::new("/"), 7, &clock, slots);
         trial.allow(allowed);
         let measured = trial.at_levels(|_, recorder| {
             recorder.value("throughput", 1.0);
@@ -126,8 +126,8 @@ fn what_does_not_fit_into_the_allowance_is_left_out_but_never_the_last() {
 #[test]
 fn a_load_ends_where_its_time_ends() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
-    let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+    let slots = Slots::new(&LOAD, 10, &numbers);
+    let mut trial = Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, slots);
     trial.end_at(0);
     let measured = trial.at_levels(|_, recorder| {
         assert_eq!(recorder.time_left(), Duration::MAX);
@@ -144,8 +144,8 @@ fn a_load_ends_where_its_time_ends() {
 #[test]
 fn a_level_that_takes_longer_than_the_trial_does_not_count() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
-    let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+    let slots = Slots::new(&LOAD, 10, &numbers);
+    let mut trial = Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, slots);
     let hour = Duration::from_secs(3600);
     trial.end_at(clock.now() + (hour.as_secs_f64() / clock.seconds_per_tick()) as u64);
     let measured = trial.at_levels(|level, recorder| {
@@ -162,7 +162,7 @@ fn a_level_that_takes_longer_than_the_trial_does_not_count() {
 #[test]
 fn a_load_is_held_at_the_levels_that_are_given() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let load = LOAD.at_levels(&[1, 10]).declaration();
+    let load = LOAD.at_levels(&[1, 10]);
     let slots = Slots::new(load, 10, &numbers);
     let mut trial = Trial::new(load, "", 10, Path::new("/"), 7, &clock, slots);
     let mut met = Vec::new();
@@ -177,9 +177,9 @@ fn a_load_is_held_at_the_levels_that_are_given() {
 #[test]
 fn a_crash_leaves_the_level_that_was_under_way_and_what_was_reported() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
+    let slots = Slots::new(&LOAD, 10, &numbers);
     let crash = std::panic::catch_unwind(|| {
-        let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+        let mut trial = Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, slots);
         trial.at_levels(|level, recorder| {
             recorder.value("throughput", 1.0);
             if level == 5 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
@@ -199,15 +199,7 @@ fn what_was_not_declared_as_told_stops_the_trial() {
         assert!(left.stopped.is_some_and(|stopped| stopped.contains(name)));
     }
     let (numbers, clock) = (numbers(10), Clock::start());
-    let mut trial = Trial::new(
-        LOAD.declaration(),
-        "",
-        10,
-        Path::new("/"),
-        7,
-        &clock,
-        Slots::new(LOAD.declaration(), 10, &numbers),
-    );
+    let mut trial = Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, Slots::new(&LOAD, 10, &numbers));
     let timed: Result<Vec<()>, TrialError> = trial.timed("throughput", |_| Ok(()));
     assert!(timed.is_err(), "a reported value cannot be timed");
 }
@@ -228,8 +220,8 @@ fn the_same_claim_of_several_levels_is_one_and_holds_where_it_always_held() {
 #[test]
 fn a_window_is_as_asked_or_fits_the_time_allowed() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
-    let trial = || Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+    let slots = Slots::new(&LOAD, 10, &numbers);
+    let trial = || Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, slots);
     let allowed = |seconds: f64| {
         let mut trial = trial();
         trial.allow((seconds / clock.seconds_per_tick()) as u64);
@@ -247,8 +239,8 @@ fn a_window_is_as_asked_or_fits_the_time_allowed() {
 fn a_rehearsal_is_one_small_level_and_short() {
     let n = workload::warm_up_n(10_000);
     let (numbers, clock) = (numbers(n), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), n, &numbers);
-    let mut trial = Trial::new(LOAD.declaration(), "", n, Path::new("/"), 7, &clock, slots);
+    let slots = Slots::new(&LOAD, n, &numbers);
+    let mut trial = Trial::new(&LOAD, "", n, Path::new("/"), 7, &clock, slots);
     trial.set_window(Duration::from_secs(7));
     trial.rehearse();
     assert_eq!((trial.levels(), trial.window()), (vec![8], Duration::from_millis(10)));
@@ -265,15 +257,7 @@ fn a_rehearsal_is_one_small_level_and_short() {
 #[test]
 fn a_trial_knows_where_its_server_is() {
     let clock = Clock::start();
-    let mut trial = Trial::new(
-        LOAD.declaration(),
-        "",
-        3,
-        Path::new("/"),
-        7,
-        &clock,
-        Slots::new(LOAD.declaration(), 0, &[]),
-    );
+    let mut trial = Trial::new(&LOAD, "", 3, Path::new("/"), 7, &clock, Slots::new(&LOAD, 0, &[]));
     assert_eq!((trial.server(), trial.server_cpu(), trial.seed()), (None, None, 7));
     let server = Server { address: "10.0.0.2".to_owned(), prefix: Vec::new() };
     trial.set_server(Some(&server), Some(3));

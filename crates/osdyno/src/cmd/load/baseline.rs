@@ -28,14 +28,6 @@ pub(super) struct Baseline {
 /// The figure of which more is better.
 const THROUGHPUT: &str = "requests/s";
 
-/// A value and its 95 % interval.
-#[derive(Clone, Copy)]
-struct Known {
-    value: f64,
-    low: f64,
-    high: f64,
-}
-
 /// Settings that do not change the load.
 const FREE: [&str; 6] = ["target", "sources", "seed", "worker", "workers", "connect_rate"];
 
@@ -96,11 +88,11 @@ impl Baseline {
             }
         }
         let figures = [
-            (THROUGHPUT, throughput as fn(&Level) -> Option<Known>),
+            (THROUGHPUT, throughput as fn(&Level) -> Option<MeasuredFigure>),
             ("p50", |level| percentile(level, 50.0)),
             ("p99", |level| percentile(level, 99.0)),
         ];
-        let ratio = |(figure, of): (&'static str, fn(&Level) -> Option<Known>)| {
+        let ratio = |(figure, of): (&'static str, fn(&Level) -> Option<MeasuredFigure>)| {
             Some(FigureRatio::of(figure, of(level)?, of(before)?))
         };
         LevelComparison {
@@ -131,7 +123,7 @@ impl FigureRatio {
 
     /// The interval of a ratio from those of its two values, on the scale of logarithms: the distances to the
     /// ends that matter add as squares (Zou and Donner 2008, "method of variance estimates recovery").
-    fn of(figure: &'static str, now: Known, before: Known) -> FigureRatio {
+    fn of(figure: &'static str, now: MeasuredFigure, before: MeasuredFigure) -> FigureRatio {
         let distance = |of: f64, to: f64| (of / to).ln();
         let down = distance(now.value, now.low).hypot(distance(before.high, before.value));
         let up = distance(now.high, now.value).hypot(distance(before.value, before.low));
@@ -146,14 +138,14 @@ impl FigureRatio {
     }
 }
 
-fn throughput(level: &Level) -> Option<Known> {
+fn throughput(level: &Level) -> Option<MeasuredFigure> {
     let (low, high) = level.completed_per_second_interval?;
-    Some(Known { value: level.completed_per_second, low, high }).filter(|known| known.low > 0.0)
+    Some(MeasuredFigure { value: level.completed_per_second, low, high }).filter(|known| known.low > 0.0)
 }
 
-fn percentile(level: &Level, percent: f64) -> Option<Known> {
+fn percentile(level: &Level, percent: f64) -> Option<MeasuredFigure> {
     let percentile = level.latency.percentile(percent)?;
-    Some(Known { value: percentile.seconds?, low: percentile.low?, high: percentile.high? })
+    Some(MeasuredFigure { value: percentile.seconds?, low: percentile.low?, high: percentile.high? })
         .filter(|known| known.low > 0.0)
 }
 
@@ -163,7 +155,8 @@ mod tests {
 
     #[test]
     fn intervals_of_a_ratio_have_those_of_both() {
-        let known = |value: f64, reach: f64| Known { value, low: value / reach, high: value * reach };
+        let known =
+            |value: f64, reach: f64| MeasuredFigure { value, low: value / reach, high: value * reach };
         let ratio = FigureRatio::of("p50", known(2.0, 1.1), known(1.0, 1.1));
         let both = (2.0_f64.sqrt() * 1.1_f64.ln()).exp();
         assert!((ratio.ratio - 2.0).abs() < 1e-12);

@@ -122,6 +122,13 @@ pub(crate) enum Fate {
     Slow,
 }
 
+impl Behaviour {
+    /// Every trial costs the same, and measures nearly the same at every n.
+    fn quiet(cost_seconds: f64, fate: Fate) -> Behaviour {
+        Behaviour { cost_seconds, cold: 1.0, jitter: 0.0, fate, growth: 1.0, noise: (0.01, 0.01) }
+    }
+}
+
 impl Scenario {
     pub(crate) fn from_seed(seed: u64) -> Scenario {
         let random = &mut fastrand::Rng::with_seed(seed);
@@ -155,16 +162,15 @@ impl Scenario {
         plan.budget = None;
         let item = |variant: &Variant| Item { workload: &LOAD, variant: *variant, settings: BTreeMap::new() };
         plan.items = RIVALS.iter().map(item).collect();
-        let behaviour = |fate| Behaviour {
-            cost_seconds: 0.1,
-            cold: 1.0,
-            jitter: 0.0,
-            fate,
-            growth: 1.0,
-            noise: (0.01, 0.01),
+        let system = |fates: [Fate; 2]| SimulatedSystem {
+            is_absent: false,
+            items: fates.map(|fate| Behaviour::quiet(0.1, fate)).into(),
         };
-        let system =
-            |fates: [Fate; 2]| SimulatedSystem { is_absent: false, items: fates.map(behaviour).into() };
+        Scenario::undisturbed(plan, vec![system(fates), system([Fate::Healthy; 2])])
+    }
+
+    /// A run that nothing from outside disturbs.
+    fn undisturbed(plan: RunPlan, systems: Vec<SimulatedSystem>) -> Scenario {
         Scenario {
             interrupted_at: None,
             interrupt_waits: false,
@@ -172,7 +178,7 @@ impl Scenario {
             fails_to_sync: false,
             date: SystemTime::UNIX_EPOCH,
             plan,
-            systems: vec![system(fates), system([Fate::Healthy; 2])],
+            systems,
             is_steady: false,
         }
     }
@@ -189,16 +195,8 @@ impl Scenario {
         let item = |workload, variant| Item { workload, variant, settings: BTreeMap::new() };
         let curves = WORKLOADS[..2].iter().map(|workload| item(workload, workload.variants[0]));
         scenario.plan.items = curves.chain(MANY.variants.iter().map(|rival| item(&MANY, *rival))).collect();
-        let behaviour = |cost_seconds, fate| Behaviour {
-            cost_seconds,
-            cold: 1.0,
-            jitter: 0.0,
-            fate,
-            growth: 1.0,
-            noise: (0.01, 0.01),
-        };
-        let curves = [behaviour(0.5, Fate::Healthy), behaviour(0.5, Fate::Healthy)];
-        let loads = rivals.map(|seconds| behaviour(seconds, Fate::Slow));
+        let curves = [0.5; 2].map(|seconds| Behaviour::quiet(seconds, Fate::Healthy));
+        let loads = rivals.map(|seconds| Behaviour::quiet(seconds, Fate::Slow));
         scenario.systems[0].items = curves.into_iter().chain(loads).collect();
         scenario
     }
@@ -235,28 +233,17 @@ impl Scenario {
             // The same costs whatever becomes of the others.
             let own = &mut fastrand::Rng::with_seed(seed ^ (host as u64 + 1));
             for _ in 0..2 {
+                let fate = if is_ill { fate } else { Fate::Healthy };
                 let behaviour = |_| Behaviour {
-                    cost_seconds: log_uniform(own, 0.01, 1.0),
-                    cold: 1.0,
                     jitter: 0.1,
-                    fate: if is_ill { fate } else { Fate::Healthy },
-                    growth: 1.0,
                     noise: (0.02, 0.05),
+                    ..Behaviour::quiet(log_uniform(own, 0.01, 1.0), fate)
                 };
                 let items = (0..count).map(behaviour).collect();
                 systems.push(SimulatedSystem { is_absent: is_ill && is_absent, items });
             }
         }
-        Scenario {
-            interrupted_at: None,
-            interrupt_waits: false,
-            capacity_bytes: None,
-            fails_to_sync: false,
-            date: SystemTime::UNIX_EPOCH,
-            plan,
-            systems,
-            is_steady: false,
-        }
+        Scenario::undisturbed(plan, systems)
     }
 
     /// The place in the plan of a workload's variant.
