@@ -133,6 +133,9 @@ pub fn run(is_release: bool, targets: &[&str]) -> Result<Vec<&'static str>, AnyE
             Err(reason) => println!("{}: not linked: {reason}", port.target),
         }
     }
+    if build.ports.is_empty() {
+        return Ok(Vec::new());
+    }
     let start = Instant::now();
     let targets: Vec<&str> = build.ports.iter().map(|(port, _)| port.target).collect();
     let failed = failing(&targets, |targets| build.link(targets));

@@ -129,17 +129,22 @@ pub fn write_hyperfine(recording: &Recording, out: &mut dyn Write) -> Result<()>
 fn write_csv(table: Table<'_>, out: &mut dyn Write) -> Result<()> {
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
     writeln!(out, "{}", names.join(","))?;
+    let mut line = Vec::new();
     for row in table.rows {
+        line.clear();
         for (place, cell) in row.iter().enumerate() {
-            let comma = if place > 0 { "," } else { "" };
+            if place > 0 {
+                line.push(b',');
+            }
             match cell {
-                Cell::Text(text) => write!(out, "{comma}{}", field(text))?,
-                Cell::Integer(number) => write!(out, "{comma}{number}")?,
-                Cell::Number(number) => write!(out, "{comma}{number:?}")?,
-                Cell::Nothing => write!(out, "{comma}")?,
+                Cell::Text(text) => line.extend_from_slice(field(text).as_bytes()),
+                Cell::Integer(number) => write!(line, "{number}")?,
+                Cell::Number(number) => write!(line, "{number:?}")?,
+                Cell::Nothing => {}
             }
         }
-        writeln!(out)?;
+        line.push(b'\n');
+        out.write_all(&line)?;
     }
     Ok(())
 }

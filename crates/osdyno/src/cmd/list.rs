@@ -9,7 +9,6 @@ use runner::Preset;
 use serde::Serialize;
 use workload::{Operation, Variant, Workload};
 
-use super::explain::{self, Page};
 use super::{Done, Format, print_answer};
 use crate::console::Console;
 
@@ -219,13 +218,23 @@ const OFFERS: [(&str, &str); 3] = [
 ];
 
 fn offers() -> impl Iterator<Item = Offer> {
-    explain::offers().map(|Page { kind, name, summary, .. }| {
-        let architecture = net::arch::ALL.iter().find(|one| kind == "arch" && one.name == name);
-        let group = match kind {
-            "arch" => "architectures",
-            "service" => "services",
-            _ => "clients",
-        };
-        Offer { name, group, summary, unsupported: architecture.and_then(|one| one.unavailable_reason()) }
-    })
+    let architectures = net::arch::ALL.iter().map(|architecture| Offer {
+        group: "architectures",
+        name: architecture.name,
+        summary: architecture.summary(),
+        unsupported: architecture.unavailable_reason(),
+    });
+    let services = net::service::ALL.iter().map(|service| Offer {
+        group: "services",
+        name: service.name,
+        summary: service.summary(),
+        unsupported: None,
+    });
+    let clients = net::client::ALL.iter().map(|client| Offer {
+        group: "clients",
+        name: client.name,
+        summary: client.summary(),
+        unsupported: None,
+    });
+    architectures.chain(services).chain(clients)
 }
